@@ -1,4 +1,4 @@
-"""No secret in a printed place; imports nothing of ours, since errors use it.
+"""Remove secrets from printed places; imports no other module of the package, because errors use it.
 
 | Where | What is taken out |
 |---|---|

@@ -1,25 +1,25 @@
-"""Decoded pages to Arrow arrays, filled page by page and never concatenated; and arrays to the content of pages.
+"""Convert decoded pages to Arrow arrays, filled page by page without concatenation; and arrays to page content.
 
-In: opened pages (levels, and values that wait to be decoded) of the wanted rows. Out: arrays whose memory is Arrow's
-own. The other way round, in: chunks of a column; out: `PageContent` of each of its leaves.
+Reading: input is opened pages of the selected rows (levels, and values to be decoded), output arrays in Arrow's memory.
+Writing: input is chunks of a column, output a `PageContent` for each of its leaves.
 
 | Module | Open it for |
 |---|---|
-| `column_tree` | the schema as a tree whose leaves know their physical column; start here |
-| `schema_cache` | that tree, one for all files of a schema |
-| `column_paths` | paths that callers name, through structs, lists and maps; the tree cut down to them |
-| `read_options` | how a file is read, where callers have a choice |
-| `column_destination` | allocating for a batch of pages at once, handing slices to pages |
+| `column_tree` | the schema as a tree whose leaves have their physical column; start here |
+| `schema_cache` | that tree, shared by all files of a schema |
+| `column_paths` | paths that callers name, through structs, lists and maps; the tree pruned to them |
+| `read_options` | options of reading a file |
+| `column_destination` | allocating memory for a batch of pages, with slices for each page |
 | `unravel` | levels to offsets and validity, one native pass per page |
 | `arrow_arrays` | buffers and structure to arrays, without a copy |
 | `dictionaries` | pages that keep their dictionary |
-| `blob_fields` | what a blob column holds in the file, and what its readers are shown |
+| `blob_fields` | fields of a blob column in the file, and in results |
 | `shred` | rows to levels and visible values, the inverse of `unravel` |
-| `leaf_path`, `leaf_blocks`, `leaf_dictionaries` | from a column to a leaf, to its visible values, to its dictionary |
+| `leaf_path`, `leaf_blocks`, `leaf_dictionaries` | from a column to a leaf, its visible values, its dictionary |
 | `list_items` | what lists of any kind hold |
-| `page_split` | where pages of a leaf end |
-| `readable_items` | what old releases of the reference want of items of lists |
+| `page_split` | the ends of pages of a leaf |
+| `readable_items` | nullable list items for old releases of the reference |
 
-Forbidden here: byte ranges, encodings, Python-owned memory in what goes out (arrays of takes hold buffers of Arrow's
-pool through Python objects: decision 0014).
+This package must not use byte ranges or encodings, or return Python-owned memory. (Arrays of takes hold buffers of
+Arrow's pool through Python objects: decision 0014.)
 """

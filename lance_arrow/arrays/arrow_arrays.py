@@ -1,4 +1,4 @@
-"""Values and structure to `pyarrow.Array`, without a copy: buffers are handed over as they were decoded."""
+"""Build `pyarrow.Array` from values and structure without a copy of the decoded buffers."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ class DecodedLeaf(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ArrayBuilder:
-    """How one schema node is assembled: what its types say is looked up once, small takes are built many times.
+    """Assembly of one schema node: types are examined once, because small takes are built many times.
 
     Parameters
     ----------
     node, storage
-        The node, and its type without extensions.
+        The node, and its type without extension types.
     extended
-        The type to put back on top of the storage; None where they are one.
+        The extension type to restore on top of the storage; None if the types are equal.
     column, depth
-        Physical column that tells the node's structure, and the node's distance from the root.
+        Physical column with the node's structure, and the node's distance from the root.
     items_per_slot
-        Items of its only child for one slot; 0 for lists, whose offsets tell.
+        Items of its only child per slot; 0 for lists, which have offsets.
     is_plain
-        Whether a leaf is one buffer of values of one width under its validity.
+        Whether a leaf is one buffer of fixed-width values with a validity bitmap.
     children
-        How its children are assembled; none for leaves.
+        Builders of its children; none for leaves.
     """
 
     node: ColumnNode
@@ -64,7 +64,7 @@ class ArrayBuilder:
 
     @classmethod
     def of(cls, node: ColumnNode, depth: int = 0) -> ArrayBuilder:
-        """Look at the types of a node and of those below."""
+        """Create the builder of a node and of the nodes below."""
         storage, kind = node.storage, node.kind
         leaves = list(node.leaves())
         first = next((leaf for leaf in leaves if leaf.tells_ancestors), leaves[0])
@@ -80,7 +80,7 @@ class ArrayBuilder:
         Raises
         ------
         CorruptPageError
-            Sibling leaves disagree about rows, or text is not UTF-8.
+            The rows of sibling leaves differ, or text is not UTF-8.
         """
         decoded = leaves[self.column]
         if isinstance(self.node, LeafNode):
@@ -122,7 +122,7 @@ def build_array(node: ColumnNode, leaves: Mapping[int, DecodedLeaf]) -> pa.Array
     Raises
     ------
     CorruptPageError
-        Sibling leaves disagree about rows, or text is not UTF-8.
+        The rows of sibling leaves differ, or text is not UTF-8.
     """
     return ArrayBuilder.of(node).build(leaves)
 
@@ -157,7 +157,7 @@ def check_text(type_: pa.DataType, values: LeafBuffers) -> None:
 
 
 def _struct_array(type_: pa.StructType, own: NodeStructure, children: list[pa.Array]) -> pa.Array:
-    """A struct of storage arrays, each put under the extension type its field may have."""
+    """Build a struct of storage arrays, each with the extension type of its field."""
     typed = [
         child if child.type == field.type else _with_extensions(child, field.type)
         for field, child in zip(type_, children, strict=True)
@@ -192,14 +192,14 @@ def _list_array(
 
 
 def _with_extensions(array: pa.Array, type_: pa.DataType) -> pa.Array:
-    """Put extension types back on top of storage arrays."""
+    """Restore extension types on top of storage arrays."""
     if isinstance(type_, pa.BaseExtensionType):
         return type_.wrap_array(array)
     return array.cast(type_) if array.type != type_ else array
 
 
 def batch_of(nodes: Sequence[ColumnNode], decoded: dict[int, DecodedLeaf], num_rows: int) -> pa.RecordBatch:
-    """Assemble columns from their leaves."""
+    """Assemble a batch from the decoded leaves of its columns."""
     arrays = [build_array(node, decoded) for node in nodes]
     for node, array in zip(nodes, arrays, strict=True):
         if len(array) != num_rows:
@@ -210,12 +210,12 @@ def batch_of(nodes: Sequence[ColumnNode], decoded: dict[int, DecodedLeaf], num_r
 
 
 def batch_without_columns(num_rows: int) -> pa.RecordBatch:
-    """Make a batch of rows alone."""
+    """Return a batch without columns."""
     return pa.RecordBatch.from_struct_array(pa.Array.from_buffers(pa.struct([]), num_rows, [None], 0, children=[]))
 
 
 def true_flags(mask: pa.BooleanArray) -> NDArray[np.bool_]:
-    """Return ``(len(mask),)`` flags of what is true; null is not. Arrow's own conversion takes the bits one by one."""
+    """Return ``(len(mask),)`` flags of true values; null counts as false. Arrow's own conversion is slower."""
     known = mask.fill_null(False) if mask.null_count else mask
     start = known.offset
     bits = np.frombuffer(known.buffers()[1], np.uint8)[start // 8 :] if len(known) else np.empty(0, np.uint8)
@@ -224,7 +224,7 @@ def true_flags(mask: pa.BooleanArray) -> NDArray[np.bool_]:
 
 
 class _Described:
-    """An array whose type is said to be another one of the same layout."""
+    """An array that is exported with another type of the same layout."""
 
     def __init__(self, array: pa.Array, type_: pa.DataType) -> None:
         self._array = array
@@ -235,7 +235,7 @@ class _Described:
 
 
 def retyped(array: pa.Array, type_: pa.DataType) -> pa.Array:
-    """Return an array of a type that is equal but for names of list items, nullability and metadata; nulls of any."""
+    """Return an array with another type: only names of items, nullability and metadata differ; any for nulls."""
     if array.type.equals(type_, check_metadata=True):
         return array
     # A column of nulls has no type of its own.

@@ -1,4 +1,4 @@
-"""What a blob column holds in the file, and what its readers are shown: descriptors, or the bytes they point to."""
+"""Fields of a blob column, in the file and in results: descriptors, or the bytes to which they point."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PACKED_KEY = b"lance-encoding:packed"
 
 
 def stored_field(field: pa.Field) -> pa.Field | None:
-    """Return the field of a blob column as pages hold it; None where its type is that of no blob."""
+    """Return the field of a blob column as stored in pages; None if its type is not that of a blob."""
     if pa.types.is_binary(field.type) or pa.types.is_large_binary(field.type):
         return field.with_type(PLACE_TYPE)
     type_ = field.type
@@ -33,7 +33,7 @@ def stored_field(field: pa.Field) -> pa.Field | None:
 
 
 def bytes_field(field: pa.Field) -> pa.Field:
-    """Return the field of a blob column as callers see it who want bytes: what marks it as packed is left out."""
+    """Return the field of a blob column for callers that want bytes, without the metadata that marks it as packed."""
     if not isinstance(field.type, pa.StructType):
         return field
     kept = {key: value for key, value in (field.metadata or {}).items() if key != _PACKED_KEY}

@@ -1,7 +1,7 @@
-"""Destinations: allocate a leaf's Arrow memory once for many pages, and let each page fill its part.
+"""Destinations: allocate a leaf's Arrow memory once for many pages; each page fills its part.
 
-Memory comes from the Arrow pool alone: a batch that referenced Python-owned memory would take the GIL wherever its
-last reference is dropped, also while the interpreter ends.
+Memory comes only from the Arrow pool. A batch with Python-owned memory would take the GIL when its last reference is
+released, even during interpreter shutdown.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class LeafBuffers(NamedTuple):
     values, offsets
         Value bytes; offsets of variable-width values.
     item_validity
-        FixedSizeList: for each layer, outer first, the bitmap of its items or None when all are valid.
+        FixedSizeList: for each layer, outer first, the bitmap of its items, or None if all are valid.
     fields
         PackedStruct: the buffers of each field.
     """
@@ -62,19 +62,19 @@ class LeafBuffers(NamedTuple):
 
 @dataclass(slots=True)
 class Allocator:
-    """Arrow memory, with its writable view; sizes are checked against the limit before they are asked for."""
+    """Allocates Arrow memory with writable views; sizes are checked against the limit first."""
 
     limits: Limits
     pool: pa.MemoryPool | None = None
 
     def allocate(self, size: int) -> tuple[pa.Buffer, Bytes]:
-        """Return a buffer of `size` undefined bytes and the ``uint8`` view that writes it."""
+        """Return a buffer of `size` undefined bytes and a writable ``uint8`` view of it."""
         self.limits.check("max_batch_bytes", size)
         buffer = pa.allocate_buffer(size, memory_pool=self.pool)
         return buffer, np.frombuffer(buffer, np.uint8) if size else NO_BYTES
 
     def bitmap(self, num_bits: int) -> tuple[pa.Buffer, Bytes]:
-        """Return a bitmap whose bits after the last are zero."""
+        """Return a bitmap, with zero bits after the last one."""
         buffer, view = self.allocate((num_bits + 7) // 8)
         if view.size:
             view[-1] = 0
@@ -83,7 +83,7 @@ class Allocator:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What one page brings: its shape (with the item bitmaps it has), values and measured bytes."""
+    """Properties of one page: its shape (with its item bitmaps), values and measured bytes."""
 
     shape: BlockShape
     num_values: int
@@ -91,16 +91,16 @@ class _Part:
 
 
 class _Destination(Protocol):
-    """Memory for the values of all pages; pages take their blocks in order."""
+    """Memory for the values of all pages; pages get their blocks in order."""
 
     def block(self, page: int) -> BlockSlice:
-        """Where page number `page` decodes to."""
+        """Return the block for page number `page`."""
 
     def check(self, page: int) -> None:
-        """Refuse what the page wrote where it contradicts what it measured."""
+        """Raise if the written bytes of the page contradict its measured size."""
 
     def finish(self) -> LeafBuffers:
-        """Hand the memory over."""
+        """Return the filled buffers."""
 
 
 def decode_values(pages: Sequence[LoadedPage], shape: BlockShape | None, allocator: Allocator) -> LeafBuffers:
@@ -111,7 +111,7 @@ def decode_values(pages: Sequence[LoadedPage], shape: BlockShape | None, allocat
     pages
         Opened pages, in row order.
     shape
-        What the schema wants; for FixedSizeList without validity, which is decided by the pages.
+        Shape from the schema; a FixedSizeList without validity, which the pages determine.
 
     Raises
     ------
@@ -135,7 +135,7 @@ def decode_values(pages: Sequence[LoadedPage], shape: BlockShape | None, allocat
 
 
 def _plain(shape: BlockShape) -> BlockShape:
-    """The shape without item bitmaps: what two pages of one column agree on."""
+    """Return the shape without item bitmaps, which is equal in all pages of one column."""
     if isinstance(shape, PackedStruct):
         fields = (field.without_validity() if isinstance(field, FixedSizeList) else field for field in shape.fields)
         return PackedStruct(tuple(fields))
@@ -153,7 +153,7 @@ def _destination(parts: Sequence[_Part], shape: BlockShape, allocator: Allocator
 
 
 def _starts(parts: Sequence[_Part]) -> list[int]:
-    """First value of each page, and the number of all."""
+    """Return the first value of each page, then the number of all values."""
     return [0, *np.cumsum([part.num_values for part in parts], dtype=np.int64).tolist()]
 
 
@@ -170,14 +170,14 @@ class _Fixed:
         return self._whole.part(self._starts[page], self._starts[page + 1])
 
     def check(self, page: int) -> None:
-        """Fixed widths leave nothing to contradict."""
+        """Do nothing: fixed widths cannot contradict their measured size."""
 
     def finish(self) -> LeafBuffers:
         return LeafBuffers(self._whole.shape, self._whole.num_values, self._buffer)
 
 
 class _Variable:
-    """Byte strings: each page continues the offsets where the page before ended."""
+    """Byte strings: the offsets of each page continue those of the page before."""
 
     def __init__(self, parts: Sequence[_Part], shape: VariableWidth, allocator: Allocator) -> None:
         self._shape, self._starts = shape, _starts(parts)
@@ -203,14 +203,14 @@ class _Variable:
     def check(self, page: int) -> None:
         base, end, wrote = self._bases[page], self._bases[page + 1], int(self._typed[self._starts[page + 1]])
         if wrote != end:
-            raise CorruptPageError(f"a page wrote {wrote - base} bytes of values, measured {end - base}")
+            raise CorruptPageError(f"a page wrote {wrote - base} bytes of values, expected {end - base} as measured")
 
     def finish(self) -> LeafBuffers:
         return LeafBuffers(self._shape, self._starts[-1], self._values, self._offsets)
 
 
 class _Lists:
-    """Fixed-size lists: a layer has a bitmap when one page at least has one for it."""
+    """Fixed-size lists: a layer has a bitmap if at least one page has one for it."""
 
     def __init__(self, parts: Sequence[_Part], shape: FixedSizeList, allocator: Allocator) -> None:
         self._shape, self._starts = shape, _starts(parts)
@@ -241,7 +241,7 @@ class _Lists:
         return BlockSlice(self._shapes[page], stop - start, plain.values, plain.bit_offset, validity=tuple(validity))
 
     def check(self, page: int) -> None:
-        """Fixed widths leave nothing to contradict."""
+        """Do nothing: fixed widths cannot contradict their measured size."""
 
     def finish(self) -> LeafBuffers:
         validity = tuple(bitmap for bitmap, _ in self._bitmaps)
@@ -285,7 +285,7 @@ def _list_layers(shape: BlockShape) -> list[FixedSizeList]:
 
 
 def overflow(leaves: Sequence[LeafNode], pages: Sequence[Sequence[LoadedPage]]) -> bool:
-    """Whether 32-bit offsets cannot count the bytes, or the items, of some column."""
+    """Return whether the bytes or items of some column exceed 32-bit offsets."""
     return any(
         values_overflow(leaf.leaf.shape, leaf_pages)
         or (32 in leaf.offset_bits and sum(page.num_values for page in leaf_pages) > _INT32_MAX)
@@ -294,7 +294,7 @@ def overflow(leaves: Sequence[LeafNode], pages: Sequence[Sequence[LoadedPage]]) 
 
 
 def values_overflow(shape: BlockShape | None, pages: Sequence[LoadedPage]) -> bool:
-    """Whether the bytes of a column of 32-bit offsets, or of a packed struct's field, are too many for them."""
+    """Return whether the bytes of a column with 32-bit offsets, or of a field of a packed struct, exceed them."""
     if isinstance(shape, PackedStruct):
         sizes = np.array([field_bytes(shape, page.num_bytes) for page in pages], np.int64)
         of_fields = zip(shape.fields, sizes.reshape(-1, len(shape.fields)).sum(axis=0), strict=True)

@@ -1,8 +1,8 @@
-"""Paths that callers name, through structs, lists and maps, and the column tree cut down to what they reach.
+"""Paths of callers through structs, lists and maps, and the column tree pruned to them.
 
-A step is the name of a struct's field. What repeats needs no step, but may have one: the item of a list under its own
-name (``items.item.x``) or as Parquet spells it (``items.list.element.x``); the entries of a map as ``entries`` or
-``key_value``. The longer spelling wins where an item has a field of the same name.
+A step is the name of a struct's field. Lists and maps need no step, but may have one. The item of a list has its own
+name (``items.item.x``) or Parquet's (``items.list.element.x``). The entries of a map are ``entries`` or ``key_value``.
+The longer path has priority if an item has a field of the same name.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ Steps: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Where a path leads.
+    """Target of a path.
 
     Parameters
     ----------
     root
         Name of the column.
     fields
-        Names of the struct fields to follow, up to the first node that repeats.
+        Names of the struct fields to follow, up to the first list or map.
     steps
-        Children to follow in the tree; shorter than `fields` where a packed struct is read whole.
+        Children to follow in the tree; fewer than `fields` if a packed struct is read completely.
     """
 
     root: str
@@ -43,17 +43,17 @@ class Reach:
 
     @property
     def inner(self) -> Steps:
-        """Steps below the first node that repeats; empty when the path ends before or at it."""
+        """Steps below the first list or map; empty if the path ends before or at it."""
         return self.steps[len(self.fields) :]
 
 
 def parse_path(path: str, names: Collection[str]) -> Path:
-    """Split a dotted path; a whole column name wins over its parts, so names may hold dots."""
+    """Split a dotted path; a whole column name has priority over its parts, so names may contain dots."""
     return (path,) if path in names else tuple(path.split("."))
 
 
 def reach(roots: Sequence[ColumnNode], path: Path) -> Reach | None:
-    """Find what a path names; None when there is no such thing."""
+    """Find the target of a path; None if it does not exist."""
     root = next((root for root in roots if root.field.name == path[0]), None)
     steps = None if root is None else _steps(root, path[1:])
     if root is None or steps is None:
@@ -65,7 +65,7 @@ def reach(roots: Sequence[ColumnNode], path: Path) -> Reach | None:
             return Reach(path[0], tuple(fields), steps)
         node = node.children[step]
         fields.append(node.field.name)
-    # What is left of the path lies in a packed struct, which is read whole.
+    # The rest of the path is inside a packed struct, which is read completely.
     return Reach(path[0], path[1:], steps)
 
 
@@ -77,7 +77,7 @@ def node_at(root: ColumnNode, steps: Steps) -> ColumnNode:
 
 
 def leaf_at(roots: tuple[ColumnNode, ...], path: Path) -> LeafNode | None:
-    """The leaf that a field path of Arrow's names: through structs alone, whole."""
+    """Return the leaf of one of Arrow's field paths: a whole leaf, through structs only."""
     if reach(roots, path) is None:
         return None
     node: ColumnNode | None = next((root for root in roots if root.field.name == path[0]), None)
@@ -89,7 +89,7 @@ def leaf_at(roots: tuple[ColumnNode, ...], path: Path) -> LeafNode | None:
 
 
 def project(roots: Sequence[ColumnNode], paths: Sequence[Path], *, missing_ok: bool = False) -> tuple[ColumnNode, ...]:
-    """Keep the wanted paths: each root once, in the order first named, cut down to the wanted children.
+    """Prune the tree to the selected paths: each root once, in the order of first use.
 
     Parameters
     ----------
@@ -98,12 +98,12 @@ def project(roots: Sequence[ColumnNode], paths: Sequence[Path], *, missing_ok: b
     paths
         Names from the root downwards.
     missing_ok
-        Skip paths the file has not (a scan asks for columns of other files and of the partitioning).
+        Skip paths that the file does not have (a scan may request columns of other files and of the partitioning).
 
     Raises
     ------
     InvalidArgumentError
-        A path names no column; the columns there are, are listed.
+        A path names no column; the message lists the existing ones.
     """
     wanted: dict[str, list[Steps]] = {}
     by_name = {root.field.name: root for root in roots}
@@ -118,7 +118,7 @@ def project(roots: Sequence[ColumnNode], paths: Sequence[Path], *, missing_ok: b
 
 
 def no_such_column(roots: Sequence[ColumnNode], path: Path) -> InvalidArgumentError:
-    """The error for a path that names nothing, with what there is at the last step that exists."""
+    """Return the error for an unknown path, with the names at the last step that exists."""
     known: list[str] = []
     for end in range(len(path), 0, -1):
         found = reach(roots, path[: end - 1]) if end > 1 else None
@@ -134,9 +134,9 @@ def no_such_column(roots: Sequence[ColumnNode], path: Path) -> InvalidArgumentEr
 
 
 def pruned(node: ColumnNode, wanted: Sequence[Steps]) -> ColumnNode:
-    """Cut a tree down to what the steps reach; children keep the order of the schema.
+    """Prune a tree to the targets of the steps; children keep the order of the schema.
 
-    A map without its keys, or without its values, is a list of what is left of its entries, as Parquet readers give it.
+    A map without its keys or values becomes a list of the rest of its entries, as Parquet readers return it.
     """
     if isinstance(node, LeafNode) or any(not steps for steps in wanted):
         return node
@@ -152,7 +152,8 @@ def _steps(node: ColumnNode, rest: Path) -> Steps | None:
     if not rest:
         return ()
     if isinstance(node, LeafNode):
-        # A packed struct is read whole, and its field cut out of it; blobs have no fields, whatever describes them.
+        # A packed struct is read completely, and its field is extracted; blobs have no fields, in any form of
+        # descriptor.
         shown = storage_type(node.shown.type)
         is_field = isinstance(shown, pa.StructType) and shown.get_field_index(rest[0]) >= 0
         return () if is_field and len(rest) == 1 else None
@@ -168,7 +169,7 @@ def _steps(node: ColumnNode, rest: Path) -> Steps | None:
 
 
 def _skipped(node: ColumnNode, rest: Path) -> Iterator[int]:
-    """How many steps of `rest` may stand for the one child of what repeats."""
+    """Yield the numbers of steps of `rest` that may name the only child of a list or map."""
     is_map = isinstance(node.storage, pa.MapType)
     if rest[0] == node.children[0].field.name or (is_map and rest[0] == "key_value"):
         yield 1
@@ -187,7 +188,7 @@ def _names_below(node: ColumnNode) -> list[str]:
 def parse_dot_path(text: str) -> tuple[str, ...]:
     """Split a path of `ScanRequest.columns` at unescaped dots; a backslash keeps the next character.
 
-    Brackets are part of a name: the bridge has turned indices into names before.
+    Brackets are part of a name: the bridge has already replaced indices by names.
     """
     parts = [""]
     characters = iter(text)

@@ -1,7 +1,7 @@
-"""`ColumnNode`: the Arrow schema as a tree whose leaves know their physical column; `pruning` cuts it down.
+"""`ColumnNode`: the Arrow schema as a tree whose leaves have their physical column; `pruned` selects parts of it.
 
-The pre-order walk over physical columns is the container's (`container.schema.column_mapping`); here its leaves are
-hung into the Arrow types, and each leaf gets the `LeafType` that the binder wants.
+The container numbers the physical columns in pre-order (`container.schema.column_mapping`). Here its leaves are
+attached to the Arrow types, and each leaf gets the `LeafType` for the binder.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class ColumnNode:
     Parameters
     ----------
     field
-        Arrow field, extension types as they are.
+        Arrow field, with extension types.
     path
         Dotted path from the root.
     children
@@ -48,21 +48,21 @@ class ColumnNode:
 
     @property
     def shown(self) -> pa.Field:
-        """The field as callers see it; differs from `field` where blobs are shown as bytes."""
+        """The field in results; differs from `field` if blobs are returned as bytes."""
         shown = [child.shown for child in self.children]
         if all(mine is child.field for mine, child in zip(shown, self.children, strict=True)):
             return self.field
         return self.field.with_type(type_over(self.storage, shown))
 
     def leaves(self) -> Iterator[LeafNode]:
-        """Yield the leaves below (or this one), in physical order."""
+        """Yield the leaves below (or this leaf), in physical order."""
         for child in self.children:
             yield from child.leaves()
 
 
 @dataclass(frozen=True, slots=True)
 class ListColumn:
-    """The column of its own that a list has in a 2.0 file: its number, and the dotted path of the list."""
+    """The physical column of a list in a 2.0 file: its number, and the dotted path of the list."""
 
     column: int
     path: str
@@ -75,28 +75,28 @@ class LeafNode(ColumnNode):
     Parameters
     ----------
     column
-        Its number.
+        Number of the physical column.
     leaf
-        What the binder is told of it.
+        Its type, for the binder.
     offset_bits
-        Inner-most node first: width of a list's offsets, 0 for what is no list.
+        Inner-most node first: width of a list's offsets, 0 for other nodes.
     dimensions
-        Inner-most node first: items of a fixed-size list of structs, 0 for what is none.
+        Inner-most node first: items of a fixed-size list of structs, 0 for other nodes.
     nullable
-        Inner-most node first: whether the schema lets it be null.
+        Inner-most node first: whether the schema allows nulls.
     lengths_per_row
-        What its pages count for one row of the file.
+        How many rows its pages count for one row of the file.
     tells_ancestors
-        Whether its pages surely hold the structure of the nodes above: before 2.3, structs without fields do not.
+        Whether its pages always hold the structure of the nodes above: before 2.3, structs without fields do not.
     refusal
-        Why this column cannot be read, or None; raised only when the column is wanted.
+        Why this column cannot be read, or None; raised only when the column is requested.
     list_columns
-        Inner-most node first, as `offset_bits`: where a 2.0 file tells the lists above, which its leaves do not repeat
-        them; None for nodes that are no lists. Empty in later files.
+        Inner-most node first, as `offset_bits`: the columns of the lists above in a 2.0 file, whose leaves do not
+        repeat their structure. None for other nodes. Empty in later files.
     is_blob
         Whether its values are descriptors of blobs.
     bytes_field
-        Blobs that callers see as bytes: the field they see.
+        For blobs that are returned as bytes: their field in results.
     """
 
     column: int
@@ -117,7 +117,7 @@ class LeafNode(ColumnNode):
 
     @property
     def page_leaf(self) -> LeafType:
-        """What the binder is told of it: pages of 2.0 know of nothing above their column."""
+        """Type of the leaf for the binder of its pages: pages of 2.0 have no nodes above their column."""
         return replace(self.leaf, nodes=(NodeKind.ITEM,)) if self.list_columns else self.leaf
 
     def leaves(self) -> Iterator[LeafNode]:
@@ -132,7 +132,7 @@ def storage_type(type_: pa.DataType) -> pa.DataType:
 
 
 def type_over(storage: pa.DataType, fields: Sequence[pa.Field]) -> pa.DataType:
-    """Return the same struct, list or map, over other fields; a map of keys or values alone is a list of these."""
+    """Return the same struct, list or map with other fields; a map with only keys or values becomes a list of them."""
     if isinstance(storage, pa.StructType):
         return pa.struct(fields)
     (item,) = fields
@@ -146,7 +146,7 @@ def type_over(storage: pa.DataType, fields: Sequence[pa.Field]) -> pa.DataType:
 def column_tree(
     schema: pa.Schema, columns: Sequence[LeafColumn], options: ReadOptions | None = None
 ) -> tuple[ColumnNode, ...]:
-    """Hang physical columns into an Arrow schema.
+    """Attach physical columns to an Arrow schema.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def column_tree(
     columns
         Leaf columns in physical order, as the container numbers them.
     options
-        How callers see columns; as by default when None.
+        Options that decide the types in results; default options when None.
     """
     remaining = deque(columns)
     roots = tuple(_node(field, field.name, (), remaining) for field in schema)
@@ -181,7 +181,7 @@ def _node(field: pa.Field, path: str, above: tuple[pa.DataType, ...], columns: d
 
 
 def _with_descriptors(node: ColumnNode) -> ColumnNode:
-    """Show blobs as the descriptors they are."""
+    """Return blobs as their descriptors."""
     if isinstance(node, LeafNode):
         return node if node.bytes_field is None else replace(node, bytes_field=None)
     return replace(node, children=tuple(map(_with_descriptors, node.children)))
@@ -198,7 +198,7 @@ def _leaf(field: pa.Field, storage: pa.DataType, column: LeafColumn, above: tupl
         elif any(isinstance(one, (pa.MapType, pa.FixedSizeListType)) for one in above):
             refusal = "blobs within maps or fixed-size lists"
         elif stored.type == PLACE_TYPE and NodeKind.LIST in nodes:
-            # Their writer does not keep which list a value belongs to.
+            # Their writer does not store the list to which a value belongs.
             refusal = "blobs of the first kind within lists"
         else:
             shown, field = bytes_field(field), stored
@@ -236,7 +236,7 @@ def _list_column(ancestor: Ancestor) -> ListColumn | None:
 
 
 def inner_fields(storage: pa.DataType) -> tuple[pa.Field, ...]:
-    """Fields below a type that has columns of their own; none for what is one column."""
+    """Return fields below a type that have columns of their own; none if the type is one column."""
     if isinstance(storage, pa.StructType):
         return tuple(storage.field(i) for i in range(storage.num_fields))
     if isinstance(storage, pa.MapType):
@@ -283,12 +283,12 @@ def _shape(storage: pa.DataType) -> BlockShape | None:
     if types.is_large_string(storage) or types.is_large_binary(storage):
         return VariableWidth(64)
     if isinstance(storage, pa.StructType):
-        # Only a packed one is a leaf.
+        # Only a packed struct is a leaf.
         fields = [_shape(field.type) for field in storage]
         plain = tuple(field for field in fields if isinstance(field, (FixedWidth, VariableWidth, FixedSizeList)))
         return PackedStruct(plain) if len(plain) == len(fields) else None
     if isinstance(storage, pa.FixedSizeListType):
-        # Lists of nothing but nulls are stored by their bitmaps alone; any width serves for what is never looked at.
+        # Lists of nulls are stored only as bitmaps; their values are not read, so any width is valid.
         items = FixedWidth(1) if pa.types.is_null(storage.value_type) else _shape(storage.value_type)
         return FixedSizeList(items, storage.list_size) if isinstance(items, (FixedWidth, FixedSizeList)) else None
     if types.is_fixed_size_binary(storage):

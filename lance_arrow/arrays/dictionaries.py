@@ -1,6 +1,6 @@
-"""Dictionary columns: indices and items of each page to one Arrow dictionary array per batch, or plain values.
+"""Dictionary columns: indices and items of each page become one Arrow dictionary array per batch, or plain values.
 
-A reader that decodes them needs no more than another schema: pages expand dictionaries for every leaf that keeps none.
+To get plain values, a reader only needs another schema: pages expand the dictionary of a leaf that does not keep it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from lance_arrow.spi import BlockShape, BlockSlice, DictionaryItems, Levels, Loa
 def decoded_schema(schema: pa.Schema) -> pa.Schema:
     """Return the schema with each dictionary type, at any depth, replaced by the type of its items.
 
-    Extension types stay as they are: what they mean is theirs.
+    Extension types do not change.
     """
     return pa.schema([_decoded_field(field) for field in schema], metadata=schema.metadata)
 
@@ -46,7 +46,7 @@ def _decoded_type(type_: pa.DataType) -> pa.DataType:
 
 
 class _ItemsAsPage:
-    """A page's dictionary seen as a page of values, so that one decoder serves both."""
+    """A page's dictionary in the form of a page of values, so that one decoder is enough."""
 
     dictionary = None
 
@@ -73,7 +73,7 @@ class _ItemsAsPage:
 def decode_dictionary(
     pages: Sequence[LoadedPage], leaf: LeafNode, own: NodeStructure, allocator: Allocator
 ) -> pa.Array:
-    """Decode pages that keep their dictionary, and unify the dictionaries when pages differ.
+    """Decode pages that keep their dictionary, and unify different dictionaries of pages.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def decode_dictionary(
     own
         Slots and validity of the whole selection.
     allocator
-        Where the memory comes from.
+        Allocates the memory.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def decode_dictionary(
     start = 0
     for page in pages:
         if page.dictionary is None and _has_no_value(page):
-            # No item was ever written: every slot is null, or one that a null around it hides.
+            # No item was written: every slot is null, or inside a null.
             chunks.append(pa.nulls(page.num_values, type_))
             start += page.num_values
             continue
@@ -117,12 +117,12 @@ def decode_dictionary(
         return pa.chunked_array(chunks, type_).unify_dictionaries().combine_chunks()
     except pa.ArrowInvalid as error:
         raise UnsupportedError(
-            f"pages with different dictionaries hold more items together than {type_.index_type} indices can tell apart"
+            f"the different dictionaries of pages have more items together than {type_.index_type} indices can count"
         ) from error
 
 
 def _has_no_value(page: LoadedPage) -> bool:
-    """Whether all slots of a page are null, or below a null."""
+    """Return whether all slots of a page are null, or inside a null."""
     flags = page.levels.def_ if isinstance(page.levels, Levels) else page.levels.null_flags()
     return flags is not None and bool(flags.all())
 
@@ -134,7 +134,7 @@ def _items(items: DictionaryItems, type_: pa.DataType, shape: BlockShape | None,
 
 
 def _array(type_: pa.DataType, values: LeafBuffers, validity: pa.Buffer | None, start: int) -> pa.Array:
-    """Build a plain array; the validity of the whole selection is cut at bit `start`."""
+    """Build a plain array; its validity starts at bit `start` of that of the whole selection."""
     buffers = [None, values.values] if values.offsets is None else [None, values.offsets, values.values]
     array = pa.Array.from_buffers(type_, values.num_values, buffers)
     if validity is None:

@@ -1,6 +1,7 @@
-"""Visible values of a leaf as one block: the Arrow buffer itself where they are one range, else a native copy.
+"""Visible values of a leaf as one block: the Arrow buffer itself if they are one range, otherwise a native copy.
 
-What nulls hide is never kept: slots of fixed width are zero, byte strings empty, items of null lists zero and valid.
+Values under nulls are never kept: slots of fixed width become zero, byte strings empty, items of null lists zero and
+valid.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _Runs = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 class VisibleValues(NamedTuple):
-    """Which slots of a leaf's chunks are values of a page.
+    """Slots of a leaf's chunks that are values of a page.
 
     Parameters
     ----------
@@ -42,9 +43,9 @@ class VisibleValues(NamedTuple):
     runs
         For each chunk ``starts`` and ``stops`` of its visible slots, ``(num_runs,) int64`` each.
     def_
-        Definition levels of the page; None where no value is null.
+        Definition levels of the page; None if no value is null.
     entry_starts
-        ``num_chunks + 1`` places in `def_`.
+        ``num_chunks + 1`` offsets into `def_`.
     max_visible
         Largest level of an entry with a value.
     """
@@ -58,14 +59,14 @@ class VisibleValues(NamedTuple):
 
     @classmethod
     def whole(cls, num_values: int, def_: NDArray[np.uint16] | None) -> VisibleValues:
-        """All slots of one array, without a structure above it; of none when it is empty."""
+        """Return all slots of one array without a structure above it."""
         runs = ((np.zeros(1, np.int64), np.array([num_values])),) if num_values else ()
         num_nulls = 0 if def_ is None else int(np.count_nonzero(def_))
         return cls(num_values, num_nulls, runs, def_, (0, num_values)[: len(runs) + 1], 1)
 
     @classmethod
     def of_slots(cls, counts: Sequence[int]) -> VisibleValues:
-        """All slots of some arrays, none of them null."""
+        """Return all slots of some arrays, without nulls."""
         starts = (0, *accumulate(counts))
         runs = tuple((np.zeros(1, np.int64), np.array([count])) for count in counts)
         return cls(starts[-1], 0, runs, None, starts, 0)
@@ -77,7 +78,7 @@ class VisibleValues(NamedTuple):
         return self.def_[self.entry_starts[chunk] : self.entry_starts[chunk + 1]]
 
     def present(self) -> Bitmap:
-        """Return a set bit for each value that is not null."""
+        """Return a bitmap with a set bit for each value that is not null."""
         bits = np.full((self.num_values + 7) // 8, 0xFF, np.uint8)
         if self.def_ is not None:
             kernels.fill_null_bits(self.def_, self.max_visible, 1, bits, False)
@@ -92,24 +93,24 @@ def build_block(
     Parameters
     ----------
     leaf
-        For its path, in errors.
+        The leaf, for its path in errors.
     shape
-        What the schema wants, item bitmaps left out; None gives None.
+        Shape from the schema, without item bitmaps; None gives None.
     arrays
-        Leaf arrays, storage types, chunk by chunk.
+        Leaf arrays of storage types, one per chunk.
     values
-        Which slots of them.
+        Slots of the arrays.
 
     Returns
     -------
     BlockSlice or None
-        Read-only where its memory is that of an array.
+        Read-only if its memory is that of an array.
 
     Raises
     ------
     InvalidArgumentError
-        An array has another shape, or buffers too small for its rows; there are more bytes than offsets can count, or
-        text is not UTF-8.
+        An array has another shape, or its buffers are too small for its rows. Also if offsets cannot count the bytes,
+        or if text is not UTF-8.
     UnsupportedError
         JSON text; null children of a packed struct.
     """
@@ -144,10 +145,10 @@ def _fixed(shape: FixedWidth, arrays: Sequence[pa.Array], values: VisibleValues)
 def _copy_of_runs(
     shape: FixedWidth, arrays: Sequence[pa.Array], runs: Sequence[_Runs], num_values: int, *, owned: bool
 ) -> Bytes:
-    """Return the values of runs of each array; the memory of the only array where it may be shared."""
+    """Return the values of runs of each array; shares the memory of a single array if `owned` is false."""
     sources = [_fixed_source(shape, array) for array in arrays]
     if shape.bits == 1:
-        # Bits after the last value are zero, whatever Arrow has there.
+        # Bits after the last value are zero, unlike in Arrow buffers.
         out = np.zeros(shape.num_bytes(num_values), np.uint8)
         bit = 0
         for array, source, (starts, stops) in zip(arrays, sources, runs, strict=True):
@@ -168,7 +169,7 @@ def _copy_of_runs(
 
 
 def _fixed_source(shape: FixedWidth, array: pa.Array) -> Bytes:
-    """Return the bytes of an array's slots; of bits, all up to the last."""
+    """Return the bytes of an array's slots; for bits, all bytes up to the last."""
     type_ = array.type
     if not (pa.types.is_primitive(type_) or pa.types.is_decimal(type_) or pa.types.is_fixed_size_binary(type_)):
         raise _wrong(array, shape)
@@ -219,7 +220,7 @@ def _is_text(type_: pa.DataType) -> bool:
 
 
 def _check_text(offsets: Bytes, offset_bits: int, data: Bytes) -> None:
-    """Refuse what no reader would take for text; bytes under nulls are gone by now."""
+    """Raise for text that readers would reject; bytes under nulls were removed before."""
     try:
         kernels.check_utf8(offsets, offset_bits, data if len(data) else NO_BYTES)
     except CorruptPageError as error:
@@ -229,7 +230,7 @@ def _check_text(offsets: Bytes, offset_bits: int, data: Bytes) -> None:
 
 
 def _plain_strings(shape: VariableWidth, array: pa.Array, runs: _Runs) -> tuple[pa.Array, _Runs]:
-    """Return an array with offsets of the wanted width; views are converted, no more of them than is visible."""
+    """Return an array with offsets of the required width; of views, only the visible ones are converted."""
     types, type_ = pa.types, array.type
     if types.is_string_view(type_) or types.is_binary_view(type_):
         start, stop = (int(runs[0][0]), int(runs[1][-1])) if len(runs[0]) else (0, 0)
@@ -251,7 +252,7 @@ def _packed(leaf: LeafNode, shape: PackedStruct, arrays: Sequence[pa.Array], val
     for number, field in enumerate(shape.fields):
         children = [storage_array(array.field(number)) for array in arrays]
         name = leaf.storage.field(number).name
-        if any(child.null_count for child in children) and _has_nulls_of_its_own(children, values):
+        if any(child.null_count for child in children) and _fields_have_nulls(children, values):
             raise UnsupportedError(
                 "nulls among the fields of a packed struct cannot be written; only the struct itself may be null",
                 column=f"{leaf.path}.{name}",
@@ -263,7 +264,7 @@ def _packed(leaf: LeafNode, shape: PackedStruct, arrays: Sequence[pa.Array], val
     return BlockSlice(own, values.num_values, NO_BYTES, fields=tuple(blocks))
 
 
-def _has_nulls_of_its_own(children: Sequence[pa.Array], values: VisibleValues) -> bool:
+def _fields_have_nulls(children: Sequence[pa.Array], values: VisibleValues) -> bool:
     bits = _validity_of_runs(children, values.runs, values.num_values)
     if values.def_ is not None:
         kernels.fill_null_bits(values.def_, values.max_visible, 1, bits, True)
@@ -285,10 +286,9 @@ def _validity_of_runs(arrays: Sequence[pa.Array], runs: Sequence[_Runs], num_slo
 
 
 class _Lists:
-    """Fixed-size lists of primitive values, or of such lists: walked from the outside in.
+    """Fixed-size lists of primitive values, or of such lists, processed from the outside in.
 
-    A layer has a bitmap only where one of its items is null and no list around it is. For lists of nothing but nulls
-    the bitmap is all there is.
+    A layer has a bitmap only if one of its items is null and no list around it is. Lists of nulls have only the bitmap.
     """
 
     def __init__(self, shape: FixedSizeList, arrays: Sequence[pa.Array], values: VisibleValues) -> None:
@@ -310,7 +310,7 @@ class _Lists:
         self._count *= shape.dimension
         for array, (_, stops) in zip(self._arrays, self._runs, strict=True):
             if len(stops) and int(stops[-1]) > len(array):
-                raise InvalidArgumentError(f"fixed-size lists need {int(stops[-1])} items, there are {len(array)}")
+                raise InvalidArgumentError(f"fixed-size lists need {int(stops[-1])} items, but have {len(array)}")
         has_validity = self._take_validity(shape.dimension)
         items = shape.items
         if isinstance(items, FixedSizeList):
@@ -351,7 +351,7 @@ class _Lists:
         return BlockSlice(self._shape, values.num_values, data, validity=tuple(self._bitmaps))
 
     def _clear(self, data: Bytes, leaf: FixedWidth) -> None:
-        """Zero what null lists and null items hide."""
+        """Set values under null lists and null items to zero."""
         values, per_value = self._values, self._shape.items_per_value
         if values.def_ is not None and leaf.bits == 1:
             kernels.fill_null_bits(values.def_, values.max_visible, per_value, data, False)

@@ -1,4 +1,4 @@
-"""Dictionary columns on their way into a page: one dictionary for all chunks, indices without nulls in disguise."""
+"""Dictionary columns for writing a page: one dictionary for all chunks, and indices without null items."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from lance_arrow.spi import BlockSlice
 
 
 def indices_and_items(leaf: LeafNode, arrays: Sequence[pa.Array]) -> tuple[list[pa.Array], BlockSlice]:
-    """Split dictionary arrays into indices and the items they share.
+    """Split dictionary arrays into indices and shared items.
 
     Parameters
     ----------
     leaf
         A leaf that keeps its dictionary.
     arrays
-        Its chunks. One dictionary is kept as it is, unused and equal items too; several are unified.
+        Chunks of the leaf. A single dictionary is kept, with unused and equal items; several are unified.
 
     Returns
     -------
     indices
-        Arrays of the index type; rows that point to a null item are null.
+        Arrays of the index type; rows with a null item are null.
     items
-        Block of the items; what a null item holds is empty or zero.
+        Block of the items; null items are empty or zero.
 
     Raises
     ------
     InvalidArgumentError
-        An array is no dictionary, or of other types than the leaf's.
+        An array is not a dictionary, or its types differ from the leaf's.
     UnsupportedError
         The items of all chunks together are too many for the index type.
     """
@@ -75,12 +75,12 @@ def _with_one_dictionary(arrays: list[pa.Array], type_: pa.DictionaryType) -> li
         return list(pa.chunked_array(arrays).unify_dictionaries().chunks)
     except pa.ArrowInvalid as error:
         raise UnsupportedError(
-            f"the dictionaries of all chunks hold more items together than {type_.index_type} indices can tell apart"
+            f"the dictionaries of all chunks have more items together than {type_.index_type} indices can count"
         ) from error
 
 
 def _without_null_items(array: pa.DictionaryArray) -> pa.DictionaryArray:
-    """Encode again: Arrow unifies no dictionaries with nulls."""
+    """Encode again, because Arrow cannot unify dictionaries with nulls."""
     encoded = array.dictionary_decode().dictionary_encode()
     indices = encoded.indices.cast(array.type.index_type)
     return pa.DictionaryArray.from_arrays(indices, encoded.dictionary, ordered=array.type.ordered)

@@ -1,4 +1,4 @@
-"""The arrays on the way from a top-level column to one of its leaves, and how much of it a range of rows holds."""
+"""The arrays on the path from a top-level column to one of its leaves, and their size for a range of rows."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ def storage_array(array: pa.Array) -> pa.Array:
 
 
 def buffer_view(buffer: pa.Buffer | None) -> Bytes:
-    """Return the read-only bytes of a buffer, which they keep alive."""
+    """Return the read-only bytes of a buffer; they keep it alive."""
     return NO_BYTES if buffer is None or buffer.size == 0 else np.frombuffer(buffer, np.uint8)
 
 
 @dataclass(frozen=True)
 class PathNode:
-    """One array on the path; slots are counted from its first element, whatever it is a slice of.
+    """One array on the path; slots are counted from its first element, also for slices.
 
     Parameters
     ----------
     array
         Storage array, extension types stripped.
     dimension
-        Items of a fixed-size list of structs; 0 for all else.
+        Items of a fixed-size list of structs; 0 for other types.
     is_list
         Whether it is a list, large list or map.
     """
@@ -55,18 +55,18 @@ class PathNode:
 
     @cached_property
     def offsets(self) -> NDArray[np.signedinteger]:
-        """``(num_slots + 1,)`` offsets of a list, as the array holds them."""
+        """``(num_slots + 1,)`` offsets of a list, as stored in the array."""
         return offsets_of(self.array, 8 if pa.types.is_large_list(self.array.type) else 4)
 
     @cached_property
     def validity(self) -> Bytes | None:
-        """Bitmap whose bit ``array.offset`` is that of slot 0; None where no slot is null."""
+        """Bitmap in which bit ``array.offset`` belongs to slot 0; None if no slot is null."""
         if pa.types.is_null(self.array.type):
             return np.zeros((self.array.offset + len(self.array) + 7) // 8, np.uint8)
         return buffer_view(self.array.buffers()[0]) if self.array.null_count else None
 
     def items(self, start: int, stop: int) -> tuple[int, int]:
-        """Return which slots of the next node lie below slots ``start .. stop``, garbage included."""
+        """Return the range of slots of the next node below slots ``start .. stop``, those under nulls included."""
         if self.is_list:
             return int(self.offsets[start]), int(self.offsets[stop])
         if self.dimension:
@@ -74,7 +74,7 @@ class PathNode:
         return start, stop
 
     def most_levels(self, num_levels: int, num_items: int) -> int:
-        """Return the most level entries after this node, of `num_levels` before it: an empty list keeps its own."""
+        """Return the maximum of level entries after this node, for `num_levels` before; empty lists keep one."""
         return num_levels + num_items if self.is_list else num_levels * max(1, self.dimension)
 
 
@@ -84,11 +84,11 @@ def offsets_of(array: pa.Array, width_bytes: int) -> NDArray[np.signedinteger]:
     Raises
     ------
     InvalidArgumentError
-        The array's buffer holds fewer.
+        The array's buffer has fewer offsets.
     """
     dtype = f"i{width_bytes}"
     if len(array) == 0:
-        # Arrow lets such arrays have no offsets at all.
+        # Arrow allows such arrays without an offsets buffer.
         return np.zeros(1, dtype)
     view = buffer_view(array.buffers()[1])
     start, stop = array.offset * width_bytes, (array.offset + len(array) + 1) * width_bytes
@@ -103,7 +103,7 @@ def path_to_leaf(leaf: LeafNode, array: pa.Array) -> tuple[PathNode, ...]:
     Parameters
     ----------
     leaf
-        The leaf; only its path and the number of its nodes are looked at.
+        The leaf; only its path and the number of its nodes are used.
     array
         A chunk of its top-level column.
 
@@ -115,7 +115,7 @@ def path_to_leaf(leaf: LeafNode, array: pa.Array) -> tuple[PathNode, ...]:
     Raises
     ------
     InvalidArgumentError
-        The array has not the nesting of the leaf.
+        The nesting of the array differs from the leaf's.
     UnsupportedError
         JSON text.
     """
@@ -131,7 +131,7 @@ def path_to_leaf(leaf: LeafNode, array: pa.Array) -> tuple[PathNode, ...]:
 
 
 def _step(leaf: LeafNode, array: pa.Array, rest: str) -> tuple[PathNode, pa.Array, str]:
-    """Return the node of `array`, the array below it, and the path from there on."""
+    """Return the node of `array`, the array below it, and the remaining path."""
     type_ = array.type
     if isinstance(type_, pa.StructType):
         for number, field in enumerate(type_):

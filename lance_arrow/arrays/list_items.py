@@ -1,4 +1,4 @@
-"""`list_items`: what lists of any kind hold, row after row."""
+"""`list_items`: the items of lists of any kind, row by row."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from numpy.typing import NDArray
 
 
 def list_items(array: pa.Array) -> tuple[pa.Array, NDArray[np.int64]]:
-    """Return the items of lists one after another, without what lies under null lists.
+    """Return the items of lists one after another, without items under null lists.
 
     Parameters
     ----------
     array
-        Lists of any kind that Lance holds: list, large_list, map, fixed_size_list; slices too.
+        Lists of any kind that Lance supports: list, large_list, map, fixed_size_list; also slices.
 
     Returns
     -------
     items
-        Array of items; of maps, their entries.
+        Array of items; for maps, their entries.
     counts
-        ``(len(array),) int64``: items of each list, 0 for a null one.
+        ``(len(array),) int64``: number of items of each list, 0 for a null.
     """
-    # Arrow's own flatten refuses some lists of fixed size that are null inside a slice; its cast of maps may abort.
+    # Arrow's own flatten fails for some null fixed-size lists in slices; its cast of maps may abort.
     if isinstance(array, pa.FixedSizeListArray):
         size = array.type.list_size
         starts = np.arange(array.offset, array.offset + len(array), dtype=np.int64) * size

@@ -1,4 +1,4 @@
-"""Where pages end: whole rows, and about so many bytes of a leaf; arrays are cut without a copy."""
+"""Split a leaf into pages of whole rows with limited size; arrays are sliced without a copy."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from lance_arrow.errors import InvalidArgumentError
 
 DEFAULT_PAGE_BYTES = 8 << 20
 MAX_PAGE_BYTES = (1 << 31) - 1
-"""Values of one page fit offsets of 32 bits, unless a single row does not."""
+"""Values of one page fit 32-bit offsets, unless a single row does not."""
 MAX_PAGE_LEVELS = 1 << 25
-"""Most level entries of a page; far below what FullZipLayout.num_items (u32) counts, so that memory stays bounded."""
+"""Most level entries of a page; far below the limit of FullZipLayout.num_items (u32), to limit memory."""
 
 _OFFSET_BYTES = {pa.string().id: 4, pa.binary().id: 4, pa.large_string().id: 8, pa.large_binary().id: 8}
 _VIEWS = (pa.string_view().id, pa.binary_view().id)
@@ -23,7 +23,7 @@ _VIEW_WORDS = 4
 
 
 class _Extent:
-    """Bytes and level entries of a leaf below ranges of rows of one array; what lies under nulls is counted too."""
+    """Counts bytes and level entries of a leaf in ranges of rows of one array, those under nulls included."""
 
     def __init__(self, leaf: LeafNode, array: pa.Array) -> None:
         *self._above, last = path_to_leaf(leaf, array)
@@ -54,7 +54,7 @@ class _Extent:
 
 
 def _weigher(array: pa.Array) -> Callable[[int, int], int]:
-    """Return the function that tells the bytes of slots ``start .. stop`` of an array without nested columns."""
+    """Return a function that counts the bytes of slots ``start .. stop`` of an array without nested columns."""
     array = storage_array(array)
     type_ = array.type
     if isinstance(type_, pa.DictionaryType):
@@ -79,7 +79,7 @@ def _weigher(array: pa.Array) -> Callable[[int, int], int]:
 
 
 def _view_ends(array: pa.Array) -> np.ndarray:
-    """Running lengths of views, which have no offsets: the one type that must be scanned."""
+    """Return cumulative lengths of views, the only type without offsets, which must be scanned."""
     words = buffer_view(array.buffers()[1]).view(np.int32).reshape(-1, _VIEW_WORDS)
     lengths = words[array.offset : array.offset + len(array), 0]
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
@@ -88,12 +88,13 @@ def _view_ends(array: pa.Array) -> np.ndarray:
 def leaf_bytes(leaf: LeafNode, array: pa.Array) -> int:
     """Return the bytes of a leaf in a chunk of its top-level column, without a scan.
 
-    Values, and the offsets of variable-width ones; bytes under nulls are counted, structure above the leaf is not.
+    Counts values, and the offsets of variable-width ones, also under nulls; the structure above the leaf is not
+    counted.
 
     Raises
     ------
     InvalidArgumentError
-        The array has not the nesting of the leaf.
+        The nesting of the array differs from the leaf's.
     """
     return _Extent(leaf, array).weigh(0, len(array))[0]
 
@@ -101,13 +102,13 @@ def leaf_bytes(leaf: LeafNode, array: pa.Array) -> int:
 def rows_within(leaf: LeafNode, array: pa.Array, max_bytes: int, max_levels: int = MAX_PAGE_LEVELS) -> int:
     """Return how many leading rows of `array` hold at most `max_bytes` of the leaf and `max_levels` level entries.
 
-    A first row that is larger by itself gives 1; no rows give 0. O(depth log rows).
+    Returns 1 if the first row exceeds a limit, 0 for no rows. O(depth log rows).
     """
     return max(min(1, len(array)), _Extent(leaf, array).rows_within(0, max_bytes, max_levels))
 
 
 class _HeldDictionaries:
-    """Whether the dictionaries of the chunks of a page surely fit its index type when they are unified."""
+    """Checks whether the dictionaries of a page's chunks certainly fit its index type after they are unified."""
 
     def __init__(self, leaf: LeafNode) -> None:
         self._most_items = 1 << (
@@ -117,7 +118,7 @@ class _HeldDictionaries:
         self._num_items = 0
 
     def take(self, array: pa.Array, *, anew: bool) -> bool:
-        """Count the items of another chunk; say whether it may share the page with those before."""
+        """Count the items of another chunk; returns whether it may share the page with earlier chunks."""
         if not isinstance(array, pa.DictionaryArray):
             raise InvalidArgumentError(f"an array of type {array.type}, expected a dictionary")
         items = array.dictionary
@@ -159,21 +160,21 @@ class LeafPages:
 
     @property
     def held_bytes(self) -> int:
-        """Bytes of the leaf that wait for their page to be full."""
+        """Bytes of the leaf that are not in a full page yet."""
         return self._held_bytes
 
     @property
     def held_rows(self) -> int:
-        """Rows that wait with them."""
+        """Rows that are not in a full page yet."""
         return sum(map(len, self._held))
 
     def add(self, array: pa.Array) -> list[list[pa.Array]]:
-        """Take the next chunk; return the pages that are full, each as slices of consecutive chunks.
+        """Add a chunk; returns the pages that became full, each as slices of consecutive chunks.
 
         Raises
         ------
         InvalidArgumentError
-            The array has not the nesting of the leaf.
+            The nesting of the array differs from the leaf's.
         """
         if len(array) == 0:
             return []
@@ -204,7 +205,7 @@ class LeafPages:
         self._held_levels += num_levels
 
     def rest(self) -> list[pa.Array]:
-        """Return what waits as a last page, which may be empty, and begin anew."""
+        """Return the remaining rows as a last page, which may be empty, and reset."""
         page, self._held = self._held, []
         self._held_bytes = self._held_levels = 0
         return page

@@ -1,4 +1,4 @@
-"""`with_readable_items`: items of lists may be null where old releases of the reference want all pages to agree."""
+"""`with_readable_items`: marks list items as nullable, for releases of the reference that need uniform pages."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from lance_arrow.spi import BlockSlice, EncodeOptions, LayerKind, PageContent, V
 
 
 def with_readable_items(page: PageContent, options: EncodeOptions) -> PageContent:
-    """Let nullable items of lists be so in pages that are probably zipped, though none is null.
+    """Mark nullable list items as such in pages that are probably zipped, even if none is null.
 
-    Releases 4.0.0 to 12.0.0 of the reference fail, on files of their own too, where some zipped pages of a column tell
-    that and others do not. A definition level more costs such a page at most a byte for each item, mostly nothing.
+    Releases 4.0.0 to 12.0.0 of the reference fail if only some zipped pages of a column have nullable items. They
+    also fail in their own files. The additional definition level costs at most a byte per item, usually nothing.
     """
     levels = page.levels
     if page.values is None or levels.rep is None or levels.layers[0] is not LayerKind.ALL_VALID_ITEM:
@@ -22,7 +22,7 @@ def with_readable_items(page: PageContent, options: EncodeOptions) -> PageConten
     if "full_zip" not in (options.layout, options.preferred_layout) and _largest(page.values) < ZIPPED_FROM_BYTES:
         return page
     if common_scalar(page) is not None:
-        # A page of its own kind, which these releases do not read where more may be null than is.
+        # A page of another kind, which these releases cannot read with additional nullable layers.
         return page
     def_ = np.zeros(levels.num_entries, np.uint16) if levels.def_ is None else levels.def_ + (levels.def_ > 0)
     layers = (LayerKind.NULLABLE_ITEM, *levels.layers[1:])
@@ -30,7 +30,7 @@ def with_readable_items(page: PageContent, options: EncodeOptions) -> PageConten
 
 
 def _largest(values: BlockSlice) -> int:
-    """Bytes of the largest value; of values of one width those of each."""
+    """Return the bytes of the largest value; for fixed widths, the width."""
     if not values.num_values:
         return 0
     if isinstance(values.shape, VariableWidth):

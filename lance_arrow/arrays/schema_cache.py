@@ -1,4 +1,4 @@
-"""`cached_tree`: the columns of a file as callers see them; files of one schema share what was worked out once."""
+"""`cached_tree`: the columns of a file in results; files of one schema share the derived data."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _MAX_SETS = 16
 
 
 class ByColumns(Generic[T]):
-    """What was found out of the last few sets of columns.
+    """Cache of data derived from the last few sets of columns.
 
-    They are told apart by the identities of their nodes, which are held here: no other nodes can have these.
+    The key is the identities of their nodes. The cache keeps the nodes alive, so identities are not reused.
     """
 
     def __init__(self) -> None:
         self._kept: dict[tuple[int, ...], tuple[tuple[ColumnNode, ...], T]] = {}
 
     def of(self, nodes: Sequence[ColumnNode], find: Callable[[], T]) -> T:
-        """Return what is known of columns, or `find` it out."""
+        """Return the cached data of columns, or compute it by `find`."""
         key = tuple(map(id, nodes))
         held = self._kept.get(key)
         if held is None:
@@ -41,16 +41,16 @@ class ByColumns(Generic[T]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShownColumns:
-    """What callers see of a file.
+    """Columns of a file in results.
 
     Parameters
     ----------
     schema
-        Blobs and dictionaries as they were asked for.
+        Schema with the requested forms of blobs and dictionaries.
     roots
-        The whole column tree; the same object for files that share it.
+        The whole column tree; files with a shared tree have the same object.
     plans, projections
-        What readers work out of sets of columns, for all files that share the tree.
+        Data that readers derive from sets of columns, for all files that share the tree.
     """
 
     schema: pa.Schema
@@ -60,7 +60,7 @@ class ShownColumns:
 
 
 def cached_tree(file: LanceFileReader, options: ReadOptions) -> ShownColumns:
-    """Return the columns of a file, as `options` want them; files of equal schemas share them."""
+    """Return the columns of a file for some `options`; files of equal schemas share them."""
     shown: ShownColumns = file.facts.derived.of(options, lambda: _shown(file, options))
     return shown
 
@@ -78,7 +78,7 @@ def _shown(file: LanceFileReader, options: ReadOptions) -> ShownColumns:
 
 
 class PerTree(Generic[T]):
-    """What is worked out of a column tree, kept for the files that share the tree; for threads too.
+    """Cache of data derived from a column tree, shared by files with the tree, and by threads.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class PerTree(Generic[T]):
         self._answers: dict[int, tuple[tuple[ColumnNode, ...], T]] = {}
 
     def of(self, roots: tuple[ColumnNode, ...]) -> T:
-        """Return the answer for a tree."""
+        """Return the data of a tree."""
         held = self._answers.get(id(roots))
         if held is not None and held[0] is roots:
             return held[1]

@@ -1,7 +1,7 @@
-"""`shred`: rows of Arrow arrays to the content of one page of one leaf, the inverse of `unravel`.
+"""`shred`: convert rows of Arrow arrays to the content of one page of one leaf, the inverse of `unravel`.
 
-Levels are written with the largest numbering the arrays allow (a layer with a bitmap may be null, every list may be
-empty), in one native pass per chunk; what did not occur is then numbered away by a table, where it matters at all.
+Levels are first written with the largest numbering that the arrays allow: a layer with a bitmap may be null, every list
+may be empty. This is one native pass per chunk. Levels that did not occur are then removed by a table, if necessary.
 """
 
 from __future__ import annotations
@@ -31,28 +31,28 @@ _LIST_KINDS = {
 
 
 def shred(leaf: LeafNode, arrays: Sequence[pa.Array]) -> PageContent:
-    """Turn consecutive chunks of a top-level column into a page of one of its leaves.
+    """Convert consecutive chunks of a top-level column to a page of one of its leaves.
 
     Parameters
     ----------
     leaf
-        The leaf, as `column_tree` hangs it into the schema of the file.
+        The leaf, from `column_tree` of the file's schema.
     arrays
-        Chunks of its top-level column, of exactly its type (views and dictionaries of several chunks are converted);
-        slices are fine. They must have passed ``Array.validate()``; what it does not check is checked here.
+        Chunks of its top-level column, with exactly its type. Views, and dictionaries of several chunks, are converted;
+        slices are allowed. They must have passed ``Array.validate()``; other properties are checked here.
 
     Returns
     -------
     PageContent
-        Memory of its values may be that of `arrays`. Blobs are their plain bytes, under the leaf's own shape.
+        Its values may share memory with `arrays`. Blobs are their plain bytes, with the leaf's own shape.
 
     Raises
     ------
     InvalidArgumentError
-        The arrays are of another type than the leaf, contradict themselves, hold text that is not UTF-8, or have too
-        many bytes for their offsets.
+        The type of an array differs from the leaf's, or an array contradicts itself. Also if text is not UTF-8, or if
+        offsets cannot count the bytes.
     UnsupportedError
-        The format has no place for the values: JSON text that was not encoded, null children of a packed struct.
+        The format cannot store the values: JSON text that was not encoded, null children of a packed struct.
     """
     if leaf.refusal is not None:
         raise UnsupportedError(f"{leaf.refusal} cannot be written", column=leaf.path)
@@ -84,7 +84,7 @@ def shred(leaf: LeafNode, arrays: Sequence[pa.Array]) -> PageContent:
 
 
 def _value_shape(leaf: LeafNode, leaves: Sequence[pa.Array]) -> BlockShape | None:
-    """The shape of what is given: of blobs the bytes, not what the file keeps in their place."""
+    """Return the shape of the given values: for blobs their bytes, not the descriptors in the file."""
     bytes_bits = {pa.binary(): 32, pa.large_binary(): 64}
     given = leaves[0].type if leaves else (leaf.bytes_field or leaf.field).type
     if leaf.is_blob and given in bytes_bits:
@@ -93,7 +93,7 @@ def _value_shape(leaf: LeafNode, leaves: Sequence[pa.Array]) -> BlockShape | Non
 
 
 def _check_indices(block: BlockSlice, num_items: int, num_nulls: int, leaf: LeafNode) -> None:
-    """Refuse indices without an item; those of nulls are 0 by now."""
+    """Raise for indices without an item; those of nulls are already 0."""
     indices = block.values.view(str(leaf.storage.index_type))
     if num_nulls == block.num_values:
         return
@@ -107,7 +107,7 @@ def _check_indices(block: BlockSlice, num_items: int, num_nulls: int, leaf: Leaf
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Part:
-    """Where the entries and the visible slots of one chunk are."""
+    """Ranges of the entries and visible slots of one chunk."""
 
     run_starts: NDArray[np.int64]
     run_stops: NDArray[np.int64]
@@ -128,7 +128,7 @@ class _Structure:
         if moves or any(node.validity is not None for path in paths for node in path):
             self._parts, self.levels = self._shredded()
         else:
-            # Every row is a value: there is nothing to write.
+            # Every row is a value: no levels are needed.
             num_rows = sum(path[0].num_slots for path in paths)
             self._parts, self.levels = None, Levels((LayerKind.ALL_VALID_ITEM,) * self._num_nodes, num_rows)
 
@@ -145,13 +145,13 @@ class _Structure:
             out = (None if rep is None else rep[start:], def_[start:])
             parts.append(_shred_chunk(path, numbers, out, start, seen))
             start = parts[-1].entry_stop
-        self._see_like_readers(seen)
+        self._add_layers_for_reference(seen)
         layers = self._layers(seen)
         rep = None if rep is None else rep[:start]
         return parts, Levels(layers, start, rep, _renumbered(def_[:start], numbers, seen))
 
     def _largest_numbering(self) -> NDArray[np.uint16]:
-        """Null and empty level of each node, outer-most first; 0 where there is none."""
+        """Return null and empty level of each node, outer-most first; 0 for none."""
         numbers = np.zeros((self._num_nodes, 2), np.uint16)
         level = 0
         for node in range(self._num_nodes - 1, -1, -1):
@@ -162,37 +162,39 @@ class _Structure:
         return numbers
 
     def _may_be_null(self, node: int) -> bool:
-        """Whether a node gets a null level: for its nulls, or as `_see_like_readers` wants."""
-        may = [self._tells_nulls(one) for one in self._items_around(node)] if node < self._num_nodes - 1 else []
-        return any(may) or self._tells_nulls(node)
+        """Return whether a node gets a null level: for its nulls, or for `_add_layers_for_reference`."""
+        may = [self._stores_nulls(one) for one in self._items_around(node)] if node < self._num_nodes - 1 else []
+        return any(may) or self._stores_nulls(node)
 
-    def _tells_nulls(self, node: int) -> bool:
+    def _stores_nulls(self, node: int) -> bool:
         return self._is_nullable_around_list(node) or any(path[node].validity is not None for path in self._paths)
 
     def _is_list(self, node: int) -> bool:
         return self._nodes[self._num_nodes - 1 - node] is NodeKind.LIST
 
     def _is_nullable_around_list(self, node: int) -> bool:
-        """Whether a node is a struct around a list, and the schema lets it be null."""
+        """Return whether a node is a struct around a list, and the schema allows nulls."""
         if self._is_list(node) or not self._nullable[self._num_nodes - 1 - node]:
             return False
         return any(self._is_list(one) for one in range(node + 1, self._num_nodes))
 
     def _items_around(self, node: int) -> range:
-        """Nodes around a node, up to the next list."""
+        """Return the nodes around a node, up to the next list."""
         first = node
         while first > 0 and not self._is_list(first - 1):
             first -= 1
         return range(first, node)
 
-    def _see_like_readers(self, seen: NDArray[np.uint8]) -> None:
-        """Let layers be nullable, without a null, where the reference would not read the page otherwise.
+    def _add_layers_for_reference(self, seen: NDArray[np.uint8]) -> None:
+        """Mark layers without nulls as nullable, if the reference would not read the page otherwise.
 
-        It takes the nulls of a struct for items, or for errors, where a struct or list inside it is never null, and it
-        asks one field for the nulls of a struct that another one tells. It mistakes the number of structs around lists
-        where pages of a batch tell differently whether any is null, so that there they always may be if the schema lets
-        them; where it does not, releases 4.0.0 and 8.0.0 die of a level for their nulls. Those also lose the items of
-        lists in lists where a page has no level for an empty one, and others follow.
+        If a struct or list inside a struct is never null, the reference takes nulls of the outer struct for items, or
+        fails. It also reads the nulls of a struct from one field, even if another field stores them.
+
+        It counts structs around lists wrongly if only some pages of a batch store nulls for them. So they are always
+        nullable if the schema allows it. If the schema does not, releases 4.0.0 and 8.0.0 abort at a level for their
+        nulls. These releases also lose items of lists in lists, if a page has no level for an empty list and others
+        follow.
         """
         is_null = False
         for node in range(self._num_nodes - 1):
@@ -213,7 +215,7 @@ class _Structure:
         return tuple(layers)
 
     def visible_values(self) -> VisibleValues:
-        """Return the slots that own values, and which of them are null."""
+        """Return the slots with values, and their nulls."""
         levels = self.levels
         if self._parts is None:
             return VisibleValues.of_slots([path[0].num_slots for path in self._paths])
@@ -232,7 +234,7 @@ class _Structure:
 
 
 def _most_levels(path: Sequence[PathNode]) -> int:
-    """The most entries that the rows of a chunk can have."""
+    """Return the maximum of level entries for the rows of a chunk."""
     start, stop = 0, path[0].num_slots
     num_levels = stop
     for node, below in pairwise(path):
@@ -264,7 +266,7 @@ def _shred_chunk(
         )
         for node in path
     ]
-    # Visible slots are one run but for what nulls hide, and never more runs than entries.
+    # Visible slots are one run, interrupted only by slots under nulls, and there are never more runs than entries.
     most_breaks = sum(node.array.null_count for node in path[:-1])
     runs = np.empty((2, min(most_breaks, len(out[1])) + 1), np.int64)
     num_entries, num_runs = shred_levels(nodes, path[0].num_slots, numbers, *out, runs[0], runs[1], seen)
@@ -276,7 +278,7 @@ def _shred_chunk(
 def _renumbered(
     def_: NDArray[np.uint16], numbers: NDArray[np.uint16], seen: NDArray[np.uint8]
 ) -> NDArray[np.uint16] | None:
-    """Number the levels that occur without gaps; None when there are none."""
+    """Renumber the levels that occur without gaps; None without levels."""
     if not seen.any():
         return None
     table = np.zeros(int(numbers.max()) + 1, np.uint16)

@@ -1,9 +1,9 @@
-"""Levels or positions to offsets and validity: one native pass per page, appended into one destination per column.
+"""Convert levels or positions to offsets and validity: one native pass per page, into one destination per column.
 
-Each page numbers its levels by its own layers (a page without nulls uses the all-valid form), so a page is unravelled
-by itself; its slots follow those of the page before. Without lists every node of the path has one slot per row and
-one comparison per level decides a bit. With lists the kernel walks the entries from the outside in. Pages that keep
-positions need no levels: a run of rows is a run of slots in every node.
+Each page numbers its levels by its own layers: a page without nulls uses the all-valid form. So pages are unravelled
+separately; the slots of a page follow those of the page before. Without lists, every node of the path has one slot per
+row, and one comparison per level decides a bit. With lists, the kernel reads the entries from the outside in. Pages
+with positions need no levels: a run of rows is a run of slots in every node.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class NodeStructure(NamedTuple):
     num_slots
         Arrow length of the node.
     validity
-        Bitmap, or None when no slot is null.
+        Bitmap, or None if no slot is null.
     null_count
         Nulls among the slots.
     offsets, num_items
@@ -46,25 +46,25 @@ class NodeStructure(NamedTuple):
 def unravel(
     pages: Sequence[PageStructure], offset_bits: Sequence[int], dimensions: Sequence[int], allocator: Allocator
 ) -> tuple[NodeStructure, ...]:
-    """Turn the structure of consecutive pages of one leaf into the structure of every node on its path.
+    """Convert the structure of consecutive pages of one leaf to the structure of every node on its path.
 
     Parameters
     ----------
     pages
         Lists and nulls of the selected rows, page by page.
     offset_bits
-        For the leaf and its ancestors, inner-most first: width of a list's offsets, 0 for what is no list.
+        For the leaf and its ancestors, inner-most first: width of a list's offsets, 0 for other nodes.
     dimensions
-        The same for fixed-size lists of structs: items per list, 0 for what is none.
+        The same for fixed-size lists of structs: items per list, 0 for other nodes.
     allocator
-        Where the memory comes from.
+        Allocates the memory.
 
     Raises
     ------
     CorruptPageError
         Levels or positions contradict the layers.
     UnsupportedError
-        Levels of null or empty lists of fixed-size lists of structs, which have no meaning that anyone wrote down.
+        Levels of null or empty lists of fixed-size lists of structs, which no specification defines.
     """
     if len(offset_bits) == 1 and any(isinstance(levels, ItemValidity) for levels in pages):
         return (_item_node(pages, allocator),)
@@ -79,12 +79,12 @@ def unravel(
 
 def _part(levels: PageStructure, dimensions: NDArray[np.int64]) -> _LevelPart | _SlotPart:
     if isinstance(levels, ItemValidity):
-        raise PluginContractError("a page below structs or lists tells nothing of them")
+        raise PluginContractError("a page below structs or lists does not store their structure")
     return _SlotPart(levels, dimensions) if isinstance(levels, SlotStructure) else _LevelPart(levels, dimensions)
 
 
 def _item_node(pages: Sequence[PageStructure], allocator: Allocator) -> NodeStructure:
-    """Put the bitmaps of pages that know of nothing above them side by side."""
+    """Join the bitmaps of pages without nodes above them."""
     items = [_item_validity(levels) for levels in pages]
     num_slots = sum(page.num_slots for page in items)
     if all(page.bits is None for page in items):
@@ -104,7 +104,7 @@ def _item_node(pages: Sequence[PageStructure], allocator: Allocator) -> NodeStru
 
 def _item_validity(levels: PageStructure) -> ItemValidity:
     if not isinstance(levels, ItemValidity):
-        raise PluginContractError("pages of one column tell of nulls in different ways")
+        raise PluginContractError("pages of one column store nulls in different forms")
     return levels
 
 
@@ -125,7 +125,7 @@ def _flat_node(pages: Sequence[Levels], position: int, num_slots: int, allocator
 
 
 class _LevelPart:
-    """A page that tells by levels."""
+    """A page with levels."""
 
     def __init__(self, levels: Levels, dimensions: NDArray[np.int64]) -> None:
         rep = _shared_levels(levels, dimensions)
@@ -140,7 +140,7 @@ class _LevelPart:
 
 
 class _SlotPart:
-    """A page that tells by positions."""
+    """A page with positions."""
 
     def __init__(self, structure: SlotStructure, dimensions: NDArray[np.int64]) -> None:
         found = [layer.dimension for layer in structure.layers]
@@ -158,8 +158,8 @@ class _SlotPart:
 def _shared_levels(levels: Levels, dimensions: NDArray[np.int64]) -> NDArray[np.uint16] | None:
     """Return repetition levels in which only the first item of a fixed-size list begins the lists around it.
 
-    Their writers repeat each level entry for all items of a fixed-size list of structs, also the level at which a list
-    begins; what it says of the items after the first is wrong.
+    Their writers repeat each level entry for all items of a fixed-size list of structs, also the level that begins a
+    list. That level is wrong for all items but the first.
     """
     rep, kinds = levels.rep, levels.layers
     num_lists, items = 0, 1
@@ -170,7 +170,7 @@ def _shared_levels(levels: Levels, dimensions: NDArray[np.int64]) -> NDArray[np.
             continue
         reach = sum(one.num_def_levels for one in kinds[: _next_list(kinds, position)])
         if levels.def_ is not None and (levels.def_ > reach).any():
-            raise UnsupportedError("levels of null or empty lists around fixed-size lists of structs mean nothing")
+            raise UnsupportedError("levels of null or empty lists around fixed-size lists of structs are not defined")
         slots = np.flatnonzero(rep >= num_lists)
         followers = slots[np.arange(len(slots)) % items != 0]
         rep = rep.copy()

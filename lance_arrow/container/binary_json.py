@@ -1,11 +1,11 @@
-"""JSON text to binary JSON, as the format stores columns of the extension type ``arrow.json``.
+"""Convert JSON text to binary JSON, the storage of columns of the extension type ``arrow.json``.
 
-    container   u32 kind and number of entries, u32 per entry (kind and bytes; of an object keys first), contents
+    container   u32 kind and number of entries, u32 per entry (kind and bytes; for objects keys first), contents
     scalar      u32 0x20000000, one entry, its content
-    number      a byte that names its kind, then as few big-endian bytes as hold it
+    number      a byte that names its kind, then the fewest big-endian bytes that hold it
 
-Keys are sorted by their bytes. Integers that 64 bits do not hold are stored as doubles.
-Source: logical type ``json``; compared byte by byte with what release 14.0.2 writes.
+Keys are sorted by their bytes. Integers beyond 64 bits are stored as doubles. Source: logical type ``json``; compared
+byte by byte with files of release 14.0.2.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def encode_json(text: str) -> bytes:
     Raises
     ------
     InvalidArgumentError
-        The text is no JSON, repeats a key, nests too deeply, or has a number that no double holds.
+        The text is not JSON, repeats a key, nests too deeply, or has a number too large for a double.
     """
     try:
         value = json.loads(text, object_pairs_hook=_object, parse_constant=_refuse_constant)
@@ -103,19 +103,19 @@ def _container(header: int, entries: list[tuple[int, bytes]]) -> bytes:
 
 
 def holds_json(type_: pa.DataType) -> bool:
-    """Whether a type is JSON text, or has such text below it."""
+    """Return whether a type is JSON text, or has JSON text below it."""
     if isinstance(type_, pa.JsonType):
         return True
     return any(holds_json(type_.field(i).type) for i in range(type_.num_fields))
 
 
 def with_binary_json(array: pa.Array, stored: pa.DataType) -> pa.Array:
-    """Return the array with its JSON text encoded; values below nulls are not looked at.
+    """Return the array with its JSON text encoded; values below nulls are ignored.
 
     Parameters
     ----------
     array
-        Of a type that has JSON text, alone or within structs and lists, where `stored` has binary values.
+        Its type has JSON text, alone or within structs and lists, where `stored` has binary values.
     stored
         The type to return.
 
@@ -129,7 +129,7 @@ def with_binary_json(array: pa.Array, stored: pa.DataType) -> pa.Array:
     if not holds_json(array.type):
         return array
     if isinstance(array, pa.StructArray):
-        # Flattened, the fields are null where the struct is.
+        # Flattened fields are null where the struct is null.
         fields = [with_binary_json(child, one.type) for child, one in zip(array.flatten(), stored, strict=True)]
         return pa.StructArray.from_arrays(fields, fields=list(stored), mask=array.is_null())
     lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy()

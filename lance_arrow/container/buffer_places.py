@@ -1,4 +1,4 @@
-"""Checking where buffers lie: every (position, size) of a file passes here before it is used."""
+"""Check the places of buffers: every (position, size) of a file is checked here before it is used."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from lance_arrow.errors import CorruptFileError
 from lance_arrow.io import Bytes, Positions
 
 ALIGNMENT_BYTES = 64
-# Up to so many, numbers of Python are faster than arrays.
+# For at most this many buffers, Python numbers are faster than arrays.
 _FEW = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BufferPlaces:
-    """Validated places of ``n`` buffers, ``(n,) int64`` each: bytes from the start of the file, and bytes."""
+    """Validated places of ``n`` buffers, ``(n,) int64`` each: offset from the start of the file, and size in bytes."""
 
     offsets: Positions
     sizes: Positions
@@ -37,22 +37,22 @@ def check_places(
     Parameters
     ----------
     offsets, sizes
-        ``(n,) uint64`` as they were stored.
+        ``(n,) uint64`` as stored.
     file_size
         Bytes of the file.
     what
-        What the buffers are, for messages; the number of the bad one is appended.
+        Kind of the buffers, for messages; the number of the bad one is appended.
     alignment_bytes
-        What every offset must be a multiple of; a power of two.
+        Required alignment of every offset in bytes; a power of two.
 
     Raises
     ------
     CorruptFileError
-        A buffer begins or ends behind the file, or is not aligned; ``detail`` is its number.
+        A buffer begins or ends behind the end of the file, or is not aligned; ``detail`` is its number.
     """
-    if not len(offsets) or _lie_well_inside(offsets, sizes, file_size, alignment_bytes):
+    if not len(offsets) or _certainly_fit(offsets, sizes, file_size, alignment_bytes):
         return BufferPlaces(offsets.astype(np.int64), sizes.astype(np.int64))
-    # Unsigned and without a sum: nothing here can wrap.
+    # Unsigned and without a sum, so that no number wraps.
     size = np.uint64(file_size)
     outside = offsets > size
     outside |= sizes > size - np.minimum(offsets, size)
@@ -72,10 +72,10 @@ def check_places(
     return BufferPlaces(offsets.astype(np.int64), sizes.astype(np.int64))
 
 
-def _lie_well_inside(
+def _certainly_fit(
     offsets: NDArray[np.uint64], sizes: NDArray[np.uint64], file_size: int, alignment_bytes: int
 ) -> bool:
-    """Tell quickly of most tables that they pass: even the largest buffer at the last place would fit."""
+    """Accept most tables quickly: even the largest buffer at the last place would fit."""
     if len(offsets) <= _FEW:
         largest, longest = max(offsets.tolist()), max(sizes.tolist())
     else:
@@ -86,5 +86,5 @@ def _lie_well_inside(
 
 
 def required_alignment(version: FileVersion) -> int:
-    """Return what page and global buffers must be aligned to, in bytes: mandatory since 2.1."""
+    """Return the required alignment of page and global buffers in bytes: mandatory since 2.1."""
     return 1 if version is FileVersion.V2_0 else ALIGNMENT_BYTES

@@ -1,4 +1,4 @@
-"""`ChecksumWriter`: computes checksums of a file's buffers as they are written, and the table that is written last."""
+"""`ChecksumWriter`: computes checksums of a file's buffers as they are written, and their table at the end."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Block(Protocol):
 
 
 class _Tail(Protocol):
-    """What lies behind the data region; `file_writer` hands it over."""
+    """Everything behind the data region, from `file_writer`."""
 
     @property
     def descriptor(self) -> _Block: ...
@@ -43,15 +43,15 @@ class _Tail(Protocol):
 
 
 class ChecksumWriter:
-    """Hears of every buffer of a file, in the order of the file, and makes its table of checksums.
+    """Observes every buffer of a file, in the order of the file, and builds its table of checksums.
 
-    The table must become the last global buffer, and the footer must follow the table of global buffers at once: a
-    reader looks for it there.
+    The table must become the last global buffer, and the footer must follow the table of global buffers without a gap.
+    Readers look for it there.
 
     Parameters
     ----------
     block_bytes
-        Bytes that share a checksum: what a read of one value has to read, the first time.
+        Bytes per checksum: the smallest unit of a first read.
 
     Raises
     ------
@@ -69,23 +69,23 @@ class ChecksumWriter:
         self._crcs: list[Checksums] = []
 
     def page_buffer(self, column: int, position: int, data: Bytes) -> None:
-        """Hear of a buffer of a page."""
+        """Add a buffer of a page."""
         self._cover(BufferKind.PAGE, column, position, data)
 
     def column_buffer(self, column: int, position: int, data: Bytes) -> None:
-        """Hear of a buffer of a column as a whole."""
+        """Add a buffer of a column as a whole."""
         self._cover(BufferKind.COLUMN, column, position, data)
 
     def global_buffer(self, index: int, position: int, data: Bytes) -> None:
-        """Hear of a global buffer; neither the descriptor nor the table itself."""
+        """Add a global buffer, except the descriptor and the table itself."""
         self._cover(BufferKind.GLOBAL, NO_COLUMN, position, data)
 
     def placed(self, position: int, data: Bytes) -> None:
-        """Hear of bytes that lie outside of pages, as those of blobs do."""
+        """Add bytes outside of pages, such as those of blobs."""
         self._cover(BufferKind.PLACED, NO_COLUMN, position, data)
 
     def mark(self, descriptor: file_schema_pb2.FileDescriptor, buffer_index: int) -> None:
-        """Note in the descriptor that the table exists: losing it is damage from then on.
+        """Record in the descriptor that the table exists: from then on, a missing table is damage.
 
         Source: FileDescriptor.checksums.
         """

@@ -1,7 +1,7 @@
-"""The table of checksums in a file: its bytes, what they must satisfy, and where a reader finds them.
+"""The table of checksums in a file: its bytes, its rules, and its place.
 
-The table is the last global buffer, and the table of global buffers ends where the footer begins: so its place is told
-56 bytes before the end of the file, and can be found whatever became of the footer. All numbers are little-endian.
+The table is the last global buffer, and the table of global buffers ends where the footer begins. So its place
+is stored 56 bytes before the end of the file, and is found even if the footer is damaged. Numbers are little-endian.
 
     0  "LANCECRC"                                20  u32 number of buffers n          36  u32 checksum of the footer
     8  u32 checksum of the bytes from 12 on      24  u64 number of blocks m           40  u32 of the file descriptor
@@ -10,7 +10,8 @@ The table is the last global buffer, and the table of global buffers ends where 
     64 u64[n] positions, u64[n] sizes, u32[n] columns, u32[n] kinds, u32[c] checksums of the columns' metadata,
        u32[m] checksums of blocks
 
-Buffers are in ascending order of position and disjoint; the blocks of each count from its own start, the last is short.
+Buffers are in ascending order of position and disjoint. The blocks of each are counted from its own start; the last
+block is short.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _CHECKED_FROM = 12
 _VERSION = 1
 _BYTES_PER_BUFFER = 24
 _READ_UNSEEN_BYTES = 1 << 20
-"""Of larger buffers, which may be anybody's, the beginning is read first."""
+"""Of larger buffers, which may have any content, the beginning is read first."""
 _LAST_ENTRY = struct.Struct("<QQ")
 _NUM_BUFFERS = struct.Struct("<I")
 
@@ -45,23 +46,23 @@ Checksums = NDArray[np.uint32]
 
 
 class BufferKind(enum.IntEnum):
-    """What a covered buffer is."""
+    """Kind of a covered buffer."""
 
     PAGE = 0
     COLUMN = 1
     GLOBAL = 2
     PLACED = 3
-    """Bytes that pages tell the place of, as blobs."""
+    """Bytes to which pages refer, such as blobs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataSums:
-    """Checksums of what describes the file.
+    """Checksums of the metadata of a file.
 
     Parameters
     ----------
     footer, descriptor, column_table, buffer_table
-        One each.
+        One checksum each.
     columns
         ``(num_columns,) uint32``, of each column's metadata.
     """
@@ -75,7 +76,7 @@ class MetadataSums:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ChecksumTable:
-    """Checksums of everything in a file that means something.
+    """Checksums of all content of a file.
 
     Parameters
     ----------
@@ -84,11 +85,11 @@ class ChecksumTable:
     starts, sizes
         ``(n,) int64``: places of the covered buffers.
     columns, kinds
-        ``(n,) uint32``: whose each is (`NO_COLUMN`: nobody's), and its `BufferKind`.
+        ``(n,) uint32``: number of the column of each buffer (`NO_COLUMN`: none), and its `BufferKind`.
     crcs
         ``(num_blocks,) uint32``.
     metadata
-        Checksums of what describes the file.
+        Checksums of the metadata.
     """
 
     block_bytes: int
@@ -120,14 +121,14 @@ class ChecksumTable:
 
     @classmethod
     def parse(cls, data: Bytes, start: int, file_size: int) -> ChecksumTable:
-        """Read a table that lies at `start` and begins with its magic.
+        """Read a table at `start` that begins with its magic.
 
         Raises
         ------
         CorruptFileError
             Its own checksum is wrong, or it contradicts itself.
         UnsupportedError
-            A later version of it.
+            The table has a later version.
         """
         place = start, start + len(data)
         if len(data) < HEADER_BYTES:
@@ -139,19 +140,19 @@ class ChecksumTable:
             raise CorruptFileError("the table of checksums contradicts its own checksum", byte_range=place)
         if version != _VERSION:
             raise UnsupportedError(
-                f"checksums of version {version} are not known, expected {_VERSION}; verify='off' reads without them",
+                f"checksums of version {version} are not supported, expected {_VERSION}; verify='off' ignores them",
                 byte_range=place,
             )
         if len(data) != table_bytes(num_buffers, num_blocks, num_columns) or block_bytes < 1:
-            raise CorruptFileError("the table of checksums has another size than its counts say", byte_range=place)
+            raise CorruptFileError("the size of the table of checksums contradicts its counts", byte_range=place)
         table = cls.of(data)
         if not table._is_sound(file_size):
-            raise CorruptFileError("the table of checksums names buffers that cannot be", byte_range=place)
+            raise CorruptFileError("the table of checksums names impossible buffers", byte_range=place)
         return table
 
     @classmethod
     def of(cls, data: Bytes) -> ChecksumTable:
-        """Read a table that is known to be sound."""
+        """Read a table that was checked before."""
         (_, _, _, _, block_bytes, num_buffers, _, num_columns, *of_metadata) = _HEADER.unpack(
             data[:HEADER_BYTES].tobytes()
         )
@@ -193,7 +194,7 @@ class ChecksumTable:
         return BlockChecks(self.starts, self.sizes, self.crcs, self.block_bytes)
 
     def owner(self, position: int) -> int | None:
-        """Return the column whose buffer holds a byte; None where it is nobody's."""
+        """Return the column whose buffer holds a byte; None if it belongs to no column."""
         number = int(np.searchsorted(self.starts, position, side="right")) - 1
         if number < 0 or position >= self.starts[number] + self.sizes[number]:
             return None
@@ -207,25 +208,25 @@ def table_bytes(num_buffers: int, num_blocks: int, num_columns: int) -> int:
 
 
 def find_table(metadata: MetadataBytes) -> ChecksumTable | None:
-    """Find the table of checksums from the end of the file, footer and all other metadata unseen.
+    """Find the table of checksums from the end of the file, without the footer and other metadata.
 
     Returns
     -------
     ChecksumTable or None
-        None where there is nothing that begins like one.
+        None if there is nothing that begins like a table.
 
     Raises
     ------
     CorruptFileError, UnsupportedError
         As `ChecksumTable.parse`.
     TruncatedReadError, ResourceLimitError
-        As reading goes: one request where the table lies before the tail.
+        Errors of reading: one request if the table lies before the tail.
     """
     tail, file_size = metadata.tail, metadata.file_size
     if len(tail) < FOOTER_BYTES + TABLE_ENTRY_BYTES:
         return None
     footer = tail[-FOOTER_BYTES:].tobytes()
-    # The descriptor is a global buffer too: a file of one has no table, and is spared the look.
+    # The descriptor is a global buffer too: a file with a single one has no table.
     if _NUM_BUFFERS.unpack_from(footer, 24)[0] == 1:
         return None
     entry = tail[-FOOTER_BYTES - TABLE_ENTRY_BYTES : -FOOTER_BYTES].tobytes()

@@ -1,4 +1,4 @@
-"""Column metadata on demand: only the blocks asked for are read, and parsed natively.
+"""Column metadata on demand: only requested blocks are read, and parsed natively.
 
 Source: lance.file.v2.ColumnMetadata.
 """
@@ -27,7 +27,7 @@ _STAGE = "reading the metadata of a column"
 
 
 class _Fault(IntEnum):
-    """Kinds of faults that the engine finds in metadata; as its ``MetadataFault`` numbers them."""
+    """Kinds of faults that the engine finds in metadata, with the numbers of its ``MetadataFault``."""
 
     MALFORMED = 1
     UNPAIRED = 2
@@ -43,15 +43,15 @@ class ColumnMeta:
     Parameters
     ----------
     column
-        Its number.
+        Number of the column.
     message, description
-        Full name and bytes of what describes the column as a whole (plain values, a zone index, blobs).
+        Full name and bytes of the description of the column as a whole (plain values, a zone index, blobs).
     buffer_offsets, buffer_sizes
-        ``(num_buffers,) int64``: buffers of the column as a whole; inside the file.
+        ``(num_buffers,) int64``: places of the buffers of the column as a whole, inside the file.
     byte_range
-        Half-open bytes of its metadata.
+        Half-open byte range of its metadata.
     open_pages
-        Makes `pages`; called when these are first wanted, since zone maps leave out most files before.
+        Returns `pages`. It is called at their first use, because zone maps exclude most files before.
     """
 
     __slots__ = (
@@ -87,17 +87,17 @@ class ColumnMeta:
 
     @property
     def pages(self) -> PageTable:
-        """Pages in row order; those who got the column from `LanceFileReader.columns` meet no error here."""
+        """Pages in row order. Raises no error for columns from `LanceFileReader.columns`."""
         opened = self._opened
         if opened is None:
             opened = self._opened = self._open_pages()
-            # What they were made of takes memory, too.
+            # Release the memory of the parsed metadata.
             self._open_pages = lambda: opened
         return opened
 
     @property
     def page_starts(self) -> Positions:
-        """First row of each page, and the number of rows, ``(num_pages + 1,) int64``; as `PageMeta.num_rows` counts."""
+        """First row of each page, then the number of rows, ``(num_pages + 1,) int64``; see `PageMeta.num_rows`."""
         return self.pages.row_starts
 
     @property
@@ -107,17 +107,17 @@ class ColumnMeta:
 
     @property
     def stored_bytes(self) -> int:
-        """Bytes that the buffers of all pages take."""
+        """Bytes of the buffers of all pages."""
         return int(self.pages.sizes.sum())
 
     @property
     def page_bytes(self) -> Positions:
-        """``(num_pages,) int64``: bytes that the buffers of each page take."""
+        """``(num_pages,) int64``: bytes of the buffers of each page."""
         return self.pages.page_bytes
 
 
 class ColumnTable:
-    """Where the metadata of each column is, and how it is parsed.
+    """Places of the metadata of each column, and their parser.
 
     Parameters
     ----------
@@ -128,9 +128,9 @@ class ColumnTable:
     limits
         Ceilings for sizes.
     checks
-        Checksums of the file, if it has any.
+        Checksums of the file, or None.
     is_sound
-        Whether the places of the blocks are known to be right; else they are checked now.
+        Whether the places of the blocks were checked before; otherwise they are checked now.
 
     Raises
     ------
@@ -164,12 +164,12 @@ class ColumnTable:
         return list(zip(places.offsets.tolist(), (places.offsets + places.sizes).tolist(), strict=True))
 
     def read(self, columns: Sequence[int], names: Sequence[str]) -> list[ColumnMeta]:
-        """Read and parse the metadata of some columns, at most one wave of requests for all.
+        """Read and parse the metadata of some columns, with at most one wave of requests.
 
         Parameters
         ----------
         columns
-            Their numbers, which exist.
+            Numbers of existing columns.
         names
             Their names, for messages.
 
@@ -178,7 +178,7 @@ class ColumnTable:
         CorruptFileError
             A block contradicts the format; column, page and byte range are named.
         TruncatedReadError, ResourceLimitError
-            As reading goes.
+            Errors of reading.
         """
         if self._places is None:
             self._places = self._read_places()
@@ -189,7 +189,7 @@ class ColumnTable:
         metas = []
         most_bytes = self._limits.max_metadata_bytes
         for column, name, place, block, facts in zip(columns, names, places, blocks, parsed, strict=True):
-            # Not `with`, which would take longer than all else here.
+            # A `with` statement would take longer than the rest of this function.
             try:
                 if len(block) > most_bytes:
                     self._limits.check("max_metadata_bytes", len(block))
@@ -202,11 +202,11 @@ class ColumnTable:
         return metas
 
     def stored(self, column: int) -> Bytes:
-        """Return the metadata of a column as it is stored, unchecked."""
+        """Return the metadata of a column as stored, unchecked."""
         return self._metadata.read([self.place(column)])[0]
 
     def place(self, column: int) -> tuple[int, int]:
-        """Return the half-open bytes of the file that the metadata of a column has."""
+        """Return the half-open byte range of a column's metadata in the file."""
         if self._places is None:
             self._places = self._read_places()
         return self._places[column]
@@ -235,7 +235,7 @@ class ColumnTable:
             row_starts, borders, starts, sizes, descriptions, description_of = pages
             apart = [one for one in descriptions if isinstance(one, tuple)]
             if len(apart) > 1:
-                # One wave for all of them; those that lie outside the file are named below.
+                # One wave for all of them; the code below reports those outside of the file.
                 size = self._footer.file_size
                 self._metadata.keep([(start, start + count) for start, count in apart if start + count <= size])
             opened = [
@@ -250,7 +250,7 @@ class ColumnTable:
         return found
 
     def _opened(self, description: bytes | tuple[int, int], page: int | None) -> Description:
-        """Open a description, of the column or of a page; one that lies apart is read."""
+        """Open a description of the column or of a page; reads it if it is stored elsewhere."""
         try:
             if isinstance(description, tuple):
                 description = self._metadata.read([self._place_apart(*description)])[0].tobytes()
@@ -269,7 +269,7 @@ class ColumnTable:
         return start, start + size
 
     def _refused(self, buffer: str, fault: tuple[int, ...]) -> CorruptFileError:
-        """Say what is wrong with metadata; `engine/tables/column_metadata.hpp` explains a fault."""
+        """Return the error for bad metadata; `engine/tables/column_metadata.hpp` explains the faults."""
         kind, number, first, second, third = fault
         page = None if number < 0 else number
         match kind:
@@ -282,7 +282,7 @@ class ColumnTable:
                 said = f"{buffer} {first} has {third} bytes at {second}, but the file has {self._footer.file_size}"
                 return CorruptFileError(said, page=page, detail=first)
             case _Fault.MISALIGNED:
-                said = f"{buffer} {first} begins at {second}, which is no multiple of"
+                said = f"{buffer} {first} begins at {second}, which is not a multiple of"
                 alignment = required_alignment(self._footer.version)
                 place = second, second + third
                 return CorruptFileError(f"{said} {alignment}", page=page, byte_range=place, detail=first)

@@ -1,4 +1,4 @@
-"""Descriptions of pages and columns: which message they are; never what they say.
+"""Descriptions of pages and columns: the type of their message, without its content.
 
 Source: lance.file.v2.Encoding.
 """
@@ -24,7 +24,7 @@ class Description:
     value
         Its bytes.
     distribution
-        What to install to read it: the authority of the type URL, empty for the format's own messages.
+        Name of the distribution that reads it: the authority of the type URL, empty for the format's own messages.
     """
 
     message: str
@@ -33,12 +33,12 @@ class Description:
 
     @classmethod
     def of(cls, data: bytes) -> Description:
-        """Open a serialized google.protobuf.Any; equal ones of any file come out as one object, which caches find fast.
+        """Open a serialized google.protobuf.Any; equal bytes return the same object, so that cache lookups are fast.
 
         Raises
         ------
         CorruptFileError
-            It is malformed, or names no type.
+            It is malformed, or has no type.
         """
         return _kept(data) if len(data) <= _MOST_KEPT_BYTES else cls(*unpack_any(data))
 

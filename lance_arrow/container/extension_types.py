@@ -1,4 +1,4 @@
-"""Extension types as metadata on their storage, which is all that files know of them, and back."""
+"""Convert extension types to metadata of their storage fields, which is their form in files, and back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EXTENSION_NAME = "ARROW:extension:name"
 EXTENSION_METADATA = "ARROW:extension:metadata"
 BINARY_JSON = b"lance.json"
 JSON_METADATA = MappingProxyType({EXTENSION_NAME: BINARY_JSON, EXTENSION_METADATA: b""})
-"""What says of a large_binary field that it holds binary JSON."""
+"""Metadata of a large_binary field with binary JSON."""
 
 
 class _ArrowSchema(ctypes.Structure):
@@ -34,9 +34,9 @@ class _ArrowSchema(ctypes.Structure):
 
 
 def extension_metadata(type_: pa.BaseExtensionType) -> dict[str, bytes]:
-    """Return the metadata that says of a storage field that it is of this extension type.
+    """Return the metadata that marks a storage field as this extension type.
 
-    pyarrow tells the parameters of its own extension types through the C interface only.
+    pyarrow exports the parameters of its own extension types only by the C interface.
     """
     exported = _ArrowSchema()
     type_._export_to_c(ctypes.addressof(exported))
@@ -59,7 +59,7 @@ def _parse_metadata(address: int) -> dict[str, bytes]:
 
 
 def with_extension_types(schema: pa.Schema) -> pa.Schema:
-    """Turn metadata into the extension types that are registered with pyarrow, at every level.
+    """Turn metadata into extension types that are registered with pyarrow, at every level.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def with_extension_types(schema: pa.Schema) -> pa.Schema:
         An extension type does not fit its storage, or its parameters do not parse.
     """
     try:
-        # Reading a schema back is the one place where pyarrow does this.
+        # pyarrow does this only when it reads a schema.
         return pa.ipc.read_schema(schema.serialize())
     except (pa.ArrowException, ValueError, TypeError) as error:
         raise CorruptFileError(f"an extension type does not fit its storage: {error}") from error

@@ -1,4 +1,4 @@
-"""The field tree of a schema: from the flat list on the wire, and back.
+"""The field tree of a schema: from the flat list in the file, and back.
 
 Source: lance.file.Field, a pre-order list in which parents are named by id.
 """
@@ -32,9 +32,9 @@ class SchemaField:
     Parameters
     ----------
     name
-        Own name, unique among siblings.
+        Name of the field, unique among siblings.
     id
-        Number in the schema, -1 for the descriptor fields of a blob column.
+        Number in the schema; -1 for the descriptor fields of a blob column.
     parent_id
         -1 at the top.
     logical_type
@@ -59,10 +59,10 @@ class SchemaField:
     children: tuple[SchemaField, ...] = ()
 
     def is_packed(self, version: FileVersion) -> bool:
-        """Tell whether this is a struct kept in one column of a file of this version.
+        """Return whether this is a struct in one column of a file of this version.
 
-        Source: field metadata ``lance-encoding:packed`` and, older, ``packed``; either may say yes. 2.0 writers looked
-        at the older one and, without it, took the mere presence of the newer one for a yes, whatever it says.
+        Source: field metadata ``lance-encoding:packed`` and, older, ``packed``; one of them is enough. 2.0 writers read
+        the older key. Without it, they treat the newer key as true, for any value.
         """
         if self.logical_type != "struct" or not self.children or version is FileVersion.V0_1:
             return False
@@ -73,7 +73,7 @@ class SchemaField:
 
     @property
     def is_blob(self) -> bool:
-        """Whether values lie outside the pages; the key's mere presence counts. Source: ``lance-encoding:blob``."""
+        """Whether values are outside the pages: the key has any value. Source: ``lance-encoding:blob``."""
         return BLOB_KEY in self.metadata and self.logical_type in ("binary", "large_binary", "struct")
 
     def walk(self) -> Iterator[SchemaField]:
@@ -84,7 +84,7 @@ class SchemaField:
 
 
 def fields_from_messages(messages: Iterable[file_schema_pb2.Field]) -> tuple[SchemaField, ...]:
-    """Build the field tree from the list on the wire.
+    """Build the field tree from the list in the file.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def fields_from_messages(messages: Iterable[file_schema_pb2.Field]) -> tuple[Sch
 
 
 class _Nodes:
-    """The tree while it grows: nodes by position in the list, children by position of their parent."""
+    """The tree during construction: nodes by position in the list, children by position of their parent."""
 
     def __init__(self) -> None:
         self.messages: list[file_schema_pb2.Field] = []
@@ -138,7 +138,7 @@ class _Nodes:
 
     def _parent(self, message: file_schema_pb2.Field) -> int | None:
         if message.parent_id == NO_ID:
-            # Descriptor fields of a blob column name neither themselves nor their parent; they follow it at once.
+            # Descriptor fields of a blob column have no id and no parent id; they follow their parent directly.
             return self.open_blob if message.id == NO_ID else None
         if message.parent_id not in self.by_id:
             raise CorruptFileError(
@@ -147,7 +147,7 @@ class _Nodes:
         return self.by_id[message.parent_id]
 
     def top(self) -> tuple[SchemaField, ...]:
-        # Children follow their parents in the list, so going backwards meets each field after all below it.
+        # Children follow their parents in the list, so a backward pass visits each field after all below it.
         built: dict[int, SchemaField] = {}
         for number in range(len(self.messages) - 1, -1, -1):
             children = tuple(built.pop(child) for child in self.children[number])
@@ -159,7 +159,7 @@ class _Nodes:
 
 
 def _field(message: file_schema_pb2.Field, children: tuple[SchemaField, ...]) -> SchemaField:
-    # A protobuf map has no order of its own; one is given, so that the same file gives the same bytes in every process.
+    # A protobuf map has no order; keys are sorted, so that a file gives the same bytes in every process.
     metadata = dict(sorted(message.metadata.items()))
     extension_name = message.extension_name
     if extension_name:
@@ -189,7 +189,7 @@ def _check_names(siblings: Sequence[SchemaField], parent: str | None) -> None:
 
 
 def fields_to_messages(fields: Iterable[SchemaField]) -> list[file_schema_pb2.Field]:
-    """Flatten a field tree into the list on the wire, in pre-order."""
+    """Flatten a field tree into the list of the file, in pre-order."""
     return [_message(node) for top in fields for node in top.walk()]
 
 
@@ -204,7 +204,8 @@ def _message(node: SchemaField) -> file_schema_pb2.Field:
         encoding=_encoding_hint(node.logical_type),
         extension_name=node.extension_name,
         metadata=dict(node.metadata),
-        # A position makes a key, even beside a "false"; of clustering keys the reference writes the position only.
+        # A position makes a key, even with "false" beside it; for clustering keys the reference writes only the
+        # position.
         unenforced_primary_key=said.lower() in _TRUE_WORDS or position is not None,
         unenforced_primary_key_position=position or 0,
         unenforced_clustering_key_position=_position(node, _CLUSTERING_KEY) or 0,
@@ -217,7 +218,7 @@ def _position(node: SchemaField, key: str) -> int | None:
 
 
 def _encoding_hint(logical_type: str) -> file_schema_pb2.Encoding:
-    """Return what writers still put into the legacy hint. Source: lance.file.Field.encoding."""
+    """Return the value that writers still store in the legacy hint. Source: lance.file.Field.encoding."""
     kind = logical_type.split(":", 1)[0]
     if kind in ("struct", "null"):
         return file_schema_pb2.NONE

@@ -1,4 +1,4 @@
-"""`FileChecks`: the checksums of one open file, and the comparison of what describes it; pages are compared by `io`."""
+"""`FileChecks`: the checksums of one open file, and the checks of its metadata; `io` checks the pages."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class FileChecks:
     Parameters
     ----------
     table
-        What they are, or what makes them when they are first asked for.
+        The table, or a function that returns it at its first use.
     blocks
-        Which blocks were checked.
+        State of the blocks: which were checked.
     """
 
     __slots__ = ("_table", "blocks")
@@ -49,12 +49,12 @@ class FileChecks:
 
     @classmethod
     def find(cls, metadata: MetadataBytes) -> FileChecks | None:
-        """Find the file's checksums and check its footer; None where it has none.
+        """Find the file's checksums and check its footer; None if it has none.
 
         Raises
         ------
         CorruptFileError, UnsupportedError, TruncatedReadError, ResourceLimitError
-            As `find_table`; also when the footer contradicts its checksum.
+            As `find_table`. Also `CorruptFileError` if the footer contradicts its checksum.
         """
         table = find_table(metadata)
         if table is None:
@@ -69,7 +69,7 @@ class FileChecks:
         Raises
         ------
         CorruptFileError
-            One contradicts its checksum, or there are other columns than the table of checksums knows.
+            A table contradicts its checksum, or the table of checksums has another number of columns.
         """
         sums = self.table.metadata
         for what, place, crc in (
@@ -85,12 +85,12 @@ class FileChecks:
         compare(data, self.table.metadata.descriptor, "the file descriptor", (place.start, place.stop))
 
     def column(self, column: int, data: Bytes) -> None:
-        """Check the metadata of a column; raises `CorruptFileError`, its place is the caller's to fill in."""
+        """Check the metadata of a column; raises `CorruptFileError`, to which the caller adds the place."""
         if crc32c(data) != self.table.metadata.columns[column]:
             raise CorruptFileError("the metadata of a column contradicts its checksum")
 
     def buffer(self, data: Bytes, place: ByteRange) -> None:
-        """Check a buffer that was read whole; raises `CorruptFileError`."""
+        """Check a buffer that was read completely; raises `CorruptFileError`."""
         starts, stops = np.array([place.start]), np.array([place.stop])
         if self.blocks.check(data, np.zeros(1, np.int64), starts, stops) >= 0:
             raise CorruptFileError(
@@ -103,7 +103,7 @@ class FileChecks:
             fetch(source, starts, stops)
 
     def waves(self) -> Iterator[tuple[Positions, Positions]]:
-        """Yield all covered bytes as ranges of whole blocks, some MiB of them to be read at once."""
+        """Yield all covered bytes as ranges of whole blocks, some MiB for each read."""
         table = self.table
         piece_bytes = max(1, _PIECE_BYTES // table.block_bytes) * table.block_bytes
         counts = -(-table.sizes // piece_bytes)
@@ -126,7 +126,7 @@ def compare(data: Bytes, crc: int, what: str, place: tuple[int, int] | None) -> 
     Raises
     ------
     CorruptFileError
-        It is another one.
+        The checksum differs.
     """
     if crc32c(data) != crc:
         raise CorruptFileError(f"{what} contradicts its checksum", byte_range=place)

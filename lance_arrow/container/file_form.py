@@ -1,4 +1,4 @@
-"""`FileForm`: what all files of one schema and version have in common."""
+"""`FileForm`: the common properties of all files of one schema and version."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WRITTEN_VERSIONS = (FileVersion.V2_0, FileVersion.V2_1, FileVersion.V2_2, FileV
 
 
 class FileForm:
-    """Columns and descriptor of files to be written; never changes, and is shared by writers.
+    """Columns and descriptor of written files; immutable, and shared by writers.
 
     Parameters
     ----------
@@ -37,12 +37,12 @@ class FileForm:
     paths
         Dotted path of each column.
     lengths_per_row
-        By column, how many rows its pages count for a row of the file; None where nothing tells.
+        By column: how many rows its pages count for one row of the file; None if it varies.
 
     Raises
     ------
     UnsupportedError
-        Another version, or a type that this version has not; the column is named.
+        Another version, or a type that this version does not have; the column is named.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class FileForm:
         schema_metadata: Mapping[str, bytes] | None = None,
     ) -> None:
         if version not in _WRITTEN_VERSIONS:
-            raise UnsupportedError(f"files of version {version} are read, not written; expected 2.0 to 2.3")
+            raise UnsupportedError(f"files of version {version} are read but not written; expected 2.0 to 2.3")
         leaves = column_mapping(fields, version)
         self.version = version
         self.leaves = {leaf.column: leaf for leaf in leaves}
@@ -65,7 +65,7 @@ class FileForm:
         self._descriptor = file_descriptor(fields, schema_metadata or {}, 0)
 
     def _note(self, leaf: LeafColumn) -> None:
-        """Note the columns of a leaf and of what lies above it; nothing tells how many items lists have in 2.0."""
+        """Add the columns of a leaf and of its ancestors; in 2.0, the number of items of lists is not known before."""
         self.paths[leaf.column] = leaf.path
         self.field_ids[leaf.column] = leaf.field_id
         is_legacy = self.version in LEGACY_VERSIONS

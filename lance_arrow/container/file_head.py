@@ -1,7 +1,7 @@
 """`FileHead`: footer, checksums and schema of a file of version 2.1 or later, read natively from its end.
 
-It is made of files that are just as writers make them. `LanceFileReader` reads all others step by step, names what is
-wrong with them, or finds that nothing is.
+It supports only files in the usual form of writers. `LanceFileReader` reads all others step by step, and raises exact
+errors for damaged ones.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from lance_arrow.io import Bytes
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FileHead:
-    """What describes a file.
+    """Metadata of a file.
 
     Parameters
     ----------
     footer
         The footer; tables and global buffers lie inside the file, and are aligned.
     checks
-        Its checksums, which hold for all that was read; None where it has none, or they are not wanted.
+        Its checksums, which were compared with all bytes read; None if it has none, or if they are not wanted.
     descriptor
-        Half-open bytes of the file descriptor.
+        Half-open byte range of the file descriptor.
     schema
         The serialized Schema in it.
     num_rows, promises_checksums
-        What else it says. It places no zone maps.
+        Other properties from the descriptor, which has no places of zone maps.
     """
 
     footer: FileFooter
@@ -43,7 +43,7 @@ class FileHead:
 
     @classmethod
     def read(cls, tail: Bytes, file_size: int, wants_checksums: bool) -> FileHead | None:
-        """Read it from the last bytes of a file; None where something is unusual, or lies before these."""
+        """Read it from the last bytes of a file; None if the file is unusual, or if metadata lies before them."""
         found = read_file_head(tail, file_size, wants_checksums)
         if found is None:
             return None

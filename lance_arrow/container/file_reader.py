@@ -1,7 +1,7 @@
-"""`LanceFileReader`: one data file opened once, answering what is in it and where.
+"""`LanceFileReader`: opens one data file and returns its metadata.
 
-Opening reads the file's last 64 KiB; what does not lie there is read in waves: both tables, the descriptor, then the
-metadata of wanted columns.
+Opening reads the file's last 64 KiB. Metadata before them is read in waves: both tables, the descriptor, then the
+metadata of the requested columns.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class LanceFileReader:
     Parameters
     ----------
     source
-        The file; closed by `close`.
+        Source of the file; `close` closes it.
     limits
         Ceilings for declared sizes; the default ones when None.
     verify
@@ -54,23 +54,23 @@ class LanceFileReader:
     Attributes
     ----------
     source, name
-        Where the bytes come from (checked as they come, where that is wanted), and what to print.
+        Source of the bytes, with checks if these are wanted, and name for messages.
     checks
-        The file's checksums; None where it has none, or nothing is to be compared with them.
+        The file's checksums; None if it has none, or if nothing is compared with them.
     footer
         Version, counts and tables.
     tail
-        Last bytes of the file, as they were read when it was opened.
+        Last bytes of the file, read when it was opened.
     limits
         As given.
     legacy
-        What stands in for footer tables and descriptor in files of 0.1; None in later ones.
+        Replaces footer tables and descriptor in files of 0.1; None in later ones.
     promises_checksums
         Whether the file was written with checksums.
     num_rows
         Rows of the file.
     facts
-        What the schema says; the same object for files of equal schemas, but for those with extension types.
+        Content of the schema; files of equal schemas share the object, except those with extension types.
     fields
         Top-level fields of the schema, with ids.
     schema
@@ -80,18 +80,18 @@ class LanceFileReader:
     global_buffers
         Buffers by index; 0 is the file descriptor.
     zone_maps
-        By physical column, where zone maps are kept as global buffers: rows per zone, and half-open bytes.
+        Zone maps in global buffers, by physical column: rows per zone, and half-open byte range.
 
     Raises
     ------
     CorruptFileError
         Not a Lance file, or one that contradicts itself or its checksums.
     InvalidArgumentError
-        `verify` is none of these words.
+        `verify` has another value.
     UnsupportedError
-        A version or a type that is not known here, or a file without a schema.
+        An unknown version or type, or a file without a schema.
     TruncatedReadError, ResourceLimitError
-        As reading goes.
+        Errors of reading.
     """
 
     def __init__(self, source: RangeSource, limits: Limits | None = None, *, verify: Verify = "touched") -> None:
@@ -107,7 +107,7 @@ class LanceFileReader:
             if head is not None and facts is not None:
                 self._take_head(metadata, head, facts)
                 return
-            # Found before the footer is believed: a flipped bit there may look like another version.
+            # Checked before the footer is used: a flipped bit there may look like another version.
             self.checks = None if verify == "off" else FileChecks.find(metadata)
             self.footer: FileFooter = read_footer(metadata.tail, metadata.file_size)
             self._table: ColumnTable | LegacyColumns
@@ -116,7 +116,7 @@ class LanceFileReader:
 
                 self._open_first_generation(LegacyFile.open(metadata))
                 return
-            # One wave for both tables where they lie before the tail.
+            # One wave for both tables if they lie before the tail.
             metadata.keep([self.footer.column_table, self.footer.buffer_table])
             if self.checks is not None:
                 self.checks.tables(metadata, self.footer)
@@ -124,7 +124,7 @@ class LanceFileReader:
             self._table = ColumnTable(metadata, self.footer, self.limits, self.checks)
             facts = self._read_descriptor()
             if head is not None:
-                # Its bytes need not be those that the message is written as.
+                # Its bytes may differ from those that serializing the message would give.
                 known_schemas.keep(head.schema, self.version, facts)
             if self.checks is not None:
                 self._check_reads(self.checks)
@@ -142,7 +142,7 @@ class LanceFileReader:
     def _read_descriptor(self) -> SchemaFacts:
         if not len(self.global_buffers):
             raise UnsupportedError(
-                "the file holds no schema (it has no global buffers): it was made to live inside another"
+                "the file has no schema (it has no global buffers): it was written as a part of another file"
             )
         place = self.global_buffers.place(0)
         byte_range = (place.start, place.stop)
@@ -157,10 +157,10 @@ class LanceFileReader:
             self.promises_checksums = descriptor.HasField("checksums")
             if self.promises_checksums and self.checks is None and self._verify != "off":
                 raise CorruptFileError(
-                    "the file was written with a table of checksums, which is lost; verify='off' reads without it"
+                    "the file was written with a table of checksums, which is missing; verify='off' reads without it"
                 )
             if descriptor.length > _INT64_MAX:
-                raise CorruptFileError(f"the file claims {descriptor.length} rows, more than 63 bits hold")
+                raise CorruptFileError(f"the file declares {descriptor.length} rows, more than 63 bits hold")
             self.num_rows: int = descriptor.length
             self.zone_maps = {one.column: (one.rows_per_zone, self._zone_map(one)) for one in descriptor.zone_maps}
             facts = known_schemas.get(descriptor.schema.SerializeToString(deterministic=True), self.version)
@@ -168,7 +168,7 @@ class LanceFileReader:
             return facts
 
     def _take_head(self, metadata: MetadataBytes, head: FileHead, facts: SchemaFacts) -> None:
-        """Take what was read natively of a file that is as writers make it."""
+        """Take the natively read metadata of a file in the usual form."""
         self.footer, self.checks = head.footer, head.checks
         self.num_rows, self.promises_checksums, self.zone_maps = head.num_rows, head.promises_checksums, {}
         self.global_buffers = GlobalBuffers(metadata, self.footer, self.checks, is_sound=True)
@@ -186,11 +186,11 @@ class LanceFileReader:
         self._lengths = facts.lengths
         if facts.num_columns != self.footer.num_columns:
             raise CorruptFileError(
-                f"the schema wants {facts.num_columns} columns, the file has {self.footer.num_columns}"
+                f"the schema requires {facts.num_columns} columns, the file has {self.footer.num_columns}"
             )
 
     def _zone_map(self, place: file_schema_pb2.GlobalZoneMap) -> ByteRange:
-        """Check where a zone map is said to be."""
+        """Check the place of a zone map in the descriptor."""
         if not 0 < place.global_buffer < len(self.global_buffers) or not place.rows_per_zone:
             raise CorruptFileError(
                 f"a zone map of zones of {place.rows_per_zone} rows names global buffer {place.global_buffer}, "
@@ -199,7 +199,7 @@ class LanceFileReader:
         return self.global_buffers.place(place.global_buffer)
 
     def _open_first_generation(self, legacy: LegacyFile) -> None:
-        """Take a file of version 0.1 for one whose columns and pages are described elsewhere."""
+        """Open a file of version 0.1 by its page table and embedded manifest."""
         from lance_arrow.container.legacy.v0_1_files import LegacyColumns  # noqa: PLC0415 - for 0.1 alone
 
         self.legacy = legacy
@@ -222,7 +222,7 @@ class LanceFileReader:
             checks.read_everything(verified)
 
     def contradiction(self, start: int, stop: int) -> CorruptFileError:
-        """Return the error for a block, with its column and page as far as they are known."""
+        """Return the error for a block, with its column and page if they are known."""
         assert self.checks is not None
         column, page = self.owner_of(self.checks.table, start)
         error = CorruptFileError if page is None else CorruptPageError
@@ -235,7 +235,7 @@ class LanceFileReader:
         )
 
     def owner_of(self, table: ChecksumTable, position: int) -> tuple[str | None, int | None]:
-        """Return path and page that a covered byte belongs to; the page only if the column's metadata was read."""
+        """Return path and page of a covered byte; the page only if the column's metadata was read."""
         column = table.owner(position)
         if column is None or column not in self._lengths:
             return None, None
@@ -253,7 +253,7 @@ class LanceFileReader:
         return MappingProxyType({key.decode(): value for key, value in (self.schema.metadata or {}).items()})
 
     def columns(self, indices: Sequence[int]) -> list[ColumnMeta]:
-        """Return the metadata of physical columns, read once and kept; their pages are known to be sound.
+        """Return the metadata of physical columns, read once and kept; their pages are checked.
 
         Parameters
         ----------
@@ -263,12 +263,12 @@ class LanceFileReader:
         Raises
         ------
         InvalidArgumentError
-            There is no such column.
+            The column does not exist.
         CorruptFileError
-            Metadata contradicts the format, or its pages do not add up to the rows of the file; column, page and byte
+            Metadata contradicts the format, or its pages do not add up to the rows of the file. Column, page and byte
             range are named.
         TruncatedReadError, ResourceLimitError
-            As reading goes.
+            Errors of reading.
         """
         metas = self.described(indices)
         unproven = [meta for meta in metas if meta.column not in self._sound]
@@ -280,7 +280,7 @@ class LanceFileReader:
         return metas
 
     def described(self, indices: Sequence[int]) -> list[ColumnMeta]:
-        """Return the metadata of physical columns as `columns` does, for those who want no pages: none is looked at."""
+        """Return the metadata of physical columns as `columns` does, but without parsing and checking their pages."""
         for index in indices:
             if not 0 <= index < self.footer.num_columns:
                 raise InvalidArgumentError(
@@ -299,17 +299,17 @@ class LanceFileReader:
         return [self._columns[index] for index in indices]
 
     def stored_metadata(self, column: int) -> Bytes:
-        """Return the metadata of a physical column as it is stored, unchecked; there is none in 0.1 files."""
+        """Return the metadata of a physical column as stored, unchecked; empty in 0.1 files."""
         assert isinstance(self._table, ColumnTable)
         return self._table.stored(column)
 
     def buffers(self, places: Sequence[tuple[int, int]]) -> list[Bytes]:
-        """Read whole buffers, half-open bytes of the file; those in its tail came with it when it was opened.
+        """Read whole buffers, half-open byte ranges of the file; buffers in its tail were read when it was opened.
 
         Raises
         ------
         CorruptFileError
-            One contradicts its checksum.
+            A buffer contradicts its checksum.
         TruncatedReadError
             The file has become shorter.
         """
@@ -329,7 +329,7 @@ class LanceFileReader:
         return found
 
     def _check_kept(self, data: Bytes, start: int, stop: int) -> None:
-        """Compare a buffer with its checksum, as its source does with those that it reads."""
+        """Compare a buffer with its checksum, as the source does with the buffers that it reads."""
         checks = self.checks
         if checks is None or start == stop:
             return

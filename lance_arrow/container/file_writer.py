@@ -1,4 +1,4 @@
-"""`FileWriter`: encoded pages into one data file, which ends with what `file_reader` begins with.
+"""`FileWriter`: writes encoded pages into one data file, then the metadata that `file_reader` reads.
 
 Buffers go to the sink as they come, each at a multiple of 64 bytes; only the places of pages are kept in memory.
 """
@@ -39,11 +39,11 @@ class FileWriter:
     Parameters
     ----------
     sink
-        Where to; nothing has been written to it. The caller closes it after `finish`: until then no file exists.
+        Sink of the file, empty so far. The caller closes it after `finish`: until then no file exists.
     form
         Version, columns and descriptor.
     block_sums
-        Told of every buffer, and asked for a global buffer of its own at the end; None for none.
+        Observes every buffer, and may add a global buffer at the end; None for none.
     """
 
     def __init__(self, sink: ByteSink, form: FileForm, *, block_sums: WrittenBytes | None = None) -> None:
@@ -64,7 +64,7 @@ class FileWriter:
         return self.form.num_columns
 
     def place(self, buffer: Bytes) -> int:
-        """Write bytes that no page counts among its buffers (a blob), and return their absolute position."""
+        """Write bytes that are not buffers of a page (a blob), and return their absolute position."""
         self._check_open()
         (place,) = self._append([buffer])
         if self._block_sums is not None:
@@ -88,15 +88,15 @@ class FileWriter:
         column
             Number of the physical column.
         message
-            Layout message of the page; of a page that is copied, its description.
+            Layout message of the page, or the description of a page that is copied.
         buffers
-            Its buffers, in the layout's order; empty ones keep their place.
+            Its buffers, in the layout's order; empty ones keep their number.
         length
             Rows, as the column counts them (`PageMeta.num_rows`). Source: Page.length.
         priority
             First top-level row. Source: Page.priority.
         distribution
-            What to install to read the page, for layouts outside the format: the authority of the type URL.
+            Name of the distribution that reads the page, for layouts outside the format: the authority of the type URL.
         """
         meta = self._column(column)
         places = self._append(buffers)
@@ -113,7 +113,7 @@ class FileWriter:
         self._lengths[column] += length
 
     def set_column(self, column: int, message: Message, buffers: Sequence[Bytes] = ()) -> None:
-        """Say what the column as a whole is, and write the buffers of it; once for every column.
+        """Set the description of the column as a whole, and write its buffers; once for every column.
 
         Parameters
         ----------
@@ -136,7 +136,7 @@ class FileWriter:
         meta.buffer_sizes.extend([place.size_bytes for place in places])
 
     def add_global_buffer(self, data: Bytes) -> int:
-        """Write a buffer that belongs to the whole file, and return its index; 0 is the descriptor's."""
+        """Write a buffer of the whole file, and return its index; 0 is the descriptor."""
         self._check_open()
         self._global_buffers.extend(self._append([data]))
         index = len(self._global_buffers)
@@ -145,13 +145,13 @@ class FileWriter:
         return index
 
     def add_zone_map(self, column: int, rows_per_zone: int, data: Bytes) -> None:
-        """Write the zone map of a column as a global buffer, and say so in the descriptor."""
+        """Write the zone map of a column as a global buffer, and record it in the descriptor."""
         index = self.add_global_buffer(data)
         place = file_schema_pb2.GlobalZoneMap(column=column, rows_per_zone=rows_per_zone, global_buffer=index)
         self._zone_maps.append(place)
 
     def finish(self, num_rows: int) -> None:
-        """Write everything behind the data region; nothing else may be called after this.
+        """Write everything behind the data region; no other method may be called afterwards.
 
         Parameters
         ----------
@@ -161,7 +161,7 @@ class FileWriter:
         Raises
         ------
         InternalError
-            A column is not described, or its pages do not have as many rows.
+            A column is not described, or its pages have another number of rows.
         """
         self._check_open()
         self._check_columns(num_rows)
@@ -176,7 +176,7 @@ class FileWriter:
         self._sink.write_many([block.data for block in tail.blocks()])
 
     def _append_sums(self, sums: WrittenBytes, end: _FileEnd) -> FileTail:
-        """Write the observer's buffer in front of what it covers, and return that."""
+        """Write the observer's buffer before the blocks that it covers, and return these blocks."""
         position = self._sink.position
         sums.mark(end.descriptor, len(self._global_buffers) + 1)
         num_bytes = sums.num_bytes(end.tail(position, [*self._global_buffers, _Place(position, 0)]))
@@ -188,7 +188,7 @@ class FileWriter:
         return tail
 
     def _append(self, buffers: Sequence[Bytes]) -> list[_Place]:
-        """Write buffers, each filled up to the next multiple of 64, where the next one begins."""
+        """Write buffers, each padded to the next multiple of 64, where the next one begins."""
         position = self._sink.position
         places: list[_Place] = []
         parts: list[Bytes | bytes] = []
@@ -228,14 +228,14 @@ class FileWriter:
 
 @dataclass(frozen=True, slots=True)
 class _FileEnd:
-    """What the file ends with, places left open."""
+    """The end of the file, without places."""
 
     version: FileVersion
     descriptor: file_schema_pb2.FileDescriptor
     columns: tuple[bytes, ...]
 
     def tail(self, position: int, global_buffers: Sequence[_Place]) -> FileTail:
-        """Lay the blocks from `position` on; `global_buffers` are all but the descriptor."""
+        """Place the blocks from `position` on; `global_buffers` are all but the descriptor."""
         descriptor = TailBlock(position, serialized(self.descriptor))
         columns, stop = [], descriptor.stop
         for data in self.columns:
@@ -269,7 +269,7 @@ def _padded(size_bytes: int) -> int:
 
 
 def _described(message: Message | Description, distribution: str = "") -> bytes:
-    """Wrap a message as pages and columns hold it. Source: DirectEncoding.encoding."""
+    """Wrap a message as in pages and columns. Source: DirectEncoding.encoding."""
     if isinstance(message, Description):
         name, value, distribution = message.message, message.value, message.distribution
     else:

@@ -1,4 +1,4 @@
-"""The last 40 bytes of a file: which version it is, and where its tables are.
+"""The last 40 bytes of a file: its version, and the places of its tables.
 
 -40 u64 position of the first column's metadata        -16 u32 number of global buffers
 -32 u64 position of the column table                   -12 u32 number of columns
@@ -18,12 +18,12 @@ FOOTER_BYTES = 40
 TABLE_ENTRY_BYTES = 16
 MAGIC = b"LANC"
 NOT_LANCE = "magic"
-"""Detail of the error for files that are of another kind altogether, as opposed to damaged ones."""
+"""Detail of the error for files of another format, as opposed to damaged ones."""
 _LAYOUT = struct.Struct("<QQQIIHH4s")
 
 
 class FileVersion(enum.Enum):
-    """A generation of the data file; numbers in footers are names, not ordered capabilities."""
+    """A version of the data file; numbers in footers are names, not ordered capabilities."""
 
     V0_1 = "0.1"
     V2_0 = "2.0"
@@ -35,7 +35,7 @@ class FileVersion(enum.Enum):
         return self.value
 
 
-# (0, 3) is what 2.0 writers write; (2, 0) comes from writers of embedded batches.
+# 2.0 writers store (0, 3); writers of embedded batches store (2, 0).
 _VERSION_OF = {
     (0, 1): FileVersion.V0_1,
     (0, 2): FileVersion.V0_1,
@@ -55,7 +55,7 @@ _WRITTEN_AS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileFooter:
-    """Version, counts, and where the tables are.
+    """Version, counts, and places of the tables.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class FileFooter:
     def known(
         cls, file_size: int, minor: int, first: int, columns: int, buffers: int, num_columns: int, num_buffers: int
     ) -> FileFooter:
-        """Make the footer of a file of version 2 that was read before; positions and counts as it has them."""
+        """Return the footer of a file of version 2 that was read before, with its positions and counts."""
         return cls(
             version=_VERSION_OF[2, minor],
             file_size=file_size,
@@ -94,7 +94,7 @@ class FileFooter:
 
     @property
     def data_stop(self) -> int:
-        """Where metadata begins, hence where values end."""
+        """Start of the metadata, so the end of the values."""
         return min(
             self.first_column_position,
             self.column_table_position,
@@ -104,12 +104,12 @@ class FileFooter:
 
     @property
     def column_table(self) -> tuple[int, int]:
-        """Half-open bytes of the table of column metadata blocks."""
+        """Half-open byte range of the table of column metadata blocks."""
         return self.column_table_position, self.column_table_position + TABLE_ENTRY_BYTES * self.num_columns
 
     @property
     def buffer_table(self) -> tuple[int, int]:
-        """Half-open bytes of the table of global buffers."""
+        """Half-open byte range of the table of global buffers."""
         return self.buffer_table_position, self.buffer_table_position + TABLE_ENTRY_BYTES * self.num_global_buffers
 
 
@@ -126,14 +126,14 @@ def read_footer(tail: Bytes, file_size: int) -> FileFooter:
     Returns
     -------
     FileFooter
-        Tables lie inside the file; for a 0.1 file only the version means anything.
+        Its tables lie inside the file; for a 0.1 file only the version is meaningful.
 
     Raises
     ------
     CorruptFileError
-        Empty, too short, not a Lance file, or a table that does not fit.
+        The file is empty, too short, or not a Lance file, or a table does not fit.
     UnsupportedError
-        A version that is not known here.
+        An unknown version.
     """
     if file_size < FOOTER_BYTES or len(tail) < FOOTER_BYTES:
         what = "is empty" if file_size == 0 else f"has {file_size} bytes"
@@ -171,7 +171,7 @@ def read_footer(tail: Bytes, file_size: int) -> FileFooter:
 
 
 def _not_lance(tail: Bytes, file_size: int, reason: str) -> str:
-    """Say that a file is none of ours, of which format it is, and what makes a Lance file of it."""
+    """Return the message for a file that is not a Lance file: its format, and how to convert it."""
     from lance_arrow.container.foreign_files import TEXT, foreign_kind  # noqa: PLC0415 - for messages alone
 
     kind = foreign_kind(tail, file_size)

@@ -1,23 +1,23 @@
-"""`foreign_kind`: which other format a file has that is not a Lance file, told by its last bytes."""
+"""`foreign_kind`: recognises other file formats by their last bytes."""
 
 from __future__ import annotations
 
 from lance_arrow.io import Bytes
 
 TEXT = "text"
-"""The kind of text that is no table."""
+"""Name for text that is neither CSV nor JSON."""
 _LONGEST_TEXT_BYTES = 4 << 10
 _STREAM_END = b"\xff\xff\xff\xff\0\0\0\0"
 _CONTROLS = frozenset(range(32)) - frozenset(b"\t\n\r\f")
 
 
 def foreign_kind(tail: Bytes, file_size: int) -> str | None:
-    """Name the format of a file, as in "a Parquet file"; None where its end tells nothing.
+    """Return the name of the file's format, such as "a Parquet file"; None if its end is unknown.
 
     Parameters
     ----------
     tail
-        Last bytes of the file; of a small one all of them.
+        Last bytes of the file; all bytes of a small one.
     file_size
         Bytes of the whole file.
     """
@@ -35,7 +35,7 @@ def foreign_kind(tail: Bytes, file_size: int) -> str | None:
 
 
 def _kind_of_text(end: bytes, *, is_cut: bool) -> str | None:
-    """Tell CSV and JSON from other text; the first line may be cut, within a character too."""
+    """Distinguish CSV and JSON from other text; the first line may be cut, also within a character."""
     if not end.strip() or not _CONTROLS.isdisjoint(end):
         return None
     if is_cut:

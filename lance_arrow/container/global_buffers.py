@@ -1,4 +1,4 @@
-"""Buffers that belong to the whole file, by index; number 0 is the file descriptor."""
+"""Buffers of the whole file, by index; number 0 is the file descriptor."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class GlobalBuffers:
     footer
         Its footer.
     checks
-        Checksums of the file, if it has any.
+        Checksums of the file, or None.
     is_sound
-        Whether the places of the buffers are known to be right; else they are checked now.
+        Whether the places of the buffers were checked before; otherwise they are checked now.
 
     Raises
     ------
@@ -57,12 +57,12 @@ class GlobalBuffers:
         return self._footer.num_global_buffers
 
     def place(self, index: int) -> ByteRange:
-        """Return where a buffer lies in the file.
+        """Return the place of a buffer in the file.
 
         Raises
         ------
         InvalidArgumentError
-            There is no such buffer.
+            The buffer does not exist.
         """
         if not 0 <= index < len(self):
             raise InvalidArgumentError(f"there is no global buffer {index}, the file has {len(self)}", detail=index)
@@ -76,7 +76,7 @@ class GlobalBuffers:
         Raises
         ------
         InvalidArgumentError
-            There is no such buffer.
+            The buffer does not exist.
         CorruptFileError
             Its bytes contradict their checksum.
         ResourceLimitError

@@ -1,9 +1,9 @@
-"""`JoinedFiles`: small files of one schema, in memory side by side, read as one file whose rows follow each other.
+"""`JoinedFiles`: small files of one schema, in one array, read as one file with the rows of all.
 
     files   a: 3 rows   b: 2 rows          one file of 5 rows; the pages of a column are those of a, then those of b
 
-Their metadata is read natively, all at once, and strictly: a file that is not just as writers make them is not taken
-(`SmallFiles.flags`), and `LanceFileReader` reads it by itself.
+Their metadata is read natively, in one call, and strictly. A file that is not in the usual form of writers is not
+joined (`SmallFiles.flags`); `LanceFileReader` reads it separately.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from lance_arrow.kernels import BlockChecks
 
 _VERSION_OF = {1: FileVersion.V2_1, 2: FileVersion.V2_2, 3: FileVersion.V2_3}
 JOINED_VERSIONS = tuple(_VERSION_OF.values())
-"""Generations of files that can be joined."""
-# Places among the facts of a file, see `file_tables`.
+"""Versions of files that can be joined."""
+# Positions of the facts of a file, see `file_tables`.
 _MINOR, _COLUMNS, _SCHEMA_START, _SCHEMA_BYTES, _ROWS, _SUMS, _SUM_BUFFERS, _SUM_BLOCKS, _BLOCK_BYTES = (
     0, 1, 3, 4, 5, 6, 7, 8, 9
 )  # fmt: skip
@@ -36,18 +36,18 @@ _MINOR, _COLUMNS, _SCHEMA_START, _SCHEMA_BYTES, _ROWS, _SUMS, _SUM_BUFFERS, _SUM
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SmallFiles:
-    """Files in memory whose footers, tables and descriptors were read.
+    """Files in memory with parsed footers, tables and descriptors.
 
     Parameters
     ----------
     data
-        All of them.
+        Bytes of all files.
     starts, sizes
-        ``(n,) int64``: where each lies.
+        ``(n,) int64``: offset and size of each file in `data`.
     facts
-        ``(n, NUM_FACTS) int64``: what `file_tables` says of each.
+        ``(n, NUM_FACTS) int64``: results of `file_tables` for each file.
     flags
-        ``(n,) uint8``: 1 for those that can be joined.
+        ``(n,) uint8``: 1 for files that can be joined.
     """
 
     data: Bytes
@@ -60,7 +60,7 @@ class SmallFiles:
     def open(
         cls, data: Bytes, starts: Positions, sizes: Positions, flags: NDArray[np.uint8], *, verify: Verify
     ) -> SmallFiles:
-        """Read what can be read of the files whose flag is set; `verify` is that of `LanceFileReader`."""
+        """Parse the files whose flag is set, if possible; `verify` is that of `LanceFileReader`."""
         facts = np.zeros((len(starts), NUM_FACTS), np.int64)
         kept = np.where(verify == "full", 0, flags).astype(np.uint8)
         open_small_files(data, starts, sizes, verify != "off", facts, kept)
@@ -68,11 +68,11 @@ class SmallFiles:
 
     @property
     def num_rows(self) -> Positions:
-        """``(n,) int64``; of files that cannot be joined 0."""
+        """``(n,) int64``; 0 for files that cannot be joined."""
         return self.facts[:, _ROWS]
 
     def schemas(self) -> list[tuple[FileVersion, bytes, NDArray[np.intp]]]:
-        """Group the files that can be joined: version and schema, and which files have these."""
+        """Group the files that can be joined: version, schema, and numbers of the files."""
         groups: dict[tuple[int, int, bytes], list[int]] = {}
         wanted = np.flatnonzero(self.flags)
         facts = self.facts[wanted][:, [_MINOR, _SCHEMA_START, _SCHEMA_BYTES, _BLOCK_BYTES]].tolist()
@@ -84,16 +84,16 @@ class SmallFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class JoinedColumn:
-    """One physical column of many files; what `ColumnMeta` is to one.
+    """One physical column of many files, the counterpart of `ColumnMeta`.
 
     Parameters
     ----------
     column
-        Its number.
+        Number of the column.
     wrappers
-        What describes the columns as a whole: the descriptions there are, and how many buffers belong to each.
+        Descriptions of the columns as a whole: the distinct ones, and the number of buffers of each.
     pages
-        Those of all files, one after the other.
+        Pages of all files, one after the other.
     """
 
     column: int
@@ -103,12 +103,12 @@ class JoinedColumn:
 
     @property
     def page_starts(self) -> Positions:
-        """As `ColumnMeta.page_starts`, of all files."""
+        """As `ColumnMeta.page_starts`, for all files."""
         return self.pages.row_starts
 
     @property
     def stored_bytes(self) -> int:
-        """Bytes that all pages take."""
+        """Bytes of all pages."""
         return int(self.pages.sizes.sum())
 
     @property
@@ -118,16 +118,16 @@ class JoinedColumn:
 
 
 class JoinedFiles:
-    """Files of one version and schema as one; has of `LanceFileReader` what `RowReader` asks for.
+    """Files of one version and schema as one; has the parts of `LanceFileReader` that `RowReader` uses.
 
     Parameters
     ----------
     small
         The files.
     version, schema
-        What they have in common; a serialized Schema.
+        Common version and serialized Schema.
     numbers
-        ``(n,) int64``: which of the files, ascending.
+        ``(n,) int64``: numbers of the files, ascending.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ class JoinedFiles:
     Raises
     ------
     CorruptFileError, UnsupportedError
-        As `LanceFileReader`; which of the files is to blame, that will tell.
+        As `LanceFileReader`, which then names the file.
     """
 
     def __init__(self, small: SmallFiles, version: FileVersion, schema: bytes, numbers: NDArray[np.intp]) -> None:
@@ -149,7 +149,7 @@ class JoinedFiles:
         self.schema, self.leaves = known.schema, known.leaves
         self._facts = np.ascontiguousarray(small.facts[numbers])
         if (self._facts[:, _COLUMNS] != known.num_columns).any():
-            raise CorruptFileError(f"the schema wants {known.num_columns} columns, a file has others")
+            raise CorruptFileError(f"the schema requires {known.num_columns} columns, a file has another number")
         self._data, self._starts, self._sizes = small.data, small.starts[numbers], small.sizes[numbers]
         self.row_starts = np.zeros(len(numbers) + 1, np.int64)
         np.cumsum(self._facts[:, _ROWS], out=self.row_starts[1:])
@@ -163,12 +163,12 @@ class JoinedFiles:
 
     @property
     def nbytes(self) -> int:
-        """Memory of the files."""
+        """Memory of the files in bytes."""
         return self._data.nbytes
 
     @property
     def fetched(self) -> ReadStats:
-        """What it took to bring the files here, each whole and with a request of its own."""
+        """Statistics of reading the files: each is read completely, with one request."""
         total = int(self._sizes.sum())
         return ReadStats(requests=len(self._sizes), bytes_wanted=total, bytes_fetched=total)
 
@@ -180,7 +180,7 @@ class JoinedFiles:
         places, sizes = np.empty(num_buffers, np.int64), np.empty(num_buffers, np.int64)
         crcs = np.empty(int(self._facts[has_sums, _SUM_BLOCKS].sum()), np.uint32)
         copy_sums(self._data, self._starts, self._facts, places, sizes, crcs)
-        # Files are joined by the size of their blocks, too: it is the same for all.
+        # Files are joined only if their blocks have equal sizes.
         return BlockChecks(places, sizes, crcs, int(self._facts[has_sums, _BLOCK_BYTES].max()))
 
     def check(self, starts: Positions, stops: Positions) -> None:
@@ -189,14 +189,14 @@ class JoinedFiles:
         Raises
         ------
         CorruptFileError
-            One differs.
+            A buffer differs from its checksum.
         """
         if self.checks is not None and self.checks.check(self._data, starts, starts, stops) >= 0:
             raise _contradiction()
 
     @property
     def data(self) -> Bytes:
-        """All bytes; places of buffers count from its start."""
+        """All bytes; places of buffers are counted from its start."""
         return self._data
 
     def columns(self, indices: Sequence[int]) -> list[JoinedColumn]:
@@ -209,12 +209,12 @@ class JoinedFiles:
     def _column(self, column: int) -> JoinedColumn:
         found = read_column_of_files(self._data, self._starts, self._sizes, self._facts, column)
         if isinstance(found, int):
-            raise CorruptFileError(f"the metadata of column {column} of a file is not as writers make it")
+            raise CorruptFileError(f"the metadata of column {column} of a file is not in the usual form of writers")
         counts, wrappers, (row_starts, borders, starts, sizes, descriptions, description_of) = found
         last = np.cumsum(counts)
         expected = np.diff(self.row_starts) * self._lengths[column]
         if (row_starts[last] - row_starts[last - counts] != expected).any():
-            raise CorruptFileError(f"pages of column {column} have not the rows of their file")
+            raise CorruptFileError(f"the rows of the pages of column {column} differ from the rows of their file")
         opened = [Description.of(one) for one in descriptions]
         return JoinedColumn(
             column=column,

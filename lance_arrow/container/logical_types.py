@@ -1,6 +1,6 @@
-"""Logical type strings: the format's own spelling of Arrow types, parsed and printed here only.
+"""Logical type strings, the format's names of Arrow types: they are parsed and printed only here.
 
-Source: lance.file.Field.logical_type; every spelling was seen in files of the reference writer, versions 2.0 to 2.3.
+Source: lance.file.Field.logical_type; every name was found in files of the reference writer, versions 2.0 to 2.3.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ _PLAIN: dict[str, pa.DataType] = {
     "time64:us": pa.time64("us"),
     "time64:ns": pa.time64("ns"),
     **{f"duration:{unit}": pa.duration(unit) for unit in ("s", "ms", "us", "ns")},
-    # The payload is binary JSON, so the storage is what can be told exactly; the name of the extension is in metadata.
+    # The payload is binary JSON, so this is the exact storage; the name of the extension is in the metadata.
     "json": pa.large_binary(),
 }
 _SPELLING = {type_: text for text, type_ in _PLAIN.items() if text != "json"}
-# Views are converted when written.
+# Views are converted when they are written.
 _SPELLING |= {pa.string_view(): "string", pa.binary_view(): "binary"}
 _NUMBER = re.compile(r"-?[0-9]{1,10}")
 _DECIMALS = {"128": (pa.decimal128, 38), "256": (pa.decimal256, 76)}
@@ -64,9 +64,9 @@ def parse_logical_type(text: str, children: Sequence[pa.Field]) -> pa.DataType:
     Raises
     ------
     CorruptFileError
-        A known type with impossible parameters, or the wrong children.
+        A known type with invalid parameters, or with wrong children.
     UnsupportedError
-        A type that is not known here, or that no writer encodes.
+        An unknown type, or one that no writer encodes.
     """
     if text in ("struct", "list", "list.struct", "large_list", "large_list.struct", "map"):
         return _parse_nested(text, children)
@@ -79,7 +79,7 @@ def parse_logical_type(text: str, children: Sequence[pa.Field]) -> pa.DataType:
 
 
 def format_logical_type(type_: pa.DataType) -> str:
-    """Return the logical type string of an Arrow storage type (extension types: of their storage).
+    """Return the logical type string of an Arrow storage type (for extension types: of their storage).
 
     Raises
     ------
@@ -99,7 +99,7 @@ def format_logical_type(type_: pa.DataType) -> str:
 
 
 def child_fields(type_: pa.DataType) -> tuple[pa.Field, ...]:
-    """Return the Arrow fields that are child fields of a schema field of this storage type."""
+    """Return the Arrow fields that are the children of a schema field of this storage type."""
     if isinstance(type_, pa.StructType):
         return tuple(type_.field(i) for i in range(type_.num_fields))
     if isinstance(type_, pa.MapType):
@@ -154,7 +154,7 @@ def _parse_leaf(text: str, depth: int) -> pa.DataType:
 
 
 def _parse_timestamp(text: str, rest: str, depth: int) -> pa.DataType:
-    # A time zone may hold colons itself, as +01:00 does.
+    # A time zone may contain colons, such as +01:00.
     unit, colon, zone = rest.partition(":")
     if unit not in ("s", "ms", "us", "ns") or not colon or not zone:
         raise CorruptFileError(f"the type {text!r} does not parse, expected timestamp:<unit>:<zone or ->")
@@ -179,7 +179,7 @@ def _parse_dictionary(text: str, rest: str, depth: int) -> pa.DataType:
         raise CorruptFileError(f"the type {text!r} does not parse, expected dict:<values>:<keys>:<ordered>")
     keys = _PLAIN.get(parts[1])
     if keys is None or not pa.types.is_integer(keys):
-        raise CorruptFileError(f"the type {text!r} has keys that are not integers")
+        raise CorruptFileError(f"the keys of the type {text!r} are not integers")
     return pa.dictionary(keys, _parse_leaf(parts[0], depth + 1), ordered=parts[2] == "true")
 
 
@@ -231,7 +231,7 @@ def _format_leaf(type_: pa.DataType) -> str:
     if types.is_fixed_size_binary(type_):
         return f"fixed_size_binary:{type_.byte_width}"
     if isinstance(type_, pa.DictionaryType):
-        # The ordered flag has no place in the format's files: always written as false.
+        # Files do not store the ordered flag: it is always written as false.
         return f"dict:{_format_leaf(type_.value_type)}:{_format_leaf(type_.index_type)}:false"
     if isinstance(type_, pa.FixedSizeListType):
         return f"fixed_size_list:{_format_item(type_)}:{type_.list_size}"

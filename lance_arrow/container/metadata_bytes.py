@@ -1,4 +1,4 @@
-"""The bytes that describe a file: its end, kept since the first read, and whatever lies before, read when asked for."""
+"""The metadata bytes of a file: its end, kept since the first read, and earlier parts, read when they are needed."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class MetadataBytes:
     source
         The file.
     limits
-        `max_metadata_bytes` holds for what one call reads.
+        Its `max_metadata_bytes` limits the bytes of one call.
     tail_bytes
-        How much of the file's end is read at once, and kept; what the source finds worth it when None.
+        Bytes of the file's end that are read at once, and kept; for None, the number that the source prefers.
     """
 
     def __init__(self, source: RangeSource, limits: Limits, *, tail_bytes: int | None = None) -> None:
@@ -33,7 +33,7 @@ class MetadataBytes:
         self._kept: dict[tuple[int, int], Bytes] = {}
 
     def widen(self) -> bool:
-        """Keep as much of the end as of far files; False where that much is kept already."""
+        """Keep as many bytes of the end as for remote files; False if they are kept already."""
         if not self._tail_start or len(self.tail) >= TAIL_BYTES:
             return False
         self._keep_tail(TAIL_BYTES)
@@ -44,17 +44,17 @@ class MetadataBytes:
         self.tail: Bytes = read_end(self._source, num_bytes)
 
     def keep(self, ranges: Sequence[tuple[int, int]]) -> None:
-        """Read ranges that are wanted again soon, in one wave, and hold on to them."""
+        """Read ranges that will be needed again soon, in one wave, and keep them."""
         absent = [place for place in ranges if place[0] < self._tail_start]
         self._kept.update(zip(absent, self.read(absent), strict=True))
 
     def read(self, ranges: Sequence[tuple[int, int]]) -> list[Bytes]:
-        """Return the bytes of half-open ranges inside the file; at most one wave of requests for all of them.
+        """Return the bytes of half-open ranges inside the file; makes at most one wave of requests.
 
         Raises
         ------
         ResourceLimitError
-            The ranges outside the tail are larger, in all, than `Limits.max_metadata_bytes`.
+            The total size of the ranges outside the tail exceeds `Limits.max_metadata_bytes`.
         TruncatedReadError
             The file has become shorter.
         """

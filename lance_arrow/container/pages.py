@@ -1,4 +1,4 @@
-"""Pages: runs of rows of one column, as places of buffers and an unopened description.
+"""Pages: runs of rows of one column, as places of buffers and an opaque description.
 
 Source: lance.file.v2.ColumnMetadata.Page.
 """
@@ -22,7 +22,7 @@ _PAGE_MESSAGES = {
     FileVersion.V2_0: (_V20,),
     FileVersion.V2_1: (_V21,),
     FileVersion.V2_2: (_V21,),
-    # Releases before the planar layout marked pages of the older grammar as 2.3.
+    # Releases before the planar layout wrote pages of the older grammar in 2.3 files.
     FileVersion.V2_3: (_V23, _V21),
 }
 _FAMILIES = frozenset((_V20, _V21, _V23))
@@ -35,22 +35,22 @@ class PageMeta:
     Parameters
     ----------
     number
-        Its place among the pages of the column.
+        Number of the page in its column.
     num_rows
-        Rows, as the column counts them: below fixed-size lists of structs the flattened elements, for the items of
-        lists in 2.0 files the items. Source: Page.length.
+        Rows, as the column counts them. Below fixed-size lists of structs these are the flattened elements; for items
+        of lists in 2.0 files, the items. Source: Page.length.
     first_row
-        Sum of `num_rows` of the pages before; the stored priority is a hint only.
+        Sum of `num_rows` of the pages before; the stored priority is only a hint.
     buffer_offsets, buffer_sizes
-        ``(num_buffers,) int64``: bytes from the start of the file, and bytes; inside the file.
+        ``(num_buffers,) int64``: offset from the start of the file, and size in bytes; inside the file.
     message
         Full name of the description's message.
     description
-        Its bytes, unopened.
+        Bytes of the message, not parsed.
     facts
-        Rows and buffer sizes, as layouts want them.
+        Rows and buffer sizes, for layouts.
     distribution
-        What to install to read the page, as its description says; empty for the format's own layouts.
+        Name of the distribution that reads the page, from its description; empty for the format's own layouts.
     """
 
     number: int
@@ -65,7 +65,7 @@ class PageMeta:
 
     @property
     def byte_range(self) -> tuple[int, int] | None:
-        """Half-open bytes of the file from the first buffer to the end of the last; None without buffers."""
+        """Half-open byte range of the file from the first buffer to the end of the last; None without buffers."""
         if not len(self.buffer_offsets):
             return None
         return int(self.buffer_offsets.min()), int((self.buffer_offsets + self.buffer_sizes).max())
@@ -73,18 +73,18 @@ class PageMeta:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PageTable(Sequence[PageMeta]):
-    """Pages of one column, of one file or of many, as arrays; each is made into a `PageMeta` when it is asked for.
+    """Pages of one column, of one file or of many, as arrays; a `PageMeta` is created for each at its first use.
 
     Parameters
     ----------
     row_starts
-        ``(n + 1,) int64``: first row of each page, and the rows of all.
+        ``(n + 1,) int64``: first row of each page, and the total number of rows.
     borders
-        ``(n + 1,) int64``: first buffer of each page, and the buffers of all.
+        ``(n + 1,) int64``: first buffer of each page, and the total number of buffers.
     starts, sizes
-        ``(m,) int64``: where each buffer begins in the file, and its bytes.
+        ``(m,) int64``: offset of each buffer in the file, and its bytes.
     descriptions, description_of
-        The descriptions there are, and ``(n,) int64`` which of them each page has.
+        The distinct descriptions, and ``(n,) int64``: the number of the description of each page.
     """
 
     row_starts: Positions
@@ -118,24 +118,24 @@ class PageTable(Sequence[PageMeta]):
 
     @property
     def page_bytes(self) -> Positions:
-        """``(n,) int64``: bytes that the buffers of each page take."""
+        """``(n,) int64``: bytes of the buffers of each page."""
         before = np.zeros(len(self.sizes) + 1, np.int64)
         np.cumsum(self.sizes, out=before[1:])
         taken: Positions = np.diff(before[self.borders])
         return taken
 
     def page_at(self, position: int) -> int | None:
-        """Return the page that has a buffer with this byte of the file."""
+        """Return the page with a buffer that contains this byte of the file."""
         found = np.flatnonzero((self.starts <= position) & (position < self.starts + self.sizes))
         return int(np.searchsorted(self.borders, found[0], side="right")) - 1 if len(found) else None
 
     def check_descriptions(self, version: FileVersion) -> None:
-        """Check that pages are described as those of a version of the format are.
+        """Check that the descriptions of pages belong to a version of the format.
 
         Raises
         ------
         CorruptFileError, UnsupportedError
-            One is described as a page of another version; it is named.
+            A page has a description of another version; it is named.
         """
         for number, described in enumerate(self.descriptions):
             if described.message not in _PAGE_MESSAGES[version] and described.message in _FAMILIES:
@@ -163,8 +163,8 @@ class PageTable(Sequence[PageMeta]):
 def _of_another_version(described: Description, version: FileVersion, page: int) -> CorruptFileError | UnsupportedError:
     if described.message == _V20 and version is FileVersion.V2_1:
         return UnsupportedError(
-            f"the page is described by {_V20} in a file of version {version}: a draft of 2.1, as releases 0.16 to 0.18 "
-            "of the reference wrote it; it cannot be read yet",
+            f"the page is described by {_V20} in a file of version {version}. This draft of 2.1, written by releases "
+            "0.16 to 0.18 of the reference, is not supported",
             page=page,
             detail=_V20,
         )

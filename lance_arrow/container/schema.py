@@ -1,7 +1,7 @@
-"""The Arrow schema of a file, and which physical column holds which of its leaves.
+"""The Arrow schema of a file, and the physical columns of its leaves.
 
-Since 2.1 only leaves have columns: each repeats the structure above it. In 2.0 structs and lists have a column of their
-own in front of their children's.
+Since 2.1 only leaves have columns: each repeats the structure above it. In 2.0 structs and lists also have a column,
+before those of their children.
 
     schema   a: struct<x, y: list<int>>      2.1   0: a.x   1: a.y          2.0   0: (a)  1: a.x  2: (a.y)  3: a.y
 """
@@ -28,12 +28,12 @@ from lance_arrow.container.logical_types import child_fields, format_logical_typ
 from lance_arrow.errors import CorruptFileError, InvalidArgumentError, LanceError, UnsupportedError, located
 
 LEGACY_VERSIONS = (FileVersion.V0_1, FileVersion.V2_0)
-"""Versions whose structs and lists have columns of their own."""
+"""Versions in which structs and lists have columns."""
 _WITHOUT_NEW_TYPES = (*LEGACY_VERSIONS, FileVersion.V2_1)
 
 
 class AncestorKind(enum.Enum):
-    """What a node above a leaf is."""
+    """Kind of a node above a leaf."""
 
     STRUCT = "struct"
     LIST = "list"
@@ -49,13 +49,13 @@ class Ancestor:
     Parameters
     ----------
     kind
-        What it is; a map's entries are a struct below it.
+        Kind of the node; the entries of a map are a struct below it.
     path
         Its dotted path.
     nullable
-        Whether the schema lets it be null.
+        Whether the schema allows nulls.
     header_column
-        Its own physical column, in 2.0 files; None since.
+        Physical column of the node, in 2.0 files; None in later ones.
     list_size
         Items per list of a fixed-size list, 1 for every other kind.
     field_id
@@ -83,11 +83,11 @@ class LeafColumn:
     type
         Arrow storage type; a struct where it is packed, a blob descriptor, or empty.
     nullable
-        Whether the schema lets it be null.
+        Whether the schema allows nulls.
     ancestors
         Inner-most first.
     is_packed, is_blob
-        The struct lies in one column; values lie outside the pages.
+        The struct is stored in one column; values are stored outside the pages.
     field_id
         Id of its field.
     """
@@ -103,7 +103,7 @@ class LeafColumn:
 
     @property
     def lengths_per_row(self) -> int:
-        """What page lengths count for one row of the file: the product of the fixed-size lists of structs above."""
+        """How many rows page lengths count per row of the file: the product of fixed-size lists of structs above."""
         product = 1
         for ancestor in self.ancestors:
             product *= ancestor.list_size
@@ -123,14 +123,14 @@ def arrow_schema(fields: Sequence[SchemaField], metadata: Mapping[str, bytes] | 
     Returns
     -------
     pyarrow.Schema
-        Extension types that are registered with pyarrow come out as such, others as storage with metadata.
+        Extension types that are registered with pyarrow are restored, others are storage with metadata.
 
     Raises
     ------
     CorruptFileError
         A type string or its children are wrong, or an extension type does not fit its storage.
     UnsupportedError
-        A type is not known here.
+        An unknown type.
     """
     schema = pa.schema(
         [_arrow_field(node, node.name) for node in fields],
@@ -144,7 +144,7 @@ def arrow_schema(fields: Sequence[SchemaField], metadata: Mapping[str, bytes] | 
 def _arrow_field(node: SchemaField, path: str) -> pa.Field:
     children = [_arrow_field(child, _child_path(node.logical_type, path, child.name)) for child in node.children]
     type_ = _arrow_type(node, path, children)
-    # A column of nulls that may not be null can be written, but pyarrow has no such field.
+    # A column of nulls with nullable=False can be written, but pyarrow has no such field.
     nullable = node.nullable or pa.types.is_null(type_)
     return pa.field(node.name, type_, nullable=nullable, metadata=dict(node.metadata) or None)
 
@@ -175,7 +175,7 @@ def _schema_field(node: pa.Field, path: str, parent_id: int, ids: Iterator[int])
         metadata = _text_keys(node.metadata)
         type_ = node.type
         if isinstance(type_, pa.JsonType):
-            # Stored as binary JSON under a name of the format's own.
+            # Stored as binary JSON with the format's own name.
             metadata |= JSON_METADATA
             type_ = pa.large_binary()
         if type_ == pa.large_binary() and metadata.get(EXTENSION_NAME) == BINARY_JSON:
@@ -187,7 +187,7 @@ def _schema_field(node: pa.Field, path: str, parent_id: int, ids: Iterator[int])
             logical_type = format_logical_type(type_)
     parent_id_below = own
     if logical_type == "struct" and BLOB_KEY in metadata:
-        # The descriptor fields of a blob have no numbers, and their parent is the field before them.
+        # The descriptor fields of a blob have no ids, and their parent is the field before them.
         parent_id_below, ids = NO_ID, repeat(NO_ID)
     children = tuple(
         _schema_field(child, _child_path(logical_type, path, child.name), parent_id_below, ids)
@@ -213,7 +213,7 @@ def _text_keys(metadata: Mapping[bytes, bytes] | None) -> dict[str, bytes]:
 
 
 def column_mapping(fields: Sequence[SchemaField], version: FileVersion) -> tuple[LeafColumn, ...]:
-    """Number the physical columns of a file by a pre-order walk, and return those of the leaves, in order.
+    """Number the physical columns of a file in pre-order, and return those of the leaves, in order.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ def column_mapping(fields: Sequence[SchemaField], version: FileVersion) -> tuple
     Raises
     ------
     CorruptFileError, UnsupportedError
-        As `arrow_schema`; also a type that this version of the file has not.
+        As `arrow_schema`; also for a type that this version of the file does not have.
     """
     return tuple(_Walk(version).leaves(fields))
 
@@ -275,13 +275,13 @@ class _Walk:
         new = ancestor.kind in (AncestorKind.MAP, AncestorKind.FIXED_SIZE_LIST)
         if new and self.version in _WITHOUT_NEW_TYPES:
             raise UnsupportedError(
-                f"{ancestor.kind.value} columns of this kind exist since file version 2.2, this is {self.version}",
+                f"{ancestor.kind.value} columns of this kind require file version 2.2, this is {self.version}",
                 column=ancestor.path,
             )
 
 
 def _child_path(logical_type: str, path: str, name: str) -> str:
-    # Arrow does not keep the name of a map's entries.
+    # Arrow does not keep the field name of a map's entries.
     return f"{path}.entries" if logical_type == "map" else f"{path}.{name}"
 
 

@@ -1,4 +1,4 @@
-"""`SchemaFacts`: what a schema message says, worked out once for all files that have it."""
+"""`SchemaFacts`: data derived from a schema message, computed once for all files with that schema."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lance_arrow.proto.reading import parse
 
 
 class Derived:
-    """What was worked out of something, by what it was worked out for; the last few answers are kept."""
+    """Cache of derived data by key; the last few results are kept."""
 
     max_answers = 8
 
@@ -28,7 +28,7 @@ class Derived:
         self._lock = threading.Lock()
 
     def of(self, key: Hashable, work_out: Callable[[], Any]) -> Any:
-        """Return what is known, or work it out; two threads may, and get the same answer."""
+        """Return the result for a key, computed if needed; two threads may compute it, and get the same result."""
         with self._lock:
             if key in self._held:
                 self._held.move_to_end(key)
@@ -43,16 +43,16 @@ class Derived:
 
 @dataclass(frozen=True, slots=True)
 class SchemaFacts:
-    """What a schema message says, in the ways it is asked for."""
+    """Data derived from a schema message."""
 
     fields: tuple[SchemaField, ...]
     schema: pa.Schema
     leaves: tuple[LeafColumn, ...]
     num_columns: int
     lengths: Mapping[int, tuple[str, int | None]]
-    """Path of every physical column, and how often its pages count a row; None where only decoding tells."""
+    """Path of every physical column, and how often its pages count a row; None if only decoding shows it."""
     derived: Derived = field(default_factory=Derived, compare=False, repr=False)
-    """What is worked out of it above the container, for all files that have it."""
+    """Data derived above the container, for all files with this schema."""
 
     @classmethod
     def of(cls, message: file_schema_pb2.Schema, version: FileVersion) -> SchemaFacts:
@@ -78,9 +78,9 @@ def _lengths(leaves: Sequence[LeafColumn], version: FileVersion) -> Mapping[int,
 
 
 class KnownSchemas:
-    """Schemas of files opened before, by content: the files of a dataset have one, and building it is most of an open.
+    """Schemas of recently opened files, by content: files of a dataset share one, and building it is most of an open.
 
-    Extension types are not kept: which of them are registered may change.
+    Schemas with extension types are not kept: the registered types may change.
     """
 
     max_schemas = 32
@@ -91,7 +91,7 @@ class KnownSchemas:
         self._lock = threading.Lock()
 
     def held(self, message: bytes, version: FileVersion) -> SchemaFacts | None:
-        """Return what a serialized Schema says, if it is known."""
+        """Return the data of a serialized Schema, if it is kept."""
         key = message, version
         with self._lock:
             held = self._held.get(key)
@@ -100,7 +100,7 @@ class KnownSchemas:
             return held
 
     def keep(self, message: bytes, version: FileVersion, facts: SchemaFacts) -> None:
-        """Keep what a serialized Schema says, if it is small."""
+        """Keep the data of a serialized Schema, if it is small."""
         if len(message) <= self.max_bytes and not facts.has_extensions:
             with self._lock:
                 self._held[message, version] = facts
@@ -108,7 +108,7 @@ class KnownSchemas:
                     self._held.popitem(last=False)
 
     def get(self, message: bytes, version: FileVersion) -> SchemaFacts:
-        """Return what a serialized Schema says."""
+        """Return the data of a serialized Schema."""
         facts = self.held(message, version)
         if facts is None:
             facts = SchemaFacts.of(parse(file_schema_pb2.Schema, message, what="the schema"), version)

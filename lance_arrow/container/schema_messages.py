@@ -1,4 +1,4 @@
-"""The file descriptor as it is written: schema, its metadata, and the number of rows.
+"""The written file descriptor: schema, its metadata, and the number of rows.
 
 Source: lance.file.FileDescriptor, lance.file.Schema.
 """
@@ -32,5 +32,5 @@ def file_descriptor(
 
 
 def serialized(message: Message) -> bytes:
-    """Return a message's bytes: the same for equal messages, whatever order their maps were filled in."""
+    """Return a message's bytes: equal messages give equal bytes, for any insertion order of their maps."""
     return message.SerializeToString(deterministic=True)

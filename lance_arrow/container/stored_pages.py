@@ -1,4 +1,4 @@
-"""`StoredPages`: whole pages of some columns of an open file, as bytes, each compared with its checksums."""
+"""`StoredPages`: whole pages of some columns of an open file, as bytes, compared with their checksums."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class StoredPage:
     column
         Number of the physical column.
     meta
-        What the file says of it.
+        Metadata of the page.
     buffers
         Its buffers, in the layout's order.
     """
@@ -53,22 +53,22 @@ class StoredPages:
 
     @cached_property
     def _blocks(self) -> BlockChecks:
-        """Checksums none of which was compared: what is copied is compared now, not when it was first read."""
+        """Unchecked state of all blocks: copied bytes are compared now, even if they were compared when first read."""
         assert self._file.checks is not None
         return self._file.checks.table.checks()
 
     def waves(self, wave_bytes: int) -> list[list[tuple[int, int]]]:
-        """Divide the pages into runs that are read at once.
+        """Divide the pages into waves that are read at once.
 
         Parameters
         ----------
         wave_bytes
-            The most bytes of a run; a larger page is a run of its own.
+            Most bytes of a wave; a larger page is a wave of its own.
 
         Returns
         -------
         list of list
-            Column and page number, in the order of the file as far as pages of one column stay in row order.
+            Column and page number, in the order of the file, but with the pages of a column in row order.
         """
         columns, numbers, places, sizes = [], [], [], []
         for column, meta in self._metas.items():
@@ -91,14 +91,14 @@ class StoredPages:
         return waves
 
     def read(self, wave: Sequence[tuple[int, int]]) -> list[StoredPage]:
-        """Read the pages of a run.
+        """Read the pages of a wave.
 
         Raises
         ------
         CorruptPageError
             Bytes contradict their checksum; file, column, page and byte range are named.
         TruncatedReadError, OSError
-            As reading goes.
+            Errors of reading.
         """
         metas = [self._metas[column].pages[number] for column, number in wave]
         starts = np.concatenate([meta.buffer_offsets for meta in metas])
@@ -118,7 +118,7 @@ class StoredPages:
 
 
 def has_sums(table: ChecksumTable, meta: ColumnMeta) -> bool:
-    """Return whether each buffer of a column's pages has checksums of its own."""
+    """Return whether every buffer of a column's pages has its own checksums."""
     pages = meta.pages
     wanted = pages.sizes > 0
     starts, sizes = pages.starts[wanted], pages.sizes[wanted]
@@ -131,7 +131,7 @@ def has_sums(table: ChecksumTable, meta: ColumnMeta) -> bool:
 
 
 def _places(meta: ColumnMeta) -> NDArray[np.int64]:
-    """Return ``(num_pages,) int64``: where the first buffer of each page begins; 0 for pages without buffers."""
+    """Return ``(num_pages,) int64``: the start of the first buffer of each page; 0 for pages without buffers."""
     pages = meta.pages
     first, has_buffers = pages.borders[:-1], np.diff(pages.borders) > 0
     places = np.zeros(len(pages), np.int64)

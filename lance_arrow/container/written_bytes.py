@@ -1,7 +1,8 @@
-"""What a file writer tells an observer of the bytes it writes, and how that adds a buffer that covers the file's end.
+"""Protocol between a file writer and an observer of its bytes, which may add a buffer that covers the file's end.
 
-The buffer lies before the bytes it speaks of, so it is asked for its size first: places of everything behind it follow
-from that, then it is filled.
+The buffer lies before the bytes that it covers. So the writer first asks for its size, from which all later places
+follow. Then the buffer is filled.
+
 
     | pages, column buffers, global buffers | the observer's buffer | descriptor, columns, tables, footer |
                                               num_bytes(), encode()   mark(), FileTail
@@ -18,20 +19,20 @@ from lance_arrow.proto import file_schema_pb2
 
 
 class TailBlock(NamedTuple):
-    """Bytes of the file's end and where they begin."""
+    """A block of the file's end, and its position."""
 
     position: int
     data: bytes
 
     @property
     def stop(self) -> int:
-        """Where they end."""
+        """End of the block."""
         return self.position + len(self.data)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileTail:
-    """Everything behind the data region, complete and in the order of the file; nothing lies between the blocks.
+    """Everything behind the data region, complete and in the order of the file, without gaps between the blocks.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ class FileTail:
     columns
         ``ColumnMetadata`` of each column.
     column_table, buffer_table, footer
-        As `lance_arrow.container.footer` describes them.
+        As described in `lance_arrow.container.footer`.
     """
 
     descriptor: TailBlock
@@ -59,28 +60,29 @@ class FileTail:
 
 
 class WrittenBytes(Protocol):
-    """An observer of a file being written, which adds a global buffer of its own.
+    """An observer of a written file, which adds a global buffer.
 
-    Ranges are told in the order of the file, after their bytes went out, padding left aside. Empty ones are told too.
+    Buffers are reported in the order of the file, after their bytes were written, without padding. Empty ones are
+    reported too.
     """
 
     def page_buffer(self, column: int, position: int, data: Bytes) -> None:
-        """Hear of a buffer of a page."""
+        """Observe a buffer of a page."""
 
     def column_buffer(self, column: int, position: int, data: Bytes) -> None:
-        """Hear of a buffer of a column as a whole."""
+        """Observe a buffer of a column as a whole."""
 
     def global_buffer(self, index: int, position: int, data: Bytes) -> None:
-        """Hear of a global buffer; neither the descriptor nor the observer's own."""
+        """Observe a global buffer, except the descriptor and the observer's own."""
 
     def placed(self, position: int, data: Bytes) -> None:
-        """Hear of bytes that lie outside of pages, as those of blobs do."""
+        """Observe bytes outside of pages, such as those of blobs."""
 
     def mark(self, descriptor: file_schema_pb2.FileDescriptor, buffer_index: int) -> None:
-        """Note in the descriptor that the global buffer `buffer_index`, the last one, is the observer's."""
+        """Record in the descriptor that the global buffer `buffer_index`, the last one, is the observer's."""
 
     def num_bytes(self, tail: FileTail) -> int:
-        """Return the size of the buffer. Sizes in `tail` are those of the file, positions are not yet."""
+        """Return the size of the buffer. Sizes in `tail` are final, positions are not."""
 
     def encode(self, tail: FileTail) -> bytes:
-        """Return the buffer, as large as was said; `tail` is what will be written behind it."""
+        """Return the buffer, with the size from `num_bytes`; `tail` is written behind it."""

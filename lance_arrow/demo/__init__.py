@@ -1,6 +1,6 @@
-"""The main job on real input: a CSV of flights becomes Lance files, queried through `pyarrow.dataset` and DuckDB.
+"""The main use case on real data: a CSV of flights becomes Lance files, queried through `pyarrow.dataset` and DuckDB.
 
-In: `flights.csv.gz` and `airlines.csv` beside this file (`README.md` says where they come from, `make_data.py` made
-them). Out: a `DemoReport` of rows and a read receipt; `lance-arrow demo` prints it. Open `flights.py` first, then
+Input: `flights.csv.gz` and `airlines.csv` beside this file. `README.md` documents their source, `make_data.py` created
+them. Output: a `DemoReport` of rows and read reports; `lance-arrow demo` prints it. Open `flights.py` first, then
 `ingest.py`.
 """

@@ -1,6 +1,6 @@
 """Ingest the flights into a clustered table, query it with pyarrow and DuckDB, change it, and read old versions.
 
-| Made | Is |
+| Output | Content |
 |---|---|
 | `flights.csv.gz`, `airlines.csv` | the sources |
 | `trips.lance` | a table of all flights, with the tag `flown` and the branch `trial` |
@@ -48,7 +48,7 @@ GROUP BY name ORDER BY mean_delay_min DESC
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoStep:
-    """One question: what was asked, the rows that came back, and the receipt of the reads it caused."""
+    """One query: its text, the returned rows, and the report of its reads."""
 
     title: str
     asked: str
@@ -58,24 +58,24 @@ class DemoStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoReport:
-    """Everything the demo did, for `lance-arrow demo` to print.
+    """Results of the demo, for `lance-arrow demo` to print.
 
     Parameters
     ----------
     source_bytes
-        Bytes of the CSV, compressed.
+        Size of the compressed CSV in bytes.
     engine
-        What read the CSV: ``"spark"`` or ``"pyarrow"``.
+        Engine that read the CSV: ``"spark"`` or ``"pyarrow"``.
     files, num_rows, num_bytes
-        What was written at first.
+        Files, rows and bytes of the first version.
     convert_seconds
-        How long that took.
+        Seconds of the ingest.
     steps
-        Questions in the order they were asked; DuckDB's is missing when it is not installed.
+        Queries in order; that of DuckDB is missing if it is not installed.
     notes
-        What was left out and why.
+        Skipped steps, with reasons.
     kept
-        Folder of what was made; None when it was removed.
+        Folder of the output; None if it was removed.
     """
 
     source_bytes: int
@@ -94,7 +94,7 @@ class DemoReport:
 
 
 def data_directory() -> Path:
-    """Folder that holds `flights.csv.gz` and `airlines.csv`, in a source tree and in an installed wheel."""
+    """Return the folder of `flights.csv.gz` and `airlines.csv`, in a source tree and in an installed wheel."""
     folder = importlib.resources.files("lance_arrow.demo")
     if not isinstance(folder, Path):
         raise NotADirectoryError(f"the demo's files are inside {folder}, expected an installed folder")
@@ -102,21 +102,21 @@ def data_directory() -> Path:
 
 
 def run(folder: Path | None = None, on_progress: Progress | None = None, *, engine: str | None = None) -> DemoReport:
-    """Ingest the flights, query and change them, and return the answers with their receipts.
+    """Ingest the flights, query and change them, and return the results with their read reports.
 
     Parameters
     ----------
     folder
-        Where everything goes and stays: a new or empty folder. By default a temporary one, removed afterwards.
+        Folder of the output, new or empty; it is kept. By default a temporary one, which is removed.
     on_progress
-        Called while the CSV is read.
+        Called while the CSV is being read.
     engine
-        ``"spark"`` or ``"pyarrow"`` for the ingest; Spark where it can run, else pyarrow, when None.
+        ``"spark"`` or ``"pyarrow"`` for the ingest; if None, Spark if it can run, otherwise pyarrow.
 
     Raises
     ------
     InvalidArgumentError
-        The folder holds something.
+        The folder is not empty.
     LanceError
         Spark failed.
     """
@@ -159,7 +159,7 @@ def _run(folder: Path, on_progress: Progress | None, engine: str | None, *, is_k
 
 
 def _write_files(trips: LanceTable, folder: Path) -> None:
-    """Write the flights in order of time as files without a table: all in one, and one for each month."""
+    """Write the flights in order of time as files without a table: all in one file, and one file per month."""
     rows = trips.to_table().sort_by("time_hour")
     write_table(rows, folder / "flights.lance", rows_per_zone=ROWS_PER_ZONE)
     (folder / "flights").mkdir()
@@ -188,14 +188,14 @@ def _ask(folder: Path, flights: LanceTable, receipts: Receipts, report: DemoRepo
         )
     )
     if importlib.util.find_spec("duckdb") is None:
-        report.notes.append("DuckDB was left out: install it with the extra 'duckdb'")
+        report.notes.append("DuckDB was skipped: install it with the extra 'duckdb'")
         return
     asked = " ".join(DELAYS_SQL.split())
     report.steps.append(_step("Delays by airline, by DuckDB", asked, receipts, lambda: _delays(dataset, folder)))
 
 
 def _change(flights: LanceTable, receipts: Receipts, report: DemoReport) -> None:
-    """Delete, compact, and look back."""
+    """Delete, compact, and read an old version."""
 
     def counted(version: int | None = None) -> pa.Table:
         table = flights if version is None else flights.checkout(version)
@@ -235,7 +235,7 @@ def _long_delays(flights: pads.Dataset) -> pa.Table:
 
 
 def _delays(flights: pads.Dataset, folder: Path) -> pa.Table:
-    # An optional dependency: its absence was reported before.
+    # An optional dependency; a note about its absence was added before.
     duckdb = importlib.import_module("duckdb")
     with LanceFile(folder / "airlines.lance") as file:
         airlines = file.read()

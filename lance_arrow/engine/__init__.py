@@ -1,19 +1,19 @@
 """The native engine: C++ by stage, and one Cython module that calls it.
 
-| Folder | What it holds |
+| Folder | Content |
 |---|---|
 | `common/` | outcomes, scratch memory, bits, offsets of variable width |
-| `tables/` | what describes files, pages and fragments: checksums, chunk tables, manifests; reads of many ranges |
+| `tables/` | metadata of files, pages and fragments: checksums, chunk tables, manifests; reads of many ranges |
 | `bind/` | the C tables of the format's codecs |
-| `plan/` | which bytes of a page hold rows, and opening them, page by page |
+| `plan/` | finding the bytes of rows in pages, and opening them, page by page |
 | `decode/` | bytes to values |
 | `arrays/` | levels and values to Arrow |
-| `encode/` | Arrow to bytes: the loops of writers |
-| `prune/` | zones and files that a filter leaves nothing of, or all |
-| `door/` | the pieces of `_engine.pyx`: C++ as Python calls it |
+| `encode/` | Arrow to bytes: the kernels of writers |
+| `prune/` | zones and files in which no row, or every row, satisfies a filter |
+| `door/` | the parts of `_engine.pyx`: the Python interface of the C++ code |
 
-A header declares what others call, a ``.cpp`` of the same name defines it. `lance_arrow.kernels` is the part that
-plugins use; what is listed here serves the package alone.
+A header declares the interface, a ``.cpp`` of the same name defines it. `lance_arrow.kernels` is the part for plugins;
+everything else here is internal to the package.
 """
 
 from __future__ import annotations

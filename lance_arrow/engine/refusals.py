@@ -1,4 +1,4 @@
-"""Turns what a native kernel reports into the exception its caller sees."""
+"""Convert the outcome of a native kernel to an exception."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ _BYTES = 1
 
 
 def refusal(message: bytes, index: int, blame: int) -> LanceError:
-    """Build the error for a kernel's outcome; ``detail`` is the chunk or value index, None when there is none."""
+    """Return the error for a kernel's outcome; ``detail`` is the chunk or value index, or None."""
     error = CorruptPageError if blame == _BYTES else InternalError
     return error(message.decode("ascii"), detail=None if index < 0 else index)

@@ -66,7 +66,7 @@ class ChecksumAudit:
         yield from self.errors
         if self._table is None:
             if file is not None and file.promises_checksums and not self.errors:
-                yield CorruptFileError("the file was written with a table of checksums, which is lost")
+                yield CorruptFileError("the file was written with a table of checksums, which is missing")
             return
         yield from self._metadata_of(self._table)
         yield from self._blocks(file, FileChecks(self._table, self._table.checks()))

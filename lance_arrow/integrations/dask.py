@@ -1,4 +1,4 @@
-"""Dask: `read` gives a `dask.dataframe` with a partition for each share of a dataset's rows."""
+"""Dask: `read` returns a `dask.dataframe` with a partition for each share of a dataset's rows."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def read(
     partition_rows: int = DEFAULT_PARTITION_ROWS,
     types: str = "arrow",
 ) -> dd.DataFrame:
-    """Read a dataset as a lazy frame; partitions travel to workers as places of rows, not as rows.
+    """Read a dataset as a lazy frame; workers get references to rows, not the rows themselves.
 
     Parameters
     ----------
     source
-        A dataset, or what `lance_arrow.dataset` opens.
+        A dataset, or a path or URL as for `lance_arrow.dataset`.
     columns
-        What is read; everything when None.
+        Columns to read; all if None.
     filter
         Applied while partitions are read: expression, DNF tuples or SQL. Zones it excludes are not read.
     partition_rows
@@ -42,12 +42,12 @@ def read(
     Returns
     -------
     dask.dataframe.DataFrame
-        In order of rows; divisions are not known.
+        In order of rows; divisions are unknown.
 
     Raises
     ------
     InvalidArgumentError
-        The filter is not understood, or it or a column does not fit the dataset.
+        The filter is not valid, or it or a column does not fit the dataset.
     """
     wanted = WantedRows.of(source, columns, filter)
     empty = wanted.schema.empty_table()
@@ -64,7 +64,7 @@ def read(
 
 
 def _partition(share: LanceDataset, how: dict[str, Any], types: str) -> pd.DataFrame:
-    # Workers are threads or processes already.
+    # Workers are already threads or processes.
     return _frame(share.to_table(use_threads=False, **how), types)
 
 

@@ -1,4 +1,4 @@
-"""Hugging Face: `load` gives a `datasets.Dataset`, or a stream of its rows, which `LanceBuilder` builds."""
+"""Hugging Face: `load` returns a `datasets.Dataset`, or a stream of its rows, built by `LanceBuilder`."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ DEFAULT_SHARE_ROWS = 1 << 20
 
 @dataclass
 class LanceConfig(datasets.BuilderConfig):
-    """What is read.
+    """Configuration of a read.
 
     Parameters
     ----------
     dataset
-        The rows.
+        The dataset.
     columns, filter
-        What is read of them; everything when None.
+        Columns and filter of the read; everything if None.
     content
-        Tells datasets of other files, columns or filters apart in Hugging Face's cache.
+        Digest of files, columns and filter, for Hugging Face's cache.
     """
 
     dataset: LanceDataset | None = None
@@ -42,12 +42,12 @@ class LanceConfig(datasets.BuilderConfig):
     content: str = ""
 
     def create_config_id(self, config_kwargs: dict[str, Any], custom_features: Any = None) -> str:
-        """Name the configuration by what it reads: the objects themselves have no stable text."""
+        """Return an id from the digest of the read: the objects themselves have no stable text."""
         return super().create_config_id({"content": self.content}, custom_features)
 
 
 class LanceBuilder(datasets.ArrowBasedBuilder):
-    """Builds one split, ``train``, of the batches of a dataset; a shard for each share of its rows."""
+    """Builds one split, ``train``, from the batches of a dataset; one shard for each share of its rows."""
 
     BUILDER_CONFIG_CLASS = LanceConfig
 
@@ -83,25 +83,25 @@ def load(
     Parameters
     ----------
     source
-        A dataset, or what `lance_arrow.dataset` opens.
+        A dataset, or a path or URL as for `lance_arrow.dataset`.
     columns
-        What is read; everything when None.
+        Columns to read; all if None.
     filter
         Applied while reading: expression, DNF tuples or SQL. Zones it excludes are not read.
     streaming
-        Read rows whenever they are iterated over, instead of copying them into Hugging Face's cache first.
+        Read rows at each iteration, instead of first copying them into Hugging Face's cache.
     cache_dir, num_proc
-        As `datasets.load_dataset`: where that cache is, and how many processes fill it.
+        As for `datasets.load_dataset`: folder of that cache, and number of processes that fill it.
 
     Returns
     -------
     datasets.Dataset
-        ``datasets.IterableDataset`` when streaming.
+        ``datasets.IterableDataset`` if streaming.
 
     Raises
     ------
     InvalidArgumentError
-        The filter is not understood, or it or a column does not fit the dataset.
+        The filter is not valid, or it or a column does not fit the dataset.
     """
     wanted = WantedRows.of(source, columns, filter)
     builder = LanceBuilder(
@@ -118,7 +118,7 @@ def load(
 
 
 def _content(dataset: LanceDataset, columns: Sequence[str] | None, filter: pc.Expression | None) -> str:
-    """Digest of what is read: files as they are now, which rows of them, columns and filter."""
+    """Return a digest of the read: current files, their rows, columns and filter."""
     infos = dataset.filesystem.get_file_info(dataset.files)
     files = [(one.path, one.size, one.mtime_ns) for one in infos]
     parts = [(str(fragment), _rows(fragment.payload)) for fragment in dataset.fragments]
@@ -127,7 +127,7 @@ def _content(dataset: LanceDataset, columns: Sequence[str] | None, filter: pc.Ex
 
 
 def _rows(payload: object) -> str:
-    """Which rows of a file a fragment of a table stands for: deleting some changes no data file."""
+    """Return the rows of a file in a fragment of a table: deleting rows changes no data file."""
     whole, _ = unrestricted(payload)
     part = whole.resolved() if isinstance(whole, FoundPart) else whole
     return f"{part.facts.manifest_path} {part.fragment!r}" if isinstance(part, TablePart) else ""

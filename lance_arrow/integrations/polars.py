@@ -1,4 +1,4 @@
-"""Polars: `scan` gives a `LazyFrame` whose columns, predicate and number of rows arrive in our scan."""
+"""Polars: `scan` returns a `LazyFrame` with pushdown of columns, predicate and number of rows."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _frames(
     names = dataset.schema.names if with_columns is None else with_columns
     mentioned = [] if predicate is None else predicate.meta.root_names()
     read = [*names, *(name for name in mentioned if name not in names)]
-    # By expression: a name may hold a dot, which in a list of names leads into a struct.
+    # By expression: in a list of names, a dot would lead into a struct.
     how: dict[str, Any] = {"columns": {name: pc.field(name) for name in read}}
     if predicate is None and n_rows is not None:
         yield _frame(dataset.head(n_rows, **how))

@@ -1,7 +1,7 @@
-"""`arrow_filter`: what of a Polars predicate Arrow can say, meaning the same.
+"""`arrow_filter`: translate the parts of a Polars predicate that have the same meaning in Arrow.
 
-Conditions that must all hold are looked at one by one; one that has no expression is left to Polars. The two differ in
-NaN: to Polars it is the largest number, and equal to itself; to Arrow it is neither equal nor less nor greater.
+Conjuncts are translated one by one; Polars applies those without an expression. The two differ in NaN. In Polars it is
+the largest number, and equal to itself. In Arrow it is neither equal to, nor less or greater than, any value.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ _ENDS = {"Both": ("GtEq", "LtEq"), "Left": ("GtEq", "Lt"), "Right": ("Gt", "LtEq
 
 
 def arrow_filter(predicate: pl.Expr, schema: pa.Schema) -> pc.Expression | None:
-    """Translate a predicate, or what of it can be.
+    """Translate a predicate, or parts of it.
 
     Parameters
     ----------
     predicate
-        As Polars hands it to a source.
+        Predicate that Polars passes to a source.
     schema
-        Of the dataset.
+        Schema of the dataset.
 
     Returns
     -------
     pyarrow.compute.Expression
-        True of every row of which the predicate is, and possibly of more; None when it would be true of all.
+        True for every row for which the predicate is, and possibly for more; None if it would be true for all rows.
     """
     return expressible(_conjuncts(predicate), _Translation(schema).condition)
 
@@ -53,7 +53,7 @@ def _conjuncts(predicate: pl.Expr) -> list[pl.Expr]:
 
 
 def _head(node: pl.Expr) -> tuple[str, Any]:
-    """Name a node: its operator, its function after the group of it, or its kind; and tell what else is said of it."""
+    """Return the name of a node (operator, function with its group, or kind), and its other properties."""
     found = json.loads(node.meta.serialize(format="json"))
     kind, facts = _only_item(found)
     if kind == "BinaryExpr":
@@ -66,7 +66,7 @@ def _head(node: pl.Expr) -> tuple[str, Any]:
 
 
 def _only_item(found: Any) -> tuple[str, Any]:
-    """Take what is alone in an object apart; names without facts come as strings."""
+    """Split an object with a single entry into name and content; names without content are strings."""
     return next(iter(found.items())) if isinstance(found, dict) and len(found) == 1 else (str(found), {})
 
 
@@ -81,17 +81,17 @@ class _Translation:
         self._schema = schema
 
     def condition(self, node: pl.Expr) -> pc.Expression:
-        """Say a condition."""
+        """Translate a condition."""
         name, facts = _head(node)
         if name == "Column" or name.startswith("StructExpr."):
             return self.column(node, pa.types.is_boolean).expression
         translate = _CONDITIONS.get(name)
         if translate is None:
-            raise InexpressibleError(f"{name} is not understood")
+            raise InexpressibleError(f"{name} is not supported")
         return translate(self, facts, *_arguments(node))
 
     def column(self, node: pl.Expr, is_fit: Callable[[pa.DataType], bool] = lambda type_: True) -> Operand:
-        """Look up a column, or a field of a struct in one, of a fit type."""
+        """Return a column, or a field of a struct column, of a suitable type."""
         names: list[str] = []
         name, facts = _head(node)
         while name == "StructExpr.FieldByName":
@@ -99,13 +99,13 @@ class _Translation:
             (node,) = _arguments(node)
             name, facts = _head(node)
         if name != "Column":
-            raise InexpressibleError(f"{name} is no column")
+            raise InexpressibleError(f"{name} is not a column")
         found = Operand.at([str(facts), *reversed(names)], self._schema)
         if not is_fit(found.type):
-            raise InexpressibleError(f"{found.type} is of no use here")
+            raise InexpressibleError(f"columns of type {found.type} are not supported here")
         return found
 
-    # --- conditions, each translates one kind of node
+    # --- conditions; each method translates one kind of node
 
     def compared(self, facts: _Facts, left: pl.Expr, right: pl.Expr, *, op: str) -> pc.Expression:
         if left.meta.is_literal():
@@ -119,7 +119,7 @@ class _Translation:
     def between(self, facts: _Facts, value: pl.Expr, low: pl.Expr, high: pl.Expr) -> pc.Expression:
         ends = str(facts.get("closed"))
         if ends not in _ENDS:
-            raise InexpressibleError(f"{ends} is not understood")
+            raise InexpressibleError(f"{ends} is not supported")
         above, below = _ENDS[ends]
         return self.compared({}, value, low, op=above) & self.compared({}, value, high, op=below)
 

@@ -15,21 +15,21 @@ from lance_arrow.integrations.wanted_rows import Source, WantedRows, opened
 from lance_arrow.scan.predicates import Predicate
 
 Columns = dict[str, Any]
-"""Column name to a tensor, ``(num_rows, ...)``, or a list of Python values where there is no tensor of its type."""
+"""Column name to a tensor, ``(num_rows, ...)``, or to a list of Python values for types without tensors."""
 
 
 class RowDataset(Dataset[Columns]):
-    """Map-style: rows by number, read in one take for each batch that a `DataLoader` wants.
+    """Map-style: rows by number, read in one take for each batch of a `DataLoader`.
 
     Parameters
     ----------
     source
-        A dataset, or what `lance_arrow.dataset` opens.
+        A dataset, or a path or URL as for `lance_arrow.dataset`.
     columns
-        What is read; everything when None.
+        Columns to read; all if None.
     transform
-        Called with the columns of a batch as a `pyarrow.Table`; its result stands for the batch's rows and must have
-        as many items. `row_items` when None.
+        Called with the columns of a batch as a `pyarrow.Table`. Its result replaces the batch's rows and must have as
+        many items. `row_items` if None.
     """
 
     def __init__(
@@ -50,39 +50,39 @@ class RowDataset(Dataset[Columns]):
         return self.__getitems__([index])[0]
 
     def __getitems__(self, indices: Sequence[int]) -> Sequence[Any]:
-        """Read many rows at once; loaders ask for whole batches by this name."""
+        """Read many rows at once; `DataLoader` calls this method for whole batches."""
         rows = np.asarray(indices, np.int64)
         return self._transform(self._dataset.take(np.where(rows < 0, rows + self._num_rows, rows), self._columns))
 
 
 class BatchDataset(IterableDataset[Columns]):
-    """Iterable: batches of a scan, its rows divided among the workers of a loader and the ranks of a training.
+    """Iterable: batches of a scan, with rows divided among the workers of a loader and the ranks of a training.
 
     Use it with ``DataLoader(..., batch_size=None)``.
 
     Parameters
     ----------
     source
-        A dataset, or what `lance_arrow.dataset` opens.
+        A dataset, or a path or URL as for `lance_arrow.dataset`.
     columns
-        What is read; everything when None.
+        Columns to read; all if None.
     filter
         Applied while reading: expression, DNF tuples or SQL. Zones it excludes are not read.
     batch_rows
         Most rows of a batch.
     share_rows
-        Rows that are read by one worker at a stretch, at most.
+        Most consecutive rows that one worker reads.
     seed
-        Shares are read in an order drawn from this and the epoch (`set_epoch`); in their own order when None.
+        Shares are read in a random order drawn from this and the epoch (`set_epoch`); in their own order if None.
     rank, world_size
-        Which part of the shares this process reads, of how many.
+        Number of this process, and number of processes: each reads its part of the shares.
     transform
-        Called with each batch as a `pyarrow.Table`; `tensors` when None.
+        Called with each batch as a `pyarrow.Table`; `tensors` if None.
 
     Raises
     ------
     InvalidArgumentError
-        The filter is not understood, or a number is out of range.
+        The filter is not valid, or a number is out of range.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class BatchDataset(IterableDataset[Columns]):
         self._transform = tensors if transform is None else transform
 
     def set_epoch(self, epoch: int) -> None:
-        """Choose another order of shares, where `seed` is given; call it before iterating."""
+        """Choose another order of shares, if `seed` is given; call it before iterating."""
         self._epoch = epoch
 
     def __iter__(self) -> Iterator[Any]:
@@ -130,12 +130,12 @@ class BatchDataset(IterableDataset[Columns]):
 
 
 def tensors(table: pa.Table) -> Columns:
-    """Columns as tensors: numbers and booleans without nulls, and fixed-size lists of them; others as Python lists."""
+    """Convert columns to tensors: numbers and booleans without nulls, and fixed-size lists of them; others to lists."""
     return {name: _values(column) for name, column in zip(table.column_names, table.columns, strict=True)}
 
 
 def row_items(table: pa.Table) -> list[Columns]:
-    """Rows as dictionaries of tensors and Python values, which a loader's default collation stacks."""
+    """Return rows as dictionaries of tensors and Python values, which a loader's default collation stacks."""
     columns = tensors(table)
     return [{name: values[row] for name, values in columns.items()} for row in range(table.num_rows)]
 
@@ -147,11 +147,11 @@ def _values(column: pa.ChunkedArray) -> Any:
 
 
 def _numbers(array: pa.Array) -> np.ndarray[Any, Any] | None:
-    """``(num_rows, ...)`` numbers of their own memory; None for what is not numbers throughout."""
+    """Return ``(num_rows, ...)`` numbers in their own memory; None unless the column holds only numbers."""
     if array.null_count:
         return None
     if pa.types.is_fixed_size_list(array.type):
-        # Flattening leaves out what slices and nulls hide.
+        # Flattening removes values outside of slices and under nulls.
         inner = _numbers(array.flatten())
         return None if inner is None else inner.reshape(len(array), array.type.list_size, *inner.shape[1:])
     is_number = pa.types.is_integer(array.type) or pa.types.is_floating(array.type) or pa.types.is_boolean(array.type)

@@ -1,4 +1,4 @@
-"""Ray Data: `read` gives a `ray.data.Dataset` with a read task for each share of a dataset's rows."""
+"""Ray Data: `read` returns a `ray.data.Dataset` with a read task for each share of a dataset's rows."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from lance_arrow.scan.predicates import Predicate
 
 
 class LanceDatasource(Datasource):
-    """A dataset as Ray reads one.
+    """A dataset as a Ray datasource.
 
     Parameters
     ----------
     dataset
-        Its files must be found by all nodes under the same names.
+        The dataset. All nodes must find its files under the same names.
     columns, filter
-        What each task reads; everything when None.
+        Columns and filter of each task; everything if None.
     """
 
     def __init__(
@@ -39,11 +39,11 @@ class LanceDatasource(Datasource):
         return "Lance"
 
     def estimate_inmemory_data_size(self) -> int | None:
-        """Nothing is known of it: encoded bytes say little of decoded ones."""
+        """Return None: the encoded size does not show the decoded one."""
         return None
 
     def get_read_tasks(self, parallelism: int, *more: Any, **others: Any) -> list[ReadTask]:
-        """Divide the rows among about as many tasks as Ray wants."""
+        """Divide the rows among about `parallelism` tasks."""
         wanted = self._wanted
         num_rows = wanted.dataset.count_rows()
         shares = wanted.shares(max(1, -(-num_rows // max(1, parallelism))))
@@ -75,13 +75,13 @@ def read(
     Parameters
     ----------
     source
-        A dataset, or what `lance_arrow.dataset` opens.
+        A dataset, or a path or URL as for `lance_arrow.dataset`.
     columns
-        What is read; everything when None.
+        Columns to read; all if None.
     filter
         Applied by the read tasks: expression, DNF tuples or SQL. Zones it excludes are not read.
     parallelism
-        How many read tasks; Ray's choice when -1.
+        Number of read tasks; Ray chooses it if -1.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def read(
     Raises
     ------
     InvalidArgumentError
-        The filter is not understood, or it or a column does not fit the dataset.
+        The filter is not valid, or it or a column does not fit the dataset.
     """
     wanted = WantedRows.of(source, columns, filter)
     made = LanceDatasource(wanted.dataset, wanted.columns, wanted.filter)

@@ -1,4 +1,4 @@
-"""`WantedRows`: what an engine reads of a dataset, opened and checked in the same way for all engines."""
+"""`WantedRows`: columns and rows of a dataset for an engine, opened and checked in the same way for all engines."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from lance_arrow.arrow_dataset.opening import dataset as open_dataset
 from lance_arrow.scan.predicates import Predicate, as_expression
 
 Source = LanceDataset | str | os.PathLike[str]
-"""A dataset, or what `lance_arrow.dataset` opens."""
+"""A dataset, or a path or URL as for `lance_arrow.dataset`."""
 
 
 def opened(source: Source) -> LanceDataset:
-    """Return a dataset, opened where it is named; errors are those of `lance_arrow.dataset`."""
+    """Return a dataset, opened if a path or URL is given; errors are those of `lance_arrow.dataset`."""
     return source if isinstance(source, LanceDataset) else open_dataset(source)
 
 
 @dataclass(frozen=True, slots=True)
 class WantedRows:
-    """A dataset, and the columns and rows that are read of it: all of them when None."""
+    """A dataset, and the columns and filter of its reads: None for all."""
 
     dataset: LanceDataset
     columns: list[str] | None
@@ -33,7 +33,7 @@ class WantedRows:
 
     @classmethod
     def of(cls, source: Source, columns: Sequence[str] | None, filter: Predicate | None) -> WantedRows:
-        """Open a source; raises `InvalidArgumentError` for a filter that is not understood."""
+        """Open a source; raises `InvalidArgumentError` for an invalid filter."""
         dataset = opened(source)
         expression = None if filter is None else as_expression(filter, dataset.schema)
         return cls(dataset, None if columns is None else list(columns), expression)
@@ -45,9 +45,9 @@ class WantedRows:
 
     @property
     def schema(self) -> pa.Schema:
-        """Schema of what is read; raises `InvalidArgumentError` where a column or the filter does not fit."""
+        """Schema of the result; raises `InvalidArgumentError` if a column or the filter does not fit."""
         return self.dataset.scanner(**self.options).projected_schema
 
     def shares(self, max_rows: int) -> list[LanceDataset]:
-        """Divide the dataset as `LanceDataset.split` does, into one share at least."""
+        """Divide the dataset as `LanceDataset.split` does, into at least one share."""
         return self.dataset.split(max_rows) or [self.dataset]

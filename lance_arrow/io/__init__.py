@@ -1,31 +1,31 @@
-"""Bytes: from any filesystem into read-only arrays, and back.
+"""Input and output of bytes: from any filesystem into read-only arrays, and back.
 
-In flows what a caller names (path, URL, filesystem object, buffer, stream); out flow `Bytes`, by range. What is written
-flows the other way, in order. Nothing here knows what the bytes mean.
+Input: a place that a caller names (path, URL, filesystem object, buffer, stream). Output: `Bytes`, by range. Writing
+goes the other way, in order. This package does not interpret the bytes.
 
 | Module | Open it for |
 |---|---|
 | `source` | the `RangeSource` protocol: start here |
-| `ranges` | the pure planner: wanted ranges into few requests |
+| `ranges` | the pure planner: coalesces wanted ranges into few requests |
 | `fetching` | `fetch`, `read_coalesced`: plan, read, cut; `read_end` |
-| `location`, `open_source` | from what the caller gave to a filesystem, and to an open source |
+| `location`, `open_source` | find the filesystem of a caller's path, and open a source |
 | `local_source`, `fsspec_source`, `arrow_source`, `buffer_source` | the four kinds of source |
-| `small_files` | many small files whole |
+| `small_files` | reading many small files completely |
 | `foreign_errors` | exceptions of filesystems, without credentials in their text |
 | `metered` | counting requests and bytes |
 | `sink` | the `ByteSink` protocol: start here for writing |
-| `open_sink` | from what the caller gave to an open sink |
+| `open_sink` | open a sink for a caller's path |
 | `local_sink`, `fsspec_sink`, `arrow_sink`, `stream_sink` | the kinds of sink, and how a file appears in each |
-| `folders` | listing, making folders, small files |
-| `trees` | all that lies below a folder |
-| `exclusive` | making a file only if there is none |
-| `syncing` | bringing local files to the disk |
-| `ahead_source` | ranges of a far source, asked before they are wanted |
+| `folders` | listing and creating folders, small files |
+| `trees` | all files below a folder |
+| `exclusive` | creating a file only if it does not exist |
+| `syncing` | flushing local files to the disk |
+| `ahead_source` | prefetching ranges of a remote source |
 | `verified_source` | comparing blocks with their checksums as they are read |
 
-Forbidden here: interpreting bytes, caching content, choosing what to read ahead, printing credentials. pyarrow is known
-to `arrow_source`, `arrow_sink`, `location`, `open_source`, `open_sink` and `small_files` only, as the owner of
-filesystems.
+This package must not interpret bytes, cache content, choose prefetched ranges, or print credentials. Only
+`arrow_source`, `arrow_sink`, `location`, `open_source`, `open_sink` and `small_files` import pyarrow, because its
+filesystems are there.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""`AheadSource`: a far source of which ranges are asked before they are wanted, several at a time, within a budget.
+"""`AheadSource`: prefetches ranges of a remote source, several requests at a time, within a budget.
 
-Which ranges, and in which order, is for the caller to say: each is needed by rows from `begins` to `ends`. A read takes
-its bytes from the requests made, waits for those in flight, and asks for the rest itself.
+The caller decides which ranges, and in which order: rows from `begins` to `ends` need each of them. A read takes its
+bytes from the prefetch requests and waits for those in flight. It requests all other bytes itself.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from lance_arrow.errors import LanceError
 from lance_arrow.io.fetching import read_coalesced
 from lance_arrow.io.source import Bytes, Coalescing, Positions, RangeSource, check_ranges
 
-# What is here is copied out piece by piece: nothing is gained by joining.
+# Prefetched ranges are copied piece by piece: joining them saves nothing.
 _SEPARATE = Coalescing(max_gap_bytes=0, max_span_bytes=1 << 62)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlannedRequests:
-    """Requests to make ahead, ascending and disjoint.
+    """Requests to prefetch, ascending and disjoint.
 
     Parameters
     ----------
     starts, stops
         ``(n,) int64``: bytes of the object.
     begins, ends
-        ``(n,) int64``: which rows need them; requests are made in the order of `begins`.
+        ``(n,) int64``: first and end row that need them; requests are made in the order of `begins`.
     """
 
     starts: Positions
@@ -41,12 +41,12 @@ class PlannedRequests:
 
 
 class AheadBudget:
-    """What the requests of one scan may hold together, and the threads that wait for their answers.
+    """Memory budget of the prefetch requests of one scan, and the threads that wait for their responses.
 
     Parameters
     ----------
     max_bytes
-        Bytes in flight, or here and not yet let go.
+        Most bytes in flight, or received and not released yet.
     """
 
     def __init__(self, max_bytes: int) -> None:
@@ -56,22 +56,22 @@ class AheadBudget:
         self._lock = RLock()
 
     def submit(self, request: Callable[[int], Bytes], number: int, num_threads: int) -> Future[Bytes]:
-        """Make a request in a thread; the first source decides how many threads there are."""
+        """Make a request in a thread; the first source decides the number of threads."""
         with self._lock:
             if self._executor is None:
-                # Threads of one scan only: a pool kept for longer would not survive a fork.
+                # Threads of one scan only: a pool that lives longer would not survive a fork.
                 self._executor = ThreadPoolExecutor(num_threads, thread_name_prefix="lance-arrow-far")
             return self._executor.submit(request, number)
 
     def take(self, num_bytes: int, *, is_urgent: bool = False) -> bool:
-        """Claim bytes; False where there is no room for them, and they are not wanted right now."""
+        """Reserve bytes; False if the budget has no room and the request is not urgent."""
         with self._lock:
             fits = is_urgent or self._held_bytes + num_bytes <= self.max_bytes
             self._held_bytes += num_bytes if fits else 0
             return fits
 
     def give(self, num_bytes: int) -> None:
-        """Give claimed bytes back; with the last of them the threads end."""
+        """Release reserved bytes; the threads end with the last of them."""
         with self._lock:
             self._held_bytes -= num_bytes
             if not self._held_bytes and self._executor is not None:
@@ -80,16 +80,16 @@ class AheadBudget:
 
 
 class AheadSource:
-    """Ranges of another source, asked ahead; threads share it.
+    """Prefetched ranges of another source; threads share it.
 
     Parameters
     ----------
     inner
-        The source that is asked; closed by its owner.
+        The source to read; its owner closes it.
     planned
-        What to ask ahead.
+        Requests to prefetch.
     budget
-        How much of it at a time.
+        Memory for prefetched bytes.
     """
 
     def __init__(self, inner: RangeSource, planned: PlannedRequests, budget: AheadBudget) -> None:
@@ -101,7 +101,7 @@ class AheadSource:
         self._begins: list[int] = planned.begins.tolist()
         self._ends: list[int] = planned.ends.tolist()
         self._budget = budget
-        # Positions in `planned`: those not asked yet, last first, and answers of those that are held.
+        # Positions in `planned`: requests not made yet, last first, and responses that are held.
         self._waiting: list[int] = np.lexsort((planned.starts, planned.begins))[::-1].tolist()
         self._answers: dict[int, Future[Bytes]] = {}
         self._is_done = [False] * len(self._sizes)
@@ -109,7 +109,7 @@ class AheadSource:
         self._lock = RLock()
 
     def move(self, needed_from: int, reach: int) -> None:
-        """Let go of what only rows before `needed_from` need, and ask for what rows before `reach` need."""
+        """Release ranges that only rows before `needed_from` need, and request those of rows before `reach`."""
         with self._lock:
             self._needed_from, self._reach = max(needed_from, self._needed_from), max(reach, self._reach)
             for number in [one for one in self._answers if self._ends[one] <= self._needed_from]:
@@ -117,7 +117,7 @@ class AheadSource:
             self._ask_ahead()
 
     def close(self) -> None:
-        """Let go of everything, and ask for nothing more; requests in flight end by themselves."""
+        """Release all ranges, and make no more requests; requests in flight end by themselves."""
         with self._lock:
             self._waiting.clear()
             for number in list(self._answers):
@@ -139,7 +139,7 @@ class AheadSource:
     def read_arena(self, starts: Positions, stops: Positions) -> tuple[Bytes, Positions]:
         """Read into one array: see `RangeSource.read_arena`.
 
-        A request that failed is made again, for the wanted ranges alone: an error is theirs, or there is none.
+        A failed request is repeated for the wanted ranges alone, so that errors are theirs.
         """
         sizes = check_ranges(starts, stops, size_bytes=self.size(), name=self.name)
         places = np.cumsum(sizes) - sizes
@@ -164,7 +164,7 @@ class AheadSource:
     def _found(
         self, starts: Positions, stops: Positions, places: Positions
     ) -> tuple[list[tuple[Future[Bytes], int, int, int, int]], list[tuple[int, int, int]]]:
-        """Look ranges up: parts that are in a request (it, its start, first, stop, place), and others."""
+        """Look ranges up: parts in a request (request, its start, first, stop, place), and missing parts."""
         answers, missing = [], []
         firsts = np.searchsorted(self._planned.stops, starts, "right").tolist()
         begun, ended = self._planned.starts, self._planned.stops
@@ -188,7 +188,7 @@ class AheadSource:
         return answers, missing
 
     def _asked(self, number: int) -> Future[Bytes] | None:
-        """Return a request that rows want now, made now if need be; None of one whose answer was let go."""
+        """Return a request that rows need now, made now if necessary; None if its response was released."""
         found = self._answers.get(number)
         if found is None and not self._is_done[number]:
             found = self._ask(number, is_urgent=True)
@@ -221,7 +221,7 @@ class AheadSource:
 
     @staticmethod
     def _answer(future: Future[Bytes]) -> Bytes | None:
-        """Wait for a request; None where it failed, or was let go by a scan that ended."""
+        """Wait for a request; None if it failed, or if a scan that ended released it."""
         try:
             return future.result()
         except (LanceError, OSError, CancelledError):

@@ -14,18 +14,18 @@ from lance_arrow.io.local_sink import LocalSink, hidden_name
 from lance_arrow.io.sink import BufferedSink, ByteSink
 
 _WITHOUT_RENAME = ("s3", "gcs", "abfs")
-"""Stores that move a file by copying it (S3 up to 5 GiB only), and show a new one when it is closed."""
+"""Stores that rename a file by copying it (S3 up to 5 GiB only), and show a new file when it is closed."""
 
 
 def create_arrow(filesystem: arrow_fs.FileSystem, path: str, *, name: str) -> ByteSink:
-    """Begin a file of a pyarrow filesystem, whatever wrappers it has.
+    """Begin a file of a pyarrow filesystem, with or without wrappers.
 
     Parameters
     ----------
     filesystem, path
-        Where.
+        Filesystem and path of the file.
     name
-        What to print.
+        Name for messages.
 
     Raises
     ------
@@ -43,18 +43,18 @@ def create_arrow(filesystem: arrow_fs.FileSystem, path: str, *, name: str) -> By
 class ArrowSink(BufferedSink):
     """Writes into an output stream of Arrow's.
 
-    Where the filesystem can rename (HDFS, one written in Python), a hidden file in the same folder is written and then
-    renamed: readers see the old file or the new one. S3, Google and Azure show a file when its stream is closed, hence
-    nothing after a crash; but Arrow's streams cannot be abandoned, they complete the upload even when they are merely
-    forgotten. So `abort` closes, then deletes: for a moment a file without footer exists, which does not open, and a
-    file that had this name before is lost. fsspec's s3fs, gcsfs and adlfs have no such moment.
+    If the filesystem can rename (HDFS, filesystems written in Python), a hidden file in the same folder is written and
+    then renamed. Readers see the old file or the new one. S3, Google and Azure show a file when its stream is closed,
+    so a crash leaves no file. Arrow's streams cannot be abandoned: they complete the upload even in their destructor.
+    So `abort` closes, then deletes. For a moment a file without footer exists, which does not open, and an older file
+    of this name is lost. s3fs, gcsfs and adlfs of fsspec do not have this problem.
 
     Parameters
     ----------
     filesystem, path
-        Where.
+        Filesystem and path of the file.
     name
-        What to print.
+        Name for messages.
     """
 
     def __init__(self, filesystem: arrow_fs.FileSystem, path: str, *, name: str) -> None:

@@ -1,4 +1,4 @@
-"""A source over a file of any pyarrow filesystem; the only module of this room that knows pyarrow."""
+"""A source over a file of any pyarrow filesystem."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from lance_arrow.io.source import (
 
 
 def unwrap_arrow(filesystem: arrow_fs.FileSystem, path: str) -> tuple[arrow_fs.FileSystem | AbstractFileSystem, str]:
-    """Take off wrappers, down to the filesystem that has the bytes.
+    """Remove wrappers, down to the filesystem that has the bytes.
 
-    fsspec behind `PyFileSystem` comes out: its files would be read through a 5 MiB read-ahead cache otherwise.
+    fsspec filesystems in a `PyFileSystem` are returned: Arrow would read their files through a 5 MiB read-ahead cache.
     """
     while True:
         if isinstance(filesystem, arrow_fs.SubTreeFileSystem):
@@ -51,16 +51,16 @@ def open_arrow(filesystem: arrow_fs.FileSystem, path: str, *, name: str, size_by
     Parameters
     ----------
     filesystem, path
-        Where.
+        Filesystem and path of the file.
     name
-        What to print.
+        Name for messages.
     size_bytes
-        Size, when it is known from a listing.
+        Size in bytes, if known from a listing.
 
     Raises
     ------
     FileNotFoundError, IsADirectoryError
-        There is no such file.
+        The file does not exist.
     """
     inner, path = unwrap_arrow(filesystem, path)
     if isinstance(inner, AbstractFileSystem):
@@ -76,9 +76,9 @@ class ArrowSource:
     Parameters
     ----------
     filesystem, path
-        Where.
+        Filesystem and path of the file.
     name
-        What to print.
+        Name for messages.
     """
 
     @foreign_errors()
@@ -100,13 +100,13 @@ class ArrowSource:
         return self._size
 
     def identity(self) -> Hashable | None:
-        """Return filesystem, path, size and modification time; None where one of them is not known."""
+        """Return filesystem, path, size and modification time; None if one of them is unknown."""
         if self._info.mtime_ns is None:
             return None
         try:
             state = pickle.dumps(self._filesystem)
         except (pickle.PicklingError, TypeError, AttributeError):
-            # A handler written in Python need not be picklable.
+            # A handler written in Python may not be picklable.
             return None
         return hashlib.sha256(state).hexdigest(), self._info.path, self._size, self._info.mtime_ns
 
@@ -119,12 +119,12 @@ class ArrowSource:
         places = list(zip(starts.tolist(), stops.tolist(), strict=True))
         if len(places) <= 1:
             return [self._read_at(place) for place in places]
-        # Threads of this call only: a pool kept for longer would not survive a fork.
+        # Threads of this call only: a pool that lives longer would not survive a fork.
         with ThreadPoolExecutor(min(self.coalescing.requests_in_flight, len(places))) as pool:
             return list(pool.map(self._read_at, places))
 
     def read_arena(self, starts: Positions, stops: Positions) -> tuple[Bytes, Positions]:
-        """Read the ranges and lay the answers side by side; see `RangeSource.read_arena`."""
+        """Read the ranges and join the responses; see `RangeSource.read_arena`."""
         return joined(self.read(starts, stops))
 
     def close(self) -> None:

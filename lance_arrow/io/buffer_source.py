@@ -1,4 +1,4 @@
-"""A source over bytes that are in memory already."""
+"""A source over bytes in memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class BufferSource:
     data
         Anything with the buffer protocol: `bytes`, `memoryview`, `pyarrow.Buffer`. Must not change while it is read.
     name
-        What to print.
+        Name for messages.
     """
 
     def __init__(self, data: Buffer, *, name: str = "<buffer>") -> None:
@@ -48,7 +48,7 @@ class BufferSource:
         return [data[start:stop] for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)]
 
     def read_arena(self, starts: Positions, stops: Positions) -> tuple[Bytes, Positions]:
-        """Return the whole buffer: every range already has its place in it."""
+        """Return the whole buffer: every range has its place in it."""
         data = self._data
         if data is None:
             raise InvalidArgumentError("the source is closed", path=self.name)
@@ -56,7 +56,7 @@ class BufferSource:
         return data, starts
 
     def read_end(self, num_bytes: int) -> Bytes:
-        """Cut the last bytes, all of a buffer that has fewer."""
+        """Return the last bytes; all bytes of a smaller buffer."""
         if self._data is None:
             raise InvalidArgumentError("the source is closed", path=self.name)
         return self._data[max(self._size - num_bytes, 0) :]
@@ -67,5 +67,5 @@ class BufferSource:
         return None if data is None else Positional(-1, data, self._size, data)
 
     def close(self) -> None:
-        """Let go of the buffer."""
+        """Release the buffer."""
         self._data = None

@@ -1,14 +1,14 @@
-"""Making a file only if there is none, complete and at once: what each filesystem offers for that.
+"""Create a file atomically, and only if it does not exist: the way of each filesystem.
 
 | Filesystem | How | Between |
 |---|---|---|
-| local | a hidden file, complete, and on disk if wanted, gets its name by a hard link | all processes |
-| `memory://` | one step of the dictionary that holds the files | threads: it is one process's own |
+| local | a complete hidden file, synced if requested, gets its name by a hard link | all processes |
+| `memory://` | one step of the dictionary that holds the files | threads of one process |
 | s3fs, gcsfs, adlfs | conditional put (``If-None-Match``, ``ifGenerationMatch=0``) | all writers of the store |
-| all others | nothing: a look before writing is a race | |
+| all others | none: a check before writing is a race | |
 
-`pipe_file(mode="create")` of fsspec promises this for every filesystem, but most look first and write then; so only
-those named here are trusted. Stores that only speak S3's language may ignore the condition: they are put to the test.
+`pipe_file(mode="create")` of fsspec guarantees this for every filesystem, but most check first and write then. So only
+the filesystems above are used. S3-compatible stores may ignore the condition, so each of them is tested once.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _CONDITIONAL: dict[str, dict[str, Any]] = {
     "adlfs.spec.AzureBlobFileSystem": {"overwrite": False},
 }
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
-# S3's word for "another conditional put is under way".
+# S3's error code for "another conditional put is in progress".
 _RACING = "ConditionalRequestConflict"
 
 _tested: WeakKeyDictionary[AbstractFileSystem, set[str]] = WeakKeyDictionary()
@@ -47,7 +47,7 @@ _lock = threading.Lock()
 
 
 def can_create_exclusively(filesystem: AnyFileSystem) -> bool:
-    """Tell whether `create_exclusively` knows a way for this filesystem."""
+    """Return whether `create_exclusively` supports this filesystem."""
     if isinstance(filesystem, MemoryFileSystem) or type(filesystem) is LocalFileSystem:
         return True
     return isinstance(filesystem, AbstractFileSystem) and _condition(filesystem) is not None
@@ -55,28 +55,28 @@ def can_create_exclusively(filesystem: AnyFileSystem) -> bool:
 
 @foreign_errors()
 def create_exclusively(place: Location, data: bytes, *, synced: bool = True) -> bool:
-    """Make a file appear, complete and at once, unless there is one.
+    """Create a file atomically, unless it exists.
 
     Parameters
     ----------
     place
-        Where; on a local filesystem the folder must exist.
+        Place of the file; on a local filesystem, its folder must exist.
     data
-        Its content.
+        Content of the file.
     synced
-        Whether content and name of a local file are brought to the disk.
+        Whether content and name of a local file are flushed to the disk.
 
     Returns
     -------
     bool
-        Whether it was made; False: there is one already, and nothing was changed.
+        True: the file was created. False: it exists already, and nothing was changed.
 
     Raises
     ------
     UnsupportedError
-        The filesystem has no way to do this, or was found to ignore the condition.
+        The filesystem does not support this, or ignores the condition.
     OSError
-        Errors of the filesystem, without credentials in their text: whether the file appeared is not known.
+        Errors of the filesystem, without credentials in their text. It is then unknown whether the file exists.
     """
     filesystem = place.filesystem
     if type(filesystem) is LocalFileSystem:
@@ -111,12 +111,12 @@ def _link(place: Location, data: bytes, *, synced: bool) -> bool:
         return False
     except OSError as error:
         if error.errno not in _NO_LINKS:
-            # Of a full disk, say: `write` and `fsync` name no file.
+            # `write` and `fsync` name no file, for example if a disk is full.
             name_file(error, place.name)
             raise
         raise UnsupportedError(
-            f"this filesystem has no hard links ({error.strerror}), without which no file can appear only if there is "
-            "none; pass unsafe_single_writer=True if there is no other writer",
+            f"this filesystem has no hard links ({error.strerror}), which are needed to create a file only if it does "
+            "not exist; pass unsafe_single_writer=True if there is no other writer",
             path=place.name,
         ) from error
     finally:
@@ -148,7 +148,7 @@ def _put(filesystem: AbstractFileSystem, path: str, data: bytes, condition: dict
 
 
 def _test(filesystem: AbstractFileSystem, place: Location, condition: dict[str, Any]) -> None:
-    """Put a small object twice, once for each bucket: the second time must fail."""
+    """Put a small object twice, once for each bucket: the second put must fail."""
     bucket = place.path.lstrip("/").partition("/")[0]
     with _lock:
         if bucket in _tested.setdefault(filesystem, set()):

@@ -1,4 +1,4 @@
-"""Reading many small ranges with few requests: plan, read, cut."""
+"""Read many small ranges with few requests: plan, read, cut."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from lance_arrow.io.ranges import coalesce
 from lance_arrow.io.source import Bytes, DirectSource, Positions, RangeSource
 
 _DIRECT_BYTES = 4 << 10
-"""Mean size from which a positional read of its own costs less than copying what joined reads brought."""
+"""Mean size from which separate positional reads cost less than copies out of joined reads."""
 
 
 def fetch(source: RangeSource, starts: Positions, stops: Positions) -> tuple[Bytes, Positions]:
-    """Read ranges, joining neighbours, into one array.
+    """Read ranges into one array; neighbours share a request.
 
     Parameters
     ----------
     source
-        Where to read; its `coalescing` decides what is joined.
+        Source to read; its `coalescing` decides which ranges are joined.
     starts, stops
         ``(n,) int64`` each, any order, overlaps and empty ranges allowed.
 
@@ -42,25 +42,25 @@ def fetch(source: RangeSource, starts: Positions, stops: Positions) -> tuple[Byt
         )
     else:
         data, places = source.read_arena(plan.starts, plan.stops)
-    # An empty range belongs to no request (-1): any position will do for it.
+    # An empty range belongs to no request (-1): any position is valid for it.
     return data, np.where(plan.request_of < 0, 0, plan.positions + places[plan.request_of])
 
 
 def fetch_into(source: RangeSource, starts: Positions, stops: Positions, out: Bytes, out_starts: Positions) -> None:
     """Read ranges into memory of the caller.
 
-    Large ranges go there without a copy where the source can do that; others are joined and copied.
+    Large ranges are read there without a copy if the source supports it; others are joined and copied.
 
     Parameters
     ----------
     source
-        Where to read.
+        Source to read.
     starts, stops
         ``(n,) int64`` each, any order, overlaps and empty ranges allowed.
     out
         ``(m,) uint8``, writable.
     out_starts
-        ``(n,) int64``: where each range goes.
+        ``(n,) int64``: offset of each range in `out`.
 
     Raises
     ------
@@ -79,12 +79,12 @@ def fetch_into(source: RangeSource, starts: Positions, stops: Positions, out: By
 
 
 def read_coalesced(source: RangeSource, starts: Positions, stops: Positions) -> list[Bytes]:
-    """Read ranges, joining those that the source says are worth joining.
+    """Read ranges; neighbours share a request within the limits of the source.
 
     Parameters
     ----------
     source
-        Where to read; its `coalescing` decides.
+        Source to read; its `coalescing` has the limits.
     starts, stops
         ``(n,) int64`` each, any order, overlaps and empty ranges allowed.
 
@@ -115,7 +115,7 @@ def read_coalesced(source: RangeSource, starts: Positions, stops: Positions) -> 
 
 
 def read_end(source: RangeSource, num_bytes: int) -> Bytes:
-    """Read the last bytes of a source, all of one that has fewer; errors are those of `RangeSource.read`."""
+    """Read the last bytes of a source, all bytes of a smaller one; errors are those of `RangeSource.read`."""
     own = getattr(source, "read_end", None)
     data: Bytes | None = None if own is None else own(num_bytes)
     if data is not None:

@@ -1,4 +1,4 @@
-"""Folders and small files of any filesystem: listed, made, written, removed."""
+"""Folders and small files of any filesystem: list, create, write, remove."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from lance_arrow.io.location import AnyFileSystem, Location
 from lance_arrow.io.open_sink import open_sink
 
 _S3 = "s3fs.core.S3FileSystem"
-# Directory buckets of S3 list names in no order.
+# Directory buckets of S3 list names without order.
 _UNORDERED_BUCKETS = "--x-s3"
 _WITHOUT_FOLDERS = ("s3", "gcs", "abfs")
 
 
 @foreign_errors()
 def list_sizes(filesystem: AnyFileSystem, folder: str) -> dict[str, int | None]:
-    """Return the files directly in `folder` and their sizes in bytes (None where the filesystem does not tell).
+    """Return the files directly in `folder` and their sizes in bytes (None if the filesystem does not return sizes).
 
-    Parameters, and what a missing folder gives, are those of `list_names`.
+    Parameters, and the result for a missing folder, are those of `list_names`.
     """
     if type(filesystem) is LocalFileSystem:
         return _local_sizes(folder)
@@ -44,7 +44,7 @@ def list_sizes(filesystem: AnyFileSystem, folder: str) -> dict[str, int | None]:
 
 @foreign_errors()
 def list_names(filesystem: AnyFileSystem, folder: str) -> list[str]:
-    """Return the names of the files directly in `folder`, sorted; none when there is no such folder.
+    """Return the names of the files directly in `folder`, sorted; empty if the folder does not exist.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def list_names(filesystem: AnyFileSystem, folder: str) -> list[str]:
     if type(filesystem) is LocalFileSystem:
         return sorted([entry.name for entry in _local_files(folder)])
     if isinstance(filesystem, AbstractFileSystem):
-        # Stores without folders answer an old listing from their cache.
+        # Object stores would answer with an old listing from their cache.
         filesystem.invalidate_cache(folder)
         try:
             found = filesystem.ls(folder, detail=True)
@@ -76,9 +76,9 @@ def list_first(
     filesystem, folder
         As for `list_sizes`.
     count
-        The most files that are wanted, up to 1,000.
+        Most files to return, up to 1,000.
     after
-        Only names behind this one count.
+        Return only names after this one.
 
     Returns
     -------
@@ -87,7 +87,7 @@ def list_first(
     bool
         Whether these are all.
 
-    None where the filesystem lists all files, or in no order.
+    None if the filesystem lists all files at once, or without order.
     """
     kinds = [f"{kind.__module__}.{kind.__qualname__}" for kind in type(filesystem).__mro__]
     if not isinstance(filesystem, AbstractFileSystem) or _S3 not in kinds or not hasattr(filesystem, "call_s3"):
@@ -115,10 +115,10 @@ def list_first(
 
 
 def _local_sizes(folder: str) -> dict[str, int | None]:
-    """List a local folder as fsspec does, which makes a path and eleven facts of each file."""
+    """List a local folder as fsspec does, but without a full path and eleven attributes for each file."""
     found: dict[str, int | None] = {}
     for entry in _local_files(folder):
-        # It may have been removed meanwhile.
+        # The file may be removed concurrently.
         with contextlib.suppress(FileNotFoundError):
             found[entry.name] = entry.stat(follow_symlinks=False).st_size
     return found
@@ -134,12 +134,12 @@ def _local_files(folder: str) -> list[os.DirEntry[str]]:
 
 @foreign_errors()
 def make_folder(filesystem: AnyFileSystem, folder: str) -> None:
-    """Make a folder and those above it, where the filesystem has folders; nothing where it is there already."""
+    """Create a folder and its parents, if the filesystem has folders and they do not exist."""
     if type(filesystem) is LocalFileSystem and os.path.isdir(folder):
-        # As it mostly is; fsspec would try to make it.
+        # The usual case; fsspec would try to create it.
         return
     if isinstance(filesystem, AbstractFileSystem):
-        # Stores of objects have no folders; theirs would be buckets.
+        # Object stores have no folders; fsspec would create buckets.
         if not isinstance(filesystem, AsyncFileSystem):
             filesystem.makedirs(folder, exist_ok=True)
     elif filesystem.type_name not in _WITHOUT_FOLDERS:
@@ -147,19 +147,19 @@ def make_folder(filesystem: AnyFileSystem, folder: str) -> None:
 
 
 def may_write_at_once(filesystem: AnyFileSystem) -> bool:
-    """Whether several threads may write files, and gain time by it: stores of objects answer each request late."""
+    """Return whether writing files in several threads is possible and faster: requests of object stores are slow."""
     return isinstance(filesystem, AsyncFileSystem)
 
 
 def write_file(place: Location, data: bytes) -> None:
-    """Make a file appear with this content all at once, and replace one that is there."""
+    """Create a file atomically with this content, or replace an existing one."""
     with open_sink(place) as sink:
         sink.write(data)
 
 
 @foreign_errors()
 def file_exists(place: Location) -> bool:
-    """Tell, by asking the store, whether there is a file."""
+    """Ask the store whether a file exists."""
     filesystem = place.filesystem
     if isinstance(filesystem, AbstractFileSystem):
         filesystem.invalidate_cache(posixpath.dirname(place.path))
@@ -169,7 +169,7 @@ def file_exists(place: Location) -> bool:
 
 @foreign_errors()
 def remove_file(place: Location) -> None:
-    """Remove a file; nothing where there is none.
+    """Remove a file; do nothing if it does not exist.
 
     Raises
     ------

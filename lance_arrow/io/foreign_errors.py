@@ -1,7 +1,7 @@
-"""`foreign_errors`: the door that exceptions of filesystems come in by; no secret in their text passes it.
+"""`foreign_errors`: passes exceptions of filesystems on, without credentials in their text.
 
-An exception keeps its type, so that ``except FileNotFoundError`` still works, and its identity; only its text changes,
-and only where it holds a secret.
+An exception keeps its type, so that ``except FileNotFoundError`` still works, and its identity. Only its text changes,
+and only if it holds a secret.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _Answer = TypeVar("_Answer")
 
 
 class foreign_errors:
-    """Let exceptions of a filesystem pass without the secrets in their text; of this package's own, nothing changes.
+    """Remove secrets from the text of filesystem exceptions; exceptions of this package do not change.
 
     Use it around calls of filesystems, or as a decorator of a function that makes them.
     """
@@ -31,7 +31,7 @@ class foreign_errors:
             hide_secrets(error)
 
     def __call__(self, function: Callable[_Parameters, _Answer]) -> Callable[_Parameters, _Answer]:
-        # Sinks are called for each buffer: entering a context takes longer than most of these calls.
+        # Sinks are called for each buffer: a context manager takes longer than most of these calls.
         @wraps(function)
         def guarded(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Answer:
             try:
@@ -46,11 +46,11 @@ class foreign_errors:
 
 
 def hide_secrets(error: BaseException) -> None:
-    """Take secrets out of the text of an exception, and of those that it was raised from; types stay.
+    """Remove secrets from the text of an exception and of its causes; types do not change.
 
-    Texts among its arguments are changed in place. An exception that makes its text of other things (an object with a
-    URL, say) gets a subclass of its type, of the same name, that prints the redacted text. Its fields keep what they
-    have, for programs.
+    Texts among its arguments are changed in place. An exception may build its text from other objects, such as an
+    object with a URL. It gets a subclass of its type with the same name, which prints the redacted text. Its fields
+    keep their values, for programs.
     """
     for one in _chain(error):
         if redact_text(str(one)) == str(one) and redact_text(repr(one)) == repr(one):
@@ -62,7 +62,7 @@ def hide_secrets(error: BaseException) -> None:
                 if isinstance(value, str):
                     setattr(one, name, redact_text(value))
         if redact_text(str(one)) != str(one) or redact_text(repr(one)) != repr(one):
-            _print_otherwise(one)
+            _redact_display(one)
     for one in _chain(error):
         notes = getattr(one, "__notes__", None)
         if notes:
@@ -80,28 +80,28 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
             waiting += [one.__cause__, one.__context__]
 
 
-def _print_otherwise(error: BaseException) -> None:
+def _redact_display(error: BaseException) -> None:
     text, shown = redact_text(str(error)), redact_text(repr(error))
     kind = type(error)
     methods: dict[str, Any] = {
         "__slots__": (),
         "__module__": kind.__module__,
         "__qualname__": kind.__qualname__,
-        "__str__": _returning(text),
-        "__repr__": _returning(shown),
-        "__reduce__": lambda self: (_plainest(kind), (text,)),
+        "__str__": _function_returning(text),
+        "__repr__": _function_returning(shown),
+        "__reduce__": lambda self: (_built_in_base(kind), (text,)),
     }
     try:
         error.__class__ = type(kind.__name__, (kind,), methods)
     except TypeError:
-        # Built-in exceptions cannot get another class: their text is made of their arguments.
+        # The class of built-in exceptions cannot change, but their text consists of their arguments.
         error.args = (text,)
 
 
-def _returning(text: str) -> Callable[[object], str]:
+def _function_returning(text: str) -> Callable[[object], str]:
     return lambda self: text
 
 
-def _plainest(kind: type[BaseException]) -> type[BaseException]:
-    """Return the built-in exception that another is: it can be made of a text alone, in another process too."""
+def _built_in_base(kind: type[BaseException]) -> type[BaseException]:
+    """Return the built-in base of an exception type: it can be created from a text alone, also in another process."""
     return next(one for one in kind.__mro__ if one.__module__ == "builtins" and issubclass(one, BaseException))

@@ -1,11 +1,11 @@
 """Sinks into files of any fsspec filesystem.
 
-Three ways for a file to appear at once, chosen by what the filesystem is able to:
+A file appears atomically in one of three ways, by the abilities of the filesystem:
 
-* one that renames by itself (sftp, smb, ftp, webhdfs, ...): a hidden file in the same folder, renamed at the end;
-* an object store (all asynchronous ones), and one that copies whole files to disk (``simplecache``, ...): what its own
-  file writes appears when that is closed; an abort discards it;
-* any other (memory, archives, unknown ones): bytes are gathered here, in memory and then on disk, and sent at the end.
+* filesystems that can rename (sftp, smb, ftp, webhdfs, ...): a hidden file in the same folder is renamed at the end;
+* object stores (all asynchronous ones), and filesystems that copy whole files to disk (``simplecache``, ...). Closing
+  their own file object makes the file appear, an abort discards it;
+* all others (memory, archives, unknown ones): bytes are buffered, in memory and then on disk, and sent at the end.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _PIECE_BYTES = 8 << 20
 
 
 def create_fsspec(filesystem: AbstractFileSystem, path: str, *, name: str) -> ByteSink:
-    """Begin a file of an fsspec filesystem, in the safest way it knows.
+    """Begin a file of an fsspec filesystem, in the safest way that the filesystem supports.
 
     Parameters
     ----------
     filesystem, path
-        Where; the path may carry the filesystem's own protocol.
+        Filesystem and path of the file; the path may have the filesystem's protocol.
     name
-        What to print.
+        Name for messages.
 
     Raises
     ------
@@ -59,14 +59,14 @@ def create_fsspec(filesystem: AbstractFileSystem, path: str, *, name: str) -> By
 
 
 class OpenFileSink(BufferedSink):
-    """Writes into a file of the filesystem, whose closing makes it appear.
+    """Writes into a file of the filesystem, which appears when it is closed.
 
     Parameters
     ----------
     filesystem, path
-        Where.
+        Filesystem and path of the file.
     name
-        What to print.
+        Name for messages.
     """
 
     def __init__(self, filesystem: AbstractFileSystem, path: str, *, name: str) -> None:
@@ -87,7 +87,7 @@ class OpenFileSink(BufferedSink):
         discard_file(self._filesystem, self._path, self._file)
 
 
-# These do not rename onto a file that exists, and say so in exceptions of their own kind.
+# These cannot rename to an existing file; they raise their own exceptions for it.
 _PROTOCOLS_WITHOUT_REPLACING = frozenset({"webdav", "dav"})
 
 
@@ -97,9 +97,9 @@ def _protocols(filesystem: AbstractFileSystem) -> tuple[str, ...]:
 
 
 class RenamedSink(OpenFileSink):
-    """Writes into a hidden file in the same folder, which gets its name by a rename of the filesystem's own.
+    """Writes into a hidden file in the same folder, which the filesystem renames at the end.
 
-    An older file is replaced by the rename itself where the filesystem does so, otherwise removed just before it.
+    An older file is replaced by the rename itself if the filesystem supports it; otherwise it is removed just before.
     """
 
     def __init__(self, filesystem: AbstractFileSystem, path: str, *, name: str) -> None:
@@ -117,7 +117,7 @@ class RenamedSink(OpenFileSink):
         try:
             self._filesystem.mv(self._path, self._final_path)
         except OSError:
-            # Some servers do not rename onto a file that exists; any other trouble comes up again.
+            # Some servers do not rename to an existing file; other errors are raised again.
             if not self._filesystem.isfile(self._final_path):
                 raise
             self._filesystem.rm_file(self._final_path)
@@ -125,27 +125,27 @@ class RenamedSink(OpenFileSink):
 
     def _discard(self) -> None:
         super()._discard()
-        # What has been sent of a buffered file may lie there already, under the hidden name.
+        # Sent parts of a buffered file may already be stored under the hidden name.
         if self._filesystem.exists(self._path):
             self._filesystem.rm_file(self._path)
 
 
 class GatheringSink(BufferedSink):
-    """Keeps all bytes here, up to 64 MiB in memory, and sends them when closed: before that, nothing is touched.
+    """Buffers all bytes, up to 64 MiB in memory, and sends them when closed; the store is not changed before.
 
     Parameters
     ----------
     filesystem, path
-        Where.
+        Filesystem and path of the file.
     name
-        What to print.
+        Name for messages.
     """
 
     def __init__(self, filesystem: AbstractFileSystem, path: str, *, name: str) -> None:
         super().__init__(name)
         self._filesystem = filesystem
         self._path = path
-        # Closed by `_publish` or `_discard`, one of which comes.
+        # `_publish` or `_discard` closes it; one of them is always called.
         self._gathered = tempfile.SpooledTemporaryFile(_MAX_MEMORY_BYTES)  # noqa: SIM115
 
     def _send(self, parts: Sequence[memoryview]) -> None:
@@ -155,7 +155,7 @@ class GatheringSink(BufferedSink):
     def _publish(self) -> None:
         self._gathered.seek(0)
         in_memory = self.position <= _MAX_MEMORY_BYTES or isinstance(self._filesystem, MemoryFileSystem)
-        # The inherited one closes what it could not write.
+        # The inherited `pipe_file` closes a file even if it could not be written.
         if in_memory and type(self._filesystem).pipe_file is not AbstractFileSystem.pipe_file:
             self._filesystem.pipe_file(self._path, self._gathered.read())
         else:
@@ -178,17 +178,17 @@ class GatheringSink(BufferedSink):
 
 
 def discard_file(filesystem: AbstractFileSystem, path: str, file: Any) -> None:
-    """Let go of a file opened for writing so that it does not appear.
+    """Discard a file opened for writing, so that it does not appear.
 
-    A buffered file of fsspec's must never be closed here: closing sends the last part and completes the upload, and so
-    does its finalizer. One of another kind is closed and then removed.
+    A buffered file of fsspec must never be closed here: closing sends the last part and completes the upload, and so
+    does its finalizer. Files of other kinds are closed and then removed.
     """
     if isinstance(file, AbstractBufferedFile):
         try:
-            # Cancels an upload where the store has such a thing; the inherited one does nothing.
+            # Cancels an upload if the store supports it; the inherited method does nothing.
             file.discard()
         finally:
-            # Also where `discard` does not say so: the finalizer would complete the upload otherwise.
+            # Some `discard` methods do not set it, and the finalizer would complete the upload.
             file.closed = True
         return
     if hasattr(file, "discard"):

@@ -1,4 +1,4 @@
-"""Where a file or a table is: a filesystem and a path in it, found from what a caller may give."""
+"""Places of files and tables: a filesystem and a path in it, from a caller's path or URL."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Location:
     Parameters
     ----------
     filesystem
-        An fsspec filesystem (local paths: fsspec's local one), or a pyarrow filesystem that is native to Arrow and not
-        local; wrappers are taken off. None for fsspec's local one, which is then made when it is asked for.
+        An fsspec filesystem (for local paths: fsspec's local one), or a pyarrow filesystem that is native to Arrow and
+        not local. Wrappers are removed. None for fsspec's local one, which is created at its first use.
     path
         Path in it, without protocol.
     name
-        What to print; made from the other two when empty.
+        Name for messages; made from the other two if empty.
     """
 
     _filesystem: AnyFileSystem | None = field(repr=False)
@@ -52,7 +52,7 @@ class Location:
 
     @property
     def is_local(self) -> bool:
-        """Whether the filesystem is fsspec's local one, and no kind of it."""
+        """Whether the filesystem is exactly fsspec's local one, not a subclass."""
         return self._filesystem is None or type(self._filesystem) is type(_local_filesystem())
 
     def at(self, path: str) -> Location:
@@ -76,7 +76,7 @@ def resolve(
     filesystem: AnyFileSystem | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> Location:
-    """Find the filesystem a path or URL means.
+    """Find the filesystem of a path or URL.
 
     Parameters
     ----------
@@ -91,24 +91,24 @@ def resolve(
     Returns
     -------
     Location
-        Nothing has been read or looked up yet.
+        No file has been read or looked up yet.
 
     Raises
     ------
     InvalidArgumentError
-        `filesystem` is neither, `storage_options` come with a filesystem, or `uri` is no path.
+        `filesystem` is not a filesystem, `storage_options` are given with a filesystem, or `uri` is not a path.
     """
     if filesystem is not None and storage_options:
-        raise InvalidArgumentError("storage_options belong to a URL; the filesystem given has its own")
+        raise InvalidArgumentError("storage_options are for URLs; a given filesystem has its own options")
     own = getattr(uri, "fs", None) if filesystem is None else None
     if own is not None and _is_fsspec(own) and isinstance(getattr(uri, "path", None), str):
         return _located(own, uri.path)  # type: ignore[union-attr]
     try:
         text = os.fspath(uri)
     except TypeError:
-        raise InvalidArgumentError(f"a path or URL is needed, not {type(uri).__name__}") from None
+        raise InvalidArgumentError(f"expected a path or URL, not {type(uri).__name__}") from None
     if not isinstance(text, str):
-        raise InvalidArgumentError(f"a path or URL is needed, not {type(text).__name__}")
+        raise InvalidArgumentError(f"expected a path or URL, not {type(text).__name__}")
     if filesystem is not None:
         return _located(filesystem, text)
     if not isinstance(uri, str) or ("://" not in text and "::" not in text) or os.path.lexists(text):
@@ -117,13 +117,13 @@ def resolve(
 
     with foreign_errors():
         found, path = url_to_fs(text, **(storage_options or {}))
-    # The URL says more than filesystem and path do: which archive, which host.
+    # The URL has more than filesystem and path: the archive, the host.
     name = "" if type(found) is type(_local_filesystem()) else text
     return _located(found, path, name)
 
 
 def _located(filesystem: object, path: str, name: str = "") -> Location:
-    # For a caller's filesystem alone: these import fsspec.
+    # Only for a caller's filesystem: these import fsspec.
     from lance_arrow.io.arrow_source import unwrap_arrow  # noqa: PLC0415
     from lance_arrow.io.fsspec_source import unwrap  # noqa: PLC0415
 
@@ -134,14 +134,14 @@ def _located(filesystem: object, path: str, name: str = "") -> Location:
         if isinstance(filesystem, arrow_fs.FileSystem):
             return Location(filesystem, path, name)
     if not _is_fsspec(filesystem):
-        raise InvalidArgumentError(f"an fsspec or pyarrow filesystem is needed, not {type(filesystem).__name__}")
+        raise InvalidArgumentError(f"expected an fsspec or pyarrow filesystem, not {type(filesystem).__name__}")
     filesystem, path = unwrap(filesystem, path)
     return Location(filesystem, path, name)
 
 
 @cache
 def _local_filesystem() -> AbstractFileSystem:
-    """Return one for all, as fsspec itself would give: asking it each time costs as much as opening the file."""
+    """Return a shared instance, equal to fsspec's: creating it by fsspec takes as long as opening the file."""
     from fsspec.implementations.local import LocalFileSystem  # noqa: PLC0415 - for those who ask for the filesystem
 
     return LocalFileSystem()

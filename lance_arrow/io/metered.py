@@ -1,4 +1,4 @@
-"""A source that counts what passes through another: tests, the read receipt and the inspector rely on it."""
+"""A source that counts the reads of another: tests, read reports and the inspector use the counts."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class ReadStats:
     Parameters
     ----------
     waves
-        Calls of `read`: requests of one wave may run side by side.
+        Calls of `read`: requests of one wave may run concurrently.
     requests
-        Non-empty ranges asked of the filesystem, after joining.
+        Non-empty ranges requested from the filesystem, after joining.
     ranges_wanted, bytes_wanted
-        What the readers asked for, before joining; a byte wanted twice counts twice.
+        Ranges and bytes that the readers requested, before joining; a byte requested twice counts twice.
     bytes_fetched
-        What the requests brought.
+        Bytes that the requests returned.
     seconds
         Time spent in reads, summed over threads.
     """
@@ -55,7 +55,7 @@ class ReadStats:
 
 
 class MeteredSource:
-    """Passes everything on to another source, and counts.
+    """Passes all reads on to another source, and counts them.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class MeteredSource:
     def __init__(self, inner: RangeSource) -> None:
         self._inner = inner
         self._lock = threading.Lock()
-        # Plain numbers, in the order of ReadStats: a take of one row counts in less time than an object takes.
+        # Plain numbers, in the order of ReadStats: for a take of one row, counting is faster than creating an object.
         self._counts = [0, 0, 0, 0, 0, 0.0]
 
     @property
@@ -93,24 +93,24 @@ class MeteredSource:
 
     @property
     def kept_from(self) -> int | None:
-        """Where in the file that begins which the inner source has in memory; None when it keeps nothing."""
+        """First byte of the part of the file that the inner source has in memory; None if it has none."""
         found: int | None = getattr(self._inner, "kept_from", None)
         return found
 
     def _fetched(self, starts: Positions, stops: Positions) -> Positions:
-        """Bytes of ranges that the inner source is going to ask for; none of those that it has."""
+        """Return bytes of ranges that the inner source will request, without those that it has in memory."""
         kept_from = self.kept_from
         return stops - starts if kept_from is None else np.where(starts >= kept_from, 0, stops - starts)
 
     def positional(self) -> Positional | None:
-        """Return what the inner source offers to native code; who uses it calls `add`."""
+        """Return the inner source's interface for native code; its users must call `add`."""
         offer = getattr(self._inner, "positional", None)
         return None if offer is None else offer()
 
     def add(
         self, requests: int, ranges_wanted: int, bytes_wanted: int, bytes_fetched: int, seconds: float, waves: int = 1
     ) -> None:
-        """Count a wave that native code read past this source; sources that count below it count it too."""
+        """Count a wave of native reads that bypassed this source; counting sources below it count it too."""
         with self._lock:
             counts = self._counts
             counts[0] += waves
@@ -123,11 +123,11 @@ class MeteredSource:
             self._inner.add(requests, ranges_wanted, bytes_wanted, bytes_fetched, seconds, waves)
 
     def read(self, starts: Positions, stops: Positions) -> list[Bytes]:
-        """Read ranges that nobody joined: each is wanted as it is fetched."""
+        """Read ranges that were not joined, and count them."""
         return self.read_joined(starts, stops, ranges_wanted=len(starts), bytes_wanted=int((stops - starts).sum()))
 
     def read_arena(self, starts: Positions, stops: Positions) -> tuple[Bytes, Positions]:
-        """Read ranges that nobody joined into one array, and count them."""
+        """Read ranges that were not joined into one array, and count them."""
         return self.read_arena_joined(
             starts, stops, ranges_wanted=len(starts), bytes_wanted=int((stops - starts).sum())
         )
@@ -135,7 +135,7 @@ class MeteredSource:
     def read_arena_joined(
         self, starts: Positions, stops: Positions, *, ranges_wanted: int, bytes_wanted: int
     ) -> tuple[Bytes, Positions]:
-        """Read requests that stand for other ranges into one array, and count both."""
+        """Read joined requests into one array, and count requests and wanted ranges."""
         begun = time.perf_counter()
         sizes = self._fetched(starts, stops)
         answer = self._inner.read_arena(starts, stops)
@@ -149,7 +149,7 @@ class MeteredSource:
         return inner.reads_into if isinstance(inner, MeteredSource) else isinstance(inner, DirectSource)
 
     def read_into(self, starts: Positions, stops: Positions, out: Bytes, out_starts: Positions) -> None:
-        """Read ranges that nobody joined into memory of the caller, and count them; only where `reads_into`."""
+        """Read ranges that were not joined into memory of the caller, and count them; requires `reads_into`."""
         begun = time.perf_counter()
         self._inner.read_into(starts, stops, out, out_starts)  # type: ignore[attr-defined]
         sizes = stops - starts
@@ -157,7 +157,7 @@ class MeteredSource:
         self._count(begun, int(np.count_nonzero(sizes)), len(starts), total, total)
 
     def read_joined(self, starts: Positions, stops: Positions, *, ranges_wanted: int, bytes_wanted: int) -> list[Bytes]:
-        """Read requests that stand for other ranges, and count both."""
+        """Read joined requests, and count requests and wanted ranges."""
         begun = time.perf_counter()
         sizes = self._fetched(starts, stops)
         answers = self._inner.read(starts, stops)
@@ -165,7 +165,7 @@ class MeteredSource:
         return answers
 
     def read_end(self, num_bytes: int) -> Bytes | None:
-        """Read the last bytes by the inner source's own way, and count them; None where it has none."""
+        """Read the last bytes with the method of the inner source, and count them; None if it has no such method."""
         own = getattr(self._inner, "read_end", None)
         if own is None:
             return None
@@ -181,7 +181,7 @@ class MeteredSource:
             self._counts = [count + more for count, more in zip(self._counts, passed, strict=True)]
 
     def snapshot(self) -> ReadStats:
-        """Return the counts so far; subtract two snapshots for what happened between them."""
+        """Return the counts so far; the difference of two snapshots has the counts between them."""
         with self._lock:
             waves, requests, ranges, wanted, fetched, seconds = self._counts
         return ReadStats(

@@ -1,4 +1,4 @@
-"""When a file was last changed, as far as its filesystem tells."""
+"""Modification times of files, if their filesystem has them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from lance_arrow.io.location import Location
 
 @foreign_errors()
 def modified_ns(location: Location) -> int | None:
-    """Return the time of the last change in nanoseconds since 1970; None where the filesystem tells none.
+    """Return the time of the last change in nanoseconds since 1970; None if the filesystem has no times.
 
     Raises
     ------
     FileNotFoundError, OSError
-        As the filesystem says.
+        Errors of the filesystem.
     """
     if location.is_local:
         return os.stat(location.path).st_mtime_ns
@@ -32,6 +32,6 @@ def modified_ns(location: Location) -> int | None:
         return None
     if not isinstance(moment, datetime.datetime):
         return None
-    # Times without a zone are compared with others of the same filesystem only.
+    # Times without a zone are compared only with others of the same filesystem.
     moment = moment.replace(tzinfo=datetime.UTC) if moment.tzinfo is None else moment
     return int(moment.timestamp() * 1_000_000) * 1000

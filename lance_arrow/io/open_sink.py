@@ -1,4 +1,4 @@
-"""One door for everything a caller may name as a place to write to: paths, URLs, filesystems, open streams."""
+"""Open a sink for any target of a caller: paths, URLs, filesystems, open streams."""
 
 from __future__ import annotations
 
@@ -31,33 +31,33 @@ def open_sink(
     Parameters
     ----------
     target
-        What `resolve` takes, a `Location`, an open binary stream (written to from where it stands, and left open), or a
-        sink already open, which is returned as it is.
+        A path or URL as for `resolve`, a `Location`, an open binary stream, or an open sink, which is returned. A
+        stream is written from its current position, and stays open.
     filesystem, storage_options
         As for `resolve`.
 
     Returns
     -------
     ByteSink
-        The caller closes it or, better, uses it as a context manager, which aborts when an exception passes.
+        The caller closes it or, better, uses it as a context manager, which aborts if an exception is raised.
 
     Raises
     ------
     FileNotFoundError, IsADirectoryError, PermissionError
-        As the filesystem says.
+        Errors of the filesystem.
     InvalidArgumentError
-        `target` is none of these, or comes with a filesystem that it has no use for.
+        `target` has another type, or it is already open and has a filesystem or storage options.
     """
-    # What a protocol asks of an object takes longer than to see that it is a path.
+    # A check of the protocol takes longer than a check whether it is a path.
     if not isinstance(target, Location | str) and isinstance(target, ByteSink | BinaryStream):
         if filesystem is not None or storage_options:
-            raise InvalidArgumentError("filesystem and storage_options belong to a path, not to what is already open")
+            raise InvalidArgumentError("filesystem and storage_options are for paths, not for open streams and sinks")
         return target if isinstance(target, ByteSink) else StreamSink(target)
     place = target if isinstance(target, Location) else resolve(target, filesystem, storage_options)
     filesystem = place.filesystem
     if isinstance(filesystem, arrow_fs.FileSystem):
         return create_arrow(filesystem, place.path, name=place.name)
     if type(filesystem) is LocalFileSystem and not filesystem.auto_mkdir:
-        # No wrapper is to be taken off, and no protocol off the path.
+        # A plain local path has no wrapper and no protocol to remove.
         return LocalSink(place.path, name=place.name)
     return create_fsspec(filesystem, place.path, name=place.name)

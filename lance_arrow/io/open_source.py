@@ -1,4 +1,4 @@
-"""One door for everything a caller may name as a file: paths, URLs, filesystems, buffers."""
+"""Open a source for any input of a caller: paths, URLs, filesystems, buffers."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def open_source(
     Parameters
     ----------
     source
-        What `resolve` takes, a `Location`, bytes in memory (anything with the buffer protocol), or a source already
-        open, which is returned as it is.
+        A path or URL as for `resolve`, a `Location`, bytes in memory (any object with the buffer protocol), or an open
+        source, which is returned.
     filesystem, storage_options
         As for `resolve`.
     size_bytes
-        Size of a remote file, when known from a listing; saves one request. Ignored for local files.
+        Size of a remote file in bytes, if known from a listing; saves one request. Ignored for local files.
 
     Returns
     -------
@@ -45,9 +45,9 @@ def open_source(
     Raises
     ------
     FileNotFoundError, IsADirectoryError, PermissionError
-        As the filesystem says.
+        Errors of the filesystem.
     InvalidArgumentError
-        `source` is none of these.
+        `source` has another type.
     """
     place = locate(source, filesystem=filesystem, storage_options=storage_options)
     if place is None:
@@ -58,7 +58,7 @@ def open_source(
         return BufferSource(source)  # type: ignore[arg-type]
     if place.is_local and _is_plain(place.path):
         return LocalSource(place.path, name=place.name)
-    # For all but local paths: these import fsspec.
+    # Not for local paths: these import fsspec.
     from lance_arrow.io.arrow_source import open_arrow  # noqa: PLC0415
     from lance_arrow.io.fsspec_source import open_fsspec  # noqa: PLC0415
 
@@ -73,9 +73,9 @@ def locate(
     filesystem: AnyFileSystem | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> Location | None:
-    """Return where a file is, for those who look for its neighbours; None for what is in no filesystem.
+    """Return the place of a file, to look for its neighbours; None if the source is in no filesystem.
 
-    Takes what `open_source` takes, and raises what `resolve` raises.
+    Accepts the inputs of `open_source`, and raises the errors of `resolve`.
     """
     if isinstance(source, Location):
         return source
@@ -91,7 +91,7 @@ def locate(
 
 
 def _is_plain(path: str) -> bool:
-    """Whether a path is no URL and needs no expansion: opening it takes microseconds, asking fsspec takes more."""
+    """Return whether a path is no URL and needs no expansion: then it is opened without fsspec, in microseconds."""
     return bool(path) and ":" not in path and path[0] != "~"
 
 

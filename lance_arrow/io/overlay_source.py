@@ -1,4 +1,4 @@
-"""`OverlaySource`: a source of which some ranges are in memory."""
+"""`OverlaySource`: a source with some ranges in memory."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import numpy as np
 from lance_arrow.io import Bytes, Coalescing, Positions, RangeSource, read_coalesced
 from lance_arrow.io.source import joined
 
-# Nothing is gained by joining what is in memory, and a joined range might not lie in one piece of it.
+# Joining ranges in memory saves nothing, and a joined range may not be contiguous there.
 _SEPARATE = Coalescing(max_gap_bytes=0, max_span_bytes=0)
 
 
 class OverlaySource:
-    """Ranges of a source, from memory where it was asked to hold them.
+    """Ranges of a source, from memory if it holds them.
 
     Parameters
     ----------
     inner
-        Where the other bytes are read; closed by who opened it.
+        Source of all other bytes; its owner closes it.
     start, data
-        A range that is at hand.
+        A range that is already in memory.
     """
 
     def __init__(self, inner: RangeSource, start: int, data: Bytes) -> None:
@@ -39,7 +39,7 @@ class OverlaySource:
             self._pieces += zip(starts[absent].tolist(), read, strict=True)
 
     def let_go(self) -> None:
-        """Forget what was read to be held."""
+        """Release the ranges that `hold` has read."""
         self._pieces = self._pieces[:1]
 
     def size(self) -> int:
@@ -64,7 +64,7 @@ class OverlaySource:
         return joined(self.read(starts, stops))
 
     def close(self) -> None:
-        """Forget everything."""
+        """Release all ranges."""
         self._pieces = []
 
     def _held(self, start: int, stop: int) -> Bytes | None:

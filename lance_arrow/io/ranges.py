@@ -1,7 +1,7 @@
 """Pure planning of reads: wanted byte ranges become few requests, and each wanted range a place in one of them.
 
-Ranges that overlap are never separated, so the requests can be disjoint; such a cluster may exceed the largest span, as
-may one wanted range that is larger by itself. Everything else respects both limits.
+Overlapping ranges are never separated, so the requests are disjoint. A cluster of them, or a single wanted range, may
+exceed the largest span. All other requests obey both limits.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class ByteRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchPlan:
-    """Requests to make, and where each wanted range lies in them.
+    """Requests to make, and the place of each wanted range in them.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class FetchPlan:
     sizes: Positions
 
     def slices(self, responses: Sequence[Bytes]) -> list[Bytes]:
-        """Cut the wanted ranges, in the caller's order, out of the responses to the requests; copies nothing."""
+        """Cut the wanted ranges, in the caller's order, from the responses to the requests; copies nothing."""
         empty = np.empty(0, np.uint8)
         empty.setflags(write=False)
         places = zip(
@@ -71,14 +71,14 @@ def coalesce(starts: Positions, stops: Positions, *, max_gap_bytes: int, max_spa
         ``(n,) int64`` each, bytes from the start of the object; any order, overlaps, duplicates and empty ranges
         allowed. An empty range costs no request.
     max_gap_bytes
-        Largest hole, in bytes, worth reading through.
+        Largest gap, in bytes, that a request reads too.
     max_span_bytes
-        A request never grows beyond this, except to hold one wanted range, or ranges that overlap, larger by itself.
+        A request is never joined beyond this size. Only one larger range, or overlapping ranges, may exceed it.
 
     Returns
     -------
     FetchPlan
-        Requests sorted and disjoint, never more of them than wanted ranges.
+        Sorted, disjoint requests, never more of them than wanted ranges.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def coalesce(starts: Positions, stops: Positions, *, max_gap_bytes: int, max_spa
     sizes = stops - starts
     if len(starts) and (starts.min() < 0 or sizes.min() < 0):
         bad = int(np.argmax((starts < 0) | (sizes < 0)))
-        raise InvalidArgumentError(f"no range of bytes: {starts[bad]}..{stops[bad]}")
+        raise InvalidArgumentError(f"not a byte range: {starts[bad]}..{stops[bad]}")
 
     order = np.argsort(starts, kind="stable")
     order = order[sizes[order] > 0]
@@ -136,14 +136,14 @@ def coalesce(starts: Positions, stops: Positions, *, max_gap_bytes: int, max_spa
 
 
 def _join_clusters(starts: Positions, stops: Positions, max_gap: int, max_span: int) -> np.ndarray:
-    """Mark, in ``(num_clusters,) bool``, the cluster each request begins with."""
+    """Return flags of the clusters with which a request begins, ``(num_clusters,) bool``."""
     begins = np.ones(len(starts), bool)
     np.greater(starts[1:] - stops[:-1], max_gap, out=begins[1:])
     group_at = np.flatnonzero(begins)
     group_ends = np.append(group_at[1:], len(starts))
     too_wide = np.flatnonzero((stops[group_ends - 1] - starts[group_at] > max_span) & (group_ends - group_at > 1))
     if len(too_wide):
-        # How far one may go from each cluster is found for all at once; only the hops themselves are a loop.
+        # The last cluster within the span is found for all clusters at once; only the hops are a loop.
         span = min(max_span, _INT64_MAX - int(starts[-1]))
         fitting = np.searchsorted(stops, starts + span, side="right").tolist()
         for group in too_wide.tolist():

@@ -1,7 +1,7 @@
-"""What every byte sink promises: bytes in order, which appear under their name all at once or not at all.
+"""The contract of byte sinks: bytes in order, in a file that appears atomically or not at all.
 
-What `close` and `abort` mean is said by each kind of sink. Common to all: the last bytes of a Lance file are its
-footer, so whatever a crash or a failing store leaves behind is no file that opens.
+Each kind of sink documents its `close` and `abort`. The last bytes of a Lance file are its footer, so a file that a
+crash or a failing store leaves behind does not open.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ Writable: TypeAlias = NDArray[Any] | bytes | bytearray | memoryview
 
 BUFFER_BYTES = 1 << 20
 _SMALL_BYTES = 64 << 10
-"""Below this a copy costs less than a write of its own."""
+"""Smaller parts are copied, which costs less than separate writes."""
 
 
 @runtime_checkable
 class ByteSink(Protocol):
-    """Bytes written one after another by one thread; a context manager that aborts when an exception passes."""
+    """Bytes written one after another by one thread; a context manager that aborts if an exception is raised."""
 
     @property
     def name(self) -> str:
-        """Printable place, free of credentials."""
+        """Printable name of the place, without credentials."""
 
     @property
     def position(self) -> int:
@@ -45,8 +45,8 @@ class ByteSink(Protocol):
         InvalidArgumentError
             The sink is closed or aborted, or the object is not contiguous.
         OSError
-            Errors of the filesystem, with the file's name added where it is missing, and without credentials in their
-            text; the sink has been aborted then.
+            Errors of the filesystem, with the file's name added if it is missing, and without credentials in their
+            text. The sink is aborted then.
         """
 
     def write_many(self, parts: Sequence[Writable]) -> None:
@@ -58,14 +58,14 @@ class ByteSink(Protocol):
         Raises
         ------
         InvalidArgumentError
-            The sink was aborted: there is nothing to appear.
+            The sink was aborted, so the file cannot appear.
         OSError
-            Errors of the filesystem, with the file's name added where it is missing, and without credentials in their
-            text; the sink has been aborted then.
+            Errors of the filesystem, with the file's name added if it is missing, and without credentials in their
+            text. The sink is aborted then.
         """
 
     def abort(self) -> None:
-        """Leave nothing behind; does nothing after `close` or a second time."""
+        """Remove everything written; does nothing after `close` or a second time."""
 
     def __enter__(self) -> Self:
         """Return the sink."""
@@ -73,11 +73,11 @@ class ByteSink(Protocol):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close, or abort when an exception passes."""
+        """Close, or abort if an exception was raised."""
 
 
 def name_file(error: BaseException, name: str) -> None:
-    """Make an error of the operating system that names no file, such as that of a full disk, name one."""
+    """Add a file name to an error of the operating system without one, such as that of a full disk."""
     if isinstance(error, OSError) and error.errno is not None and error.filename is None:
         error.filename = name
 
@@ -89,12 +89,12 @@ class _State(enum.Enum):
 
 
 class BufferedSink(abc.ABC):
-    """A sink that gathers small writes; subclasses say how bytes leave and how the file appears.
+    """A sink that buffers small writes; subclasses send bytes and make the file appear.
 
     Parameters
     ----------
     name
-        What to print.
+        Name for messages.
     """
 
     def __init__(self, name: str) -> None:
@@ -105,7 +105,7 @@ class BufferedSink(abc.ABC):
 
     @property
     def name(self) -> str:
-        """Printable place, free of credentials."""
+        """Printable name of the place, without credentials."""
         return self._name
 
     @property
@@ -138,7 +138,7 @@ class BufferedSink(abc.ABC):
         if self._state is _State.CLOSED:
             return
         if self._state is _State.ABORTED:
-            raise InvalidArgumentError("the sink was aborted, its file will not appear", path=self._name)
+            raise InvalidArgumentError("the sink was aborted, so its file cannot appear", path=self._name)
         self._flush()
         try:
             self._publish()
@@ -150,9 +150,9 @@ class BufferedSink(abc.ABC):
 
     @foreign_errors()
     def abort(self) -> None:
-        """Leave nothing behind; see `ByteSink.abort`."""
+        """Remove everything written; see `ByteSink.abort`."""
         if self._state is _State.OPEN:
-            # First of all: whatever happens below, nothing may be published any more.
+            # Set first: if a step below fails, the sink must not publish any more.
             self._state = _State.ABORTED
             self._pending = bytearray()
             self._discard()
@@ -170,15 +170,15 @@ class BufferedSink(abc.ABC):
 
     @abc.abstractmethod
     def _send(self, parts: Sequence[memoryview]) -> None:
-        """Hand over all bytes of non-empty parts; they must not be used after the call."""
+        """Send all bytes of non-empty parts; they must not be used after the call."""
 
     @abc.abstractmethod
     def _publish(self) -> None:
-        """Make everything sent appear, and release what is held."""
+        """Make the file appear, and release all resources."""
 
     @abc.abstractmethod
     def _discard(self) -> None:
-        """Remove everything sent, and release what is held; `_send` or `_publish` may have failed half-way."""
+        """Remove everything sent, and release all resources; `_send` or `_publish` may have failed half-way."""
 
     def _flush(self, last: memoryview | None = None) -> None:
         parts = [memoryview(self._pending)] if self._pending else []
@@ -195,11 +195,11 @@ class BufferedSink(abc.ABC):
         self._pending = bytearray()
 
     def _give_up(self, error: BaseException) -> None:
-        """Abort because of `error`, which is the one to be raised even when the store refuses the cleaning up."""
+        """Abort because of `error`, which is raised even if the store fails to clean up."""
         try:
             self.abort()
         except OSError as second:
-            error.add_note(f"what had been written of {self._name!r} could not be removed: {second!r}")
+            error.add_note(f"the part of {self._name!r} that was written could not be removed: {second!r}")
 
     def _view(self, data: Writable) -> memoryview:
         view = memoryview(data)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Small files read whole, many of them with few requests; who cannot be read so is left to `open_source`."""
+"""Read small files completely, many of them with few requests; `open_source` reads all others."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from lance_arrow.io.location import AnyFileSystem, Location
 from lance_arrow.io.source import Bytes, Positions
 
 SideBySide: TypeAlias = Callable[[Callable[[int], None], Sequence[int]], Any]
-"""Calls a function for each of some numbers, in threads where that pays."""
+"""Calls a function for each of some numbers, in threads if that is faster."""
 
 _ALIGNMENT_BYTES = 64
-# Fewer files than this are read before a second thread has begun.
+# Fewer files are read before a second thread has started.
 _FILES_PER_PART = 32
 
 
 def reads_small_files(filesystem: AnyFileSystem) -> bool:
-    """Whether `read_small_files` reads any file of a filesystem."""
+    """Return whether `read_small_files` supports a filesystem."""
     if type(filesystem) is LocalFileSystem:
         return True
     return not isinstance(filesystem, arrow_fs.FileSystem | CachingFileSystem) and has_ranges(filesystem)
@@ -35,24 +35,25 @@ def reads_small_files(filesystem: AnyFileSystem) -> bool:
 
 @foreign_errors()
 def read_whole(place: Location, most_bytes: int) -> bytes | None:
-    """Read a whole file in one request, without asking for its size first.
+    """Read a whole file in one request, without a request for its size.
 
     Parameters
     ----------
     place
         The file.
     most_bytes
-        Its size is expected to be below.
+        Expected upper limit of its size in bytes.
 
     Returns
     -------
     bytes
-        None where the filesystem is local or has no ranges, the file is larger or empty: `open_source` reads it then.
+        None if the filesystem is local or has no ranges, or if the file is larger or empty: `open_source` reads it
+        then.
 
     Raises
     ------
     FileNotFoundError
-        There is no such file.
+        The file does not exist.
     """
     filesystem = place.filesystem
     if type(filesystem) is LocalFileSystem or not reads_small_files(filesystem):
@@ -63,7 +64,7 @@ def read_whole(place: Location, most_bytes: int) -> bytes | None:
     except FileNotFoundError:
         raise
     except OSError:
-        # Stores refuse ranges of an empty file.
+        # Stores reject ranges of an empty file.
         return None
     return bytes(content) if len(content) < most_bytes else None
 
@@ -77,25 +78,25 @@ def read_small_files(
     Parameters
     ----------
     filesystem, paths
-        Where; local paths are paths, not URLs.
+        Filesystem and paths; local paths are paths, not URLs.
     sizes
-        ``(n,) int64``: what each has, as the caller knows it.
+        ``(n,) int64``: bytes of each file, as the caller knows them.
     side_by_side, num_threads
-        How local files are divided between threads.
+        How local files are divided among threads.
 
     Returns
     -------
     data, starts
         File i lies at ``data[starts[i] : starts[i] + sizes[i]]``; starts are multiples of 64.
     flags
-        ``(n,) uint8``: 1 where it was read; 0 for whatever reason it was not, or is no file of that size.
+        ``(n,) uint8``: 1 if the file was read; 0 if it could not be read or has another size.
     """
     padded = -(-sizes // _ALIGNMENT_BYTES) * _ALIGNMENT_BYTES
     starts = np.cumsum(padded) - padded
     data = np.empty(int(padded.sum()), np.uint8)
     flags = np.zeros(len(sizes), np.uint8)
     if type(filesystem) is LocalFileSystem:
-        # No file has a zero in its name, or an empty one.
+        # No file has a zero in its name, or an empty name.
         names = [b"" if "\0" in path else os.fsencode(path) for path in paths]
 
         def read(part: int) -> None:

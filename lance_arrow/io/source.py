@@ -1,4 +1,4 @@
-"""What every byte source promises: its size, its name, and the bytes of the ranges it is asked for."""
+"""The contract of byte sources: a size, a name, and the bytes of requested ranges."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ Positions: TypeAlias = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Coalescing:
-    """How far apart wanted ranges may lie to share a request.
+    """Limits for joining wanted ranges into requests.
 
     Parameters
     ----------
     max_gap_bytes
-        Largest hole worth reading through.
+        Largest gap that a request reads too.
     max_span_bytes
-        A request does not grow beyond this by joining ranges.
+        Joining ranges never makes a request larger than this.
     tail_bytes
-        How much of a file's end is worth reading before anything is known of it.
+        Number of bytes to read at a file's end when it is opened.
     requests_in_flight
-        How many requests are worth having in flight at a time; 0 where asking ahead saves nothing.
+        Most concurrent requests; 0 if prefetching saves nothing.
     """
 
     max_gap_bytes: int
@@ -44,34 +44,34 @@ class Coalescing:
 
     @property
     def is_far(self) -> bool:
-        """Whether a request takes so long that ranges are to be asked ahead, and twice rather than in turn."""
+        """Whether requests are so slow that ranges are prefetched, and that reading twice beats reading in sequence."""
         return self.requests_in_flight > 0
 
 
-# A positional read costs about what copying a few KiB costs; a remote request costs about what a MiB costs to carry.
+# A positional read costs about as much as copying a few KiB; a remote request as much as transferring a MiB.
 LOCAL_COALESCING = Coalescing(max_gap_bytes=4 << 10, max_span_bytes=16 << 20, tail_bytes=16 << 10)
 MEMORY_COALESCING = Coalescing(max_gap_bytes=4 << 10, max_span_bytes=16 << 20)
 REMOTE_COALESCING = Coalescing(max_gap_bytes=1 << 20, max_span_bytes=2 << 20, requests_in_flight=16)
-# One connection, or a file that is opened anew for each read: few, large requests, one after another.
+# One connection, or a file that is opened for each read: few, large requests, one after another.
 SERIAL_COALESCING = Coalescing(max_gap_bytes=1 << 20, max_span_bytes=16 << 20, requests_in_flight=1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Positional:
-    """What native code reads by position without Python.
+    """Interface for native positional reads, without Python.
 
     Parameters
     ----------
     descriptor
         Number of an open file, or -1.
     memory
-        The whole object, where it lies in memory.
+        The whole object, if it is in memory.
     size_bytes
         Size of the object.
     owner
         Keeps the descriptor open; hold it while reading.
     checks
-        What must be compared with its checksum when it is read; None for nothing.
+        Blocks to compare with their checksums when they are read; None for none.
     """
 
     descriptor: int
@@ -87,17 +87,17 @@ class RangeSource(Protocol):
 
     @property
     def name(self) -> str:
-        """Printable place, free of credentials."""
+        """Printable name of the place, without credentials."""
 
     @property
     def coalescing(self) -> Coalescing:
-        """What is worth joining here."""
+        """Limits for joining ranges of this source."""
 
     def size(self) -> int:
-        """Return the number of bytes, as it was when the source was opened."""
+        """Return the number of bytes at the time when the source was opened."""
 
     def read(self, starts: Positions, stops: Positions) -> list[Bytes]:
-        """Read each range with a request of its own.
+        """Read each range with a separate request.
 
         Parameters
         ----------
@@ -112,7 +112,7 @@ class RangeSource(Protocol):
         Raises
         ------
         TruncatedReadError
-            Fewer bytes exist than asked for.
+            The file has fewer bytes than requested.
         InvalidArgumentError
             A negative start, a stop before its start, or a closed source.
         OSError
@@ -122,26 +122,26 @@ class RangeSource(Protocol):
     def read_arena(self, starts: Positions, stops: Positions) -> tuple[Bytes, Positions]:
         """Read as `read` does, into one array: range i lies at its position ``positions[i]``.
 
-        A take asks for thousands of small ranges: one array and one of positions cost less than an object for each.
+        A take reads thousands of small ranges: one array and its positions cost less than an object for each range.
         """
 
     def identity(self) -> Hashable | None:
-        """Return a key that changes when the content does; None when nothing is known, then nothing may be cached."""
+        """Return a key that changes with the content; None if no version is known, so nothing may be cached."""
 
     def close(self) -> None:
-        """Release what is held; reads that run finish, later ones fail."""
+        """Release all resources; running reads finish, later ones fail."""
 
 
 @runtime_checkable
 class DirectSource(Protocol):
-    """A source that can also fill memory of the caller, without memory of its own between."""
+    """A source that can also read directly into memory of the caller."""
 
     def read_into(self, starts: Positions, stops: Positions, out: Bytes, out_starts: Positions) -> None:
-        """Read range i into ``out[out_starts[i] :]``; see `RangeSource.read` for the rest."""
+        """Read range i into ``out[out_starts[i] :]``; otherwise as `RangeSource.read`."""
 
 
 def joined(answers: Sequence[Bytes]) -> tuple[Bytes, Positions]:
-    """Lay separate answers into one array: `read_arena` of sources that get an object for each range."""
+    """Join separate responses into one array, for `read_arena` of sources that return an object for each range."""
     if len(answers) == 1:
         return answers[0], np.zeros(1, np.int64)
     sizes = np.fromiter(map(len, answers), np.int64, len(answers))
@@ -150,7 +150,7 @@ def joined(answers: Sequence[Bytes]) -> tuple[Bytes, Positions]:
 
 
 def check_ranges(starts: Positions, stops: Positions, *, size_bytes: int, name: str) -> Positions:
-    """Return the sizes of ranges that lie inside the object, or raise before anything is allocated for them.
+    """Return the sizes of ranges inside the object; raises before memory is allocated for them.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def check_ranges(starts: Positions, stops: Positions, *, size_bytes: int, name: 
     size_bytes
         Size of the object.
     name
-        For messages.
+        Name for messages.
 
     Returns
     -------
@@ -171,7 +171,7 @@ def check_ranges(starts: Positions, stops: Positions, *, size_bytes: int, name: 
     InvalidArgumentError
         Unequal lengths, a negative start or a stop before its start.
     TruncatedReadError
-        A range ends behind the object.
+        A range ends behind the end of the object.
     """
     if starts.shape != stops.shape or starts.ndim != 1:
         raise InvalidArgumentError(
@@ -183,11 +183,11 @@ def check_ranges(starts: Positions, stops: Positions, *, size_bytes: int, name: 
         return stops - starts
     if starts.min() < 0 or (stops < starts).any():
         bad = int(np.argmax((starts < 0) | (stops < starts)))
-        raise InvalidArgumentError(f"no range of bytes: {starts[bad]}..{stops[bad]}", path=name)
+        raise InvalidArgumentError(f"not a byte range: {starts[bad]}..{stops[bad]}", path=name)
     if stops.max() > size_bytes:
         bad = int(np.argmax(stops))
         raise TruncatedReadError(
-            f"wanted bytes up to {stops[bad]}, but there are {size_bytes}",
+            f"requested bytes up to {stops[bad]}, but there are {size_bytes}",
             path=name,
             byte_range=(int(starts[bad]), int(stops[bad])),
         )
@@ -195,15 +195,15 @@ def check_ranges(starts: Positions, stops: Positions, *, size_bytes: int, name: 
 
 
 def truncated(name: str, start: int, stop: int, received: int) -> TruncatedReadError:
-    """Build the error for a range that came back short."""
+    """Return the error for a range with too few bytes."""
     return TruncatedReadError(
-        f"wanted {stop - start} bytes, received {received}: the file became shorter or the source cut the answer",
+        f"requested {stop - start} bytes, received {received}: the file became shorter or the response was cut",
         path=name,
         byte_range=(start, stop),
     )
 
 
 def is_a_directory(name: str) -> IsADirectoryError:
-    """Build the error for a folder where a file is expected."""
+    """Return the error for a folder in the place of a file."""
     said = f"{os.strerror(errno.EISDIR)}, not a file: lance_arrow.dataset opens tables and folders of files"
     return IsADirectoryError(errno.EISDIR, said, name)

@@ -1,4 +1,4 @@
-"""A sink into a file-like object that somebody else has opened and will close."""
+"""A sink into a file-like object of the caller, who opens and closes it."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from lance_arrow.io.sink import BufferedSink
 
 @runtime_checkable
 class BinaryStream(Protocol):
-    """Anything binary with a `write`: an open file, `io.BytesIO`, `pyarrow.NativeFile`, a socket's file."""
+    """A binary object with a `write` method: an open file, `io.BytesIO`, `pyarrow.NativeFile`, a socket's file."""
 
     def write(self, data: Any, /) -> Any:
-        """Write bytes; return how many, or None for all."""
+        """Write bytes; return their number, or None for all."""
 
 
 class StreamSink(BufferedSink):
-    """Writes into an open stream from where it stands; never closes, renames or rewinds it.
+    """Writes into an open stream from its current position; never closes, renames or rewinds it.
 
-    `close` flushes the stream. `abort` cannot take back what was written: it has no footer and is no Lance file.
+    `close` flushes the stream. `abort` cannot remove written bytes: they have no footer, so they are not a Lance file.
 
     Parameters
     ----------
     stream
         An open binary stream.
     name
-        What to print; the stream's type when None.
+        Name for messages; the stream's type if None.
 
     Raises
     ------
     InvalidArgumentError
-        A stream of text.
+        The stream is a text stream.
     """
 
     def __init__(self, stream: BinaryStream, *, name: str | None = None) -> None:
         super().__init__(f"<{type(stream).__name__}>" if name is None else name)
         if isinstance(stream, io.TextIOBase):
-            raise InvalidArgumentError("a binary stream is needed, this one takes text", path=self.name)
+            raise InvalidArgumentError("expected a binary stream, this is a text stream", path=self.name)
         self._stream: BinaryStream | None = stream
 
     def _send(self, parts: Sequence[memoryview]) -> None:
@@ -58,9 +58,9 @@ class StreamSink(BufferedSink):
 
 
 def write_all(stream: BinaryStream, part: memoryview) -> None:
-    """Write all of `part`, however little the stream takes at a time."""
+    """Write all of `part`, also if the stream accepts only a few bytes at a time."""
     while len(part):
-        # A bytes object: streams may keep a reference to what they are given, or take nothing else.
+        # A bytes object: streams may keep a reference to it, or accept no other type.
         count = stream.write(bytes(part))
         if not isinstance(count, int) or count >= len(part):
             return

@@ -1,4 +1,4 @@
-"""Bringing local files to the disk: until then, a loss of power may take what was written."""
+"""Flush local files to the disk: without it, a power failure may lose written bytes."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _THREADS = 8
 
 @foreign_errors()
 def sync_files(places: Iterable[Location]) -> None:
-    """Bring the content and the names of local files to the disk; stores of objects have done so when they answer.
+    """Flush content and names of local files to the disk; object stores have done so when they respond.
 
     Raises
     ------
     OSError
-        A file is not there, or the disk reports an error.
+        A file does not exist, or the disk reports an error.
     """
     paths = [place.path for place in places if type(place.filesystem) is LocalFileSystem]
     if len(paths) > _FEW_FILES:
-        # Filesystems with a journal write it once for all that wait: 50 small files take a fifth of the time.
+        # Filesystems with a journal write it once for all waiting threads: 50 small files take a fifth of the time.
         with ThreadPoolExecutor(_THREADS) as threads:
             for _ in threads.map(_sync, paths):
                 pass
@@ -39,13 +39,13 @@ def sync_files(places: Iterable[Location]) -> None:
 
 
 def sync_folder(folder: str) -> None:
-    """Bring the names in a local folder to the disk; where folders cannot be opened, they need not be."""
+    """Flush the names in a local folder to the disk; does nothing on systems that cannot open folders."""
     if os.name == "posix":
         _sync(folder)
 
 
 def _sync(path: str) -> None:
-    # Windows brings to the disk what was opened for writing only.
+    # Windows only flushes files that are open for writing.
     descriptor = os.open(path, os.O_RDONLY if os.name == "posix" else os.O_RDWR)
     try:
         os.fsync(descriptor)

@@ -14,20 +14,20 @@ from pyarrow import fs as arrow_fs
 from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.location import AnyFileSystem
 
-# What filesystems call the time of the last change.
+# Names of the modification time in the listings of filesystems.
 _TIMES = ("mtime", "LastModified", "last_modified", "updated", "created")
 
 
 @dataclass(frozen=True, slots=True)
 class ListedFile:
-    """A file as a listing tells of it.
+    """A file in a listing.
 
     Parameters
     ----------
     size_bytes
-        None where the filesystem does not tell.
+        Size in bytes; None if the filesystem does not return it.
     modified
-        When it was last changed, UTC; None where the filesystem does not tell.
+        Time of the last change, UTC; None if the filesystem does not return it.
     """
 
     size_bytes: int | None
@@ -36,7 +36,7 @@ class ListedFile:
 
 @foreign_errors()
 def list_tree(filesystem: AnyFileSystem, folder: str) -> dict[str, ListedFile]:
-    """Return the files below a folder by their paths relative to it, sorted; none when there is no such folder.
+    """Return the files below a folder by their paths relative to it, sorted; empty if the folder does not exist.
 
     Raises
     ------
@@ -46,12 +46,12 @@ def list_tree(filesystem: AnyFileSystem, folder: str) -> dict[str, ListedFile]:
     found: dict[str, ListedFile] = {}
     if isinstance(filesystem, AbstractFileSystem):
         filesystem.invalidate_cache(folder)
-        # Names come back without it.
+        # Listed names have no protocol.
         stripped = filesystem._strip_protocol(folder).rstrip("/")
         for name, info in filesystem.find(folder, detail=True).items():
             if info["type"] == "file":
                 found[posixpath.relpath(name, stripped)] = ListedFile(info.get("size"), _moment(info))
-        # Filesystems of stores keep what they listed, and would not see files that others make after it.
+        # Object stores cache listings, and would not show files that others created later.
         filesystem.invalidate_cache(folder)
         for below in {posixpath.dirname(name) for name in found}:
             filesystem.invalidate_cache(posixpath.join(folder, below))

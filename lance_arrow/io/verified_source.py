@@ -1,7 +1,7 @@
-"""A metered source that compares what it reads with checksums: each block once, the first time something of it is read.
+"""A metered source that compares bytes with checksums: each block once, when a part of it is first read.
 
-A range that begins or ends within a block that nobody checked is read from and to the borders of that block; when all
-blocks of a range were checked before, it is read as it is.
+A range that begins or ends within an unchecked block is extended to the borders of that block. If all blocks of a range
+were checked before, it is read without extension.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from lance_arrow.io.source import Bytes, Positional, Positions, RangeSource
 
 
 class VerifiedSource(MeteredSource):
-    """Passes everything on to another source, counts, and checks once it is told how.
+    """Passes reads on to another source, counts them, and checks them after `check_with`.
 
     Parameters
     ----------
@@ -40,13 +40,13 @@ class VerifiedSource(MeteredSource):
         checks
             Checksums of blocks.
         contradiction
-            Makes the error for a block, from its half-open bytes of the file.
+            Returns the error for a block, given its half-open byte range in the file.
         """
         self._contradiction = contradiction
         self._checks = checks
 
     def positional(self) -> Positional | None:
-        """Return what the inner source offers to native code, with the checks that this must make."""
+        """Return the inner source's interface for native code, with the checks that native code must make."""
         offer = super().positional()
         checks = self._checks
         return offer if offer is None or checks is None or not checks.num_pending else replace(offer, checks=checks)
@@ -54,7 +54,7 @@ class VerifiedSource(MeteredSource):
     def read_arena_joined(
         self, starts: Positions, stops: Positions, *, ranges_wanted: int, bytes_wanted: int
     ) -> tuple[Bytes, Positions]:
-        """Read into one array what was checked, or is checked now."""
+        """Read into one array, and check blocks that were not checked before."""
         wide = self._widened(starts, stops)
         if wide is None:
             return super().read_arena_joined(starts, stops, ranges_wanted=ranges_wanted, bytes_wanted=bytes_wanted)
@@ -62,7 +62,7 @@ class VerifiedSource(MeteredSource):
         plan = coalesce(wide_starts, wide_stops, max_gap_bytes=0, max_span_bytes=self.coalescing.max_span_bytes)
         largest = max(self.coalescing.max_span_bytes, int((wide_stops - wide_starts).max()))
         if int((plan.stops - plan.starts).max()) > largest:
-            # Large requests that share a block each: reading that twice costs less than joining all of them.
+            # Large requests that share a block: reading it twice costs less than joining all of them.
             data, places = super().read_arena_joined(
                 wide_starts, wide_stops, ranges_wanted=ranges_wanted, bytes_wanted=bytes_wanted
             )
@@ -72,16 +72,16 @@ class VerifiedSource(MeteredSource):
             plan.starts, plan.stops, ranges_wanted=ranges_wanted, bytes_wanted=bytes_wanted
         )
         self._check(data, places, plan.starts, plan.stops)
-        # An empty range belongs to no request (-1): any position will do for it.
+        # An empty range belongs to no request (-1): any position is valid for it.
         positions = np.where(plan.request_of < 0, 0, plan.positions + places[plan.request_of])
         return data, positions + (starts - wide_starts)
 
     def read_end(self, num_bytes: int) -> Bytes | None:
-        """Read the last bytes as long as nothing is checked."""
+        """Read the last bytes, if there are no checks yet."""
         return super().read_end(num_bytes) if self._checks is None else None
 
     def read_joined(self, starts: Positions, stops: Positions, *, ranges_wanted: int, bytes_wanted: int) -> list[Bytes]:
-        """Read what was checked, or is checked now."""
+        """Read requests, and check blocks that were not checked before."""
         checks = self._checks
         if checks is None or not checks.num_pending:
             return super().read_joined(starts, stops, ranges_wanted=ranges_wanted, bytes_wanted=bytes_wanted)
@@ -90,7 +90,7 @@ class VerifiedSource(MeteredSource):
         return [data[start:stop] for start, stop in zip(positions.tolist(), ends.tolist(), strict=True)]
 
     def read_into(self, starts: Positions, stops: Positions, out: Bytes, out_starts: Positions) -> None:
-        """Read into memory of the caller; blocks of which only a part is wanted are read apart, and checked, before."""
+        """Read into memory of the caller; partially wanted blocks are read and checked separately, before."""
         wide = self._widened(starts, stops)
         if wide is not None:
             wide_starts, wide_stops = wide
@@ -104,7 +104,7 @@ class VerifiedSource(MeteredSource):
             self._check(out, out_starts, starts, stops)
 
     def _widened(self, starts: Positions, stops: Positions) -> tuple[Positions, Positions] | None:
-        """Widen ranges to the borders of unchecked blocks; None when there is nothing to check."""
+        """Extend ranges to the borders of unchecked blocks; None if all blocks are checked."""
         checks = self._checks
         if checks is None or not checks.num_pending or not len(starts):
             return None

@@ -1,8 +1,9 @@
-"""Native loops: buffers in, buffers out, many chunks or values per call; public to plugin authors.
+"""Native kernels: buffers in, buffers out, many chunks or values per call; public to plugin authors.
 
-Every kernel takes contiguous numpy arrays, checks them against each other before or while it runs (no byte outside the
-given memory is touched whatever the bytes say), releases the GIL, and never allocates what it returns. Contradicting
-bytes raise `CorruptPageError` with the chunk, value or entry as ``detail``; a caller's mistake raises `InternalError`.
+Every kernel takes contiguous numpy arrays, and checks them against each other before or while it runs. It never
+accesses bytes outside of the given memory, for any input. It releases the GIL, and never allocates its result.
+Contradicting bytes raise `CorruptPageError` with the chunk, value or entry as ``detail``. A caller's mistake raises
+`InternalError`.
 
 - integers in the bits they need: `unpack_inline`, `unpack_out_of_line`, `pack_inline`, `pack_out_of_line`
 - single bits: `copy_bits`, `take_bit_runs`, `fill_bits`, `fill_bit_runs`, `count_bits`, `count_marked_runs`,
@@ -16,7 +17,7 @@ bytes raise `CorruptPageError` with the chunk, value or entry as ``detail``; a c
 - FSST: `expand_symbols`, `measure_symbols`, `train_symbols`, `compress_symbols`
 - byte streams: `gather_streams`, `scatter_streams`
 - packed structs: `split_rows`, `locate_fields`, `join_rows`, `join_fields`
-- what encodings are chosen by: `index_fixed`, `index_variable`, `measure_groups`, `all_equal`
+- properties for choosing encodings: `index_fixed`, `index_variable`, `measure_groups`, `all_equal`
 - LZ4: `decode_lz4_blocks`
 - smallest and greatest values, for zone maps: `bound_fixed`, `bound_variable`
 - mini-block chunks: `parse_chunk_words`, `parse_chunk_headers`, `cut_levels`,
@@ -29,8 +30,8 @@ bytes raise `CorruptPageError` with the chunk, value or entry as ``detail``; a c
 - CRC32C: `crc32c`, `crc32c_blocks`, `crc32c_of`, `BlockChecks`
 - the order of row offsets: `smallest_step`
 
-`native_codecs` has the C tables of the format's codecs. The loops are C++ in `lance_arrow.engine`; ``tests/reference``
-has a numpy twin of each, which is its meaning and the oracle of its test.
+`native_codecs` has the C tables of the format's codecs. The kernels are C++ in `lance_arrow.engine`.
+``tests/reference`` has a numpy twin of each, which defines its result and is the oracle of its test.
 """
 
 from __future__ import annotations
@@ -149,7 +150,7 @@ _FORMER_MODULES = frozenset(
 
 
 def __getattr__(name: str) -> ModuleType:
-    """Return this package for the modules that its kernels were in once."""
+    """Return this package for the former module names of its kernels."""
     if name not in _FORMER_MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     warnings.warn(f"lance_arrow.kernels.{name} is now lance_arrow.kernels", DeprecationWarning, stacklevel=2)

@@ -1,24 +1,24 @@
-"""What a version of a table consists of: manifests, fragments, deleted rows, row ids, references.
+"""Metadata of table versions: manifests, fragments, deleted rows, row ids, references.
 
-In: the folder of a table on any filesystem. Out: frozen facts, checked; no data file is opened here.
+Input: the folder of a table on any filesystem. Output: immutable, checked objects. This package opens no data file.
 
 | Module | Open it for |
 |---|---|
-| `versions` | from a folder and what the caller asked for (number, tag, moment, branch) to one manifest; start here |
+| `versions` | from a folder and a choice (number, tag, time, branch) to one manifest; start here |
 | `path_kinds` | whether a path is a file, a table or a folder of files |
 | `names` | names of manifests: both schemes, and detached versions |
 | `manifest`, `feature_flags` | one manifest's bytes to `ManifestMeta` |
-| `table_facts` | `TableFacts`: what every fragment of a version needs to know; schema and places |
+| `table_facts` | `TableFacts`: data that all fragments of a version share; schema and places |
 | `fragments` | fragments, their data files, their deletion files |
-| `base_paths`, `base_scope` | where a file lies that a manifest names; what may not be named, or followed |
-| `deletions`, `arrow_numbers` | either form of deletion file to sorted row offsets, counted before they are listed |
+| `base_paths`, `base_scope` | places of the files in a manifest; which names and base paths are allowed |
+| `deletions`, `arrow_numbers` | both forms of deletion file to sorted row offsets, counted before they are expanded |
 | `seals` | checksums of manifests and deletion files |
-| `row_ids` | stable row ids, searchable without being expanded |
-| `row_id_index` | which fragment and row has an id, over all fragments |
+| `row_ids` | stable row ids, searchable without expanding them |
+| `row_id_index` | finds fragment and row of an id, over all fragments |
 | `row_id_writing` | stable row ids and row versions of new fragments |
-| `zone_indices` | which ZONEMAP indices there are |
+| `zone_indices` | the ZONEMAP indices of a version |
 | `references` | tags and branches |
-| `draft`, `writing` | the next version's manifest from one version's, and its bytes |
+| `draft`, `writing` | the next version's manifest from the current one, and its bytes |
 
-Forbidden here: pyarrow.dataset, decoding of columns, writing files.
+This package must not use pyarrow.dataset, decode columns, or write files.
 """

@@ -1,4 +1,4 @@
-"""Numbers of a small Arrow file, counted before they are decompressed: a file of 25 KB may hold two hundred million.
+"""Numbers of a small Arrow file, counted before decompression: a file of 25 KB may hold two hundred million.
 
 "ARROW1", padding   messages: schema, record batches   footer: where these lie   i32 size of the footer   "ARROW1"
 """
@@ -18,10 +18,10 @@ _MAGIC = b"ARROW1"
 _BLOCK_BYTES = 24
 _TYPES = (pa.uint32(), pa.int32())
 _VALUE_BYTES = 4
-# Buffers are padded, and validity takes a bit a value.
+# Buffers are padded, and validity takes one bit per value.
 _SLACK_BYTES = 1024
 _I32, _I64, _U16, _U32 = (struct.Struct(f"<{code}") for code in "iqHI")
-# Source: File.fbs, Footer; Message.fbs, Message and RecordBatch: the places of fields in their vtables.
+# Source: File.fbs, Footer; Message.fbs, Message and RecordBatch: positions of fields in their vtables.
 _BATCHES = 3
 _HEADER = 2
 _LENGTH, _BUFFERS, _COMPRESSION = 0, 2, 3
@@ -35,7 +35,7 @@ def read_numbers(data: bytes, check_count: Callable[[int], None]) -> NDArray[np.
     data
         The file.
     check_count
-        Called with how many numbers the file declares, before any of them is read; raises where that is too many.
+        Called with the number of values that the file declares, before any is read; raises if there are too many.
 
     Returns
     -------
@@ -45,7 +45,7 @@ def read_numbers(data: bytes, check_count: Callable[[int], None]) -> NDArray[np.
     Raises
     ------
     CorruptManifestError
-        It is no such file, or its buffers are not as large as its counts say.
+        The bytes are not such a file, or its buffers do not have the size of its counts.
     """
     try:
         with pa.ipc.open_file(pa.BufferReader(data)) as reader:
@@ -68,7 +68,7 @@ def read_numbers(data: bytes, check_count: Callable[[int], None]) -> NDArray[np.
 
 
 def _blocks(data: bytes) -> list[int]:
-    """Return where the record batches of an Arrow file begin, as its footer says."""
+    """Return the offsets of the record batches of an Arrow file, from its footer."""
     stop = len(data) - len(_MAGIC) - _I32.size
     start = stop - _I32.unpack_from(data, stop)[0]
     footer = data[max(start, 0) : stop]
@@ -86,7 +86,7 @@ def _blocks(data: bytes) -> list[int]:
 
 
 def _checked_length(message: pa.ipc.Message) -> int:
-    """Return how many rows a record batch declares, and refuse buffers that would become larger than these rows."""
+    """Return the declared rows of a record batch; raises for buffers that would be larger than these rows."""
     if message.type != "record batch":
         raise CorruptManifestError(f"a deletion file has a {message.type}, expected record batches only")
     metadata, body = message.metadata.to_pybytes(), message.body
@@ -111,7 +111,7 @@ def _checked_length(message: pa.ipc.Message) -> int:
 
 
 def _table(data: bytes, position: int) -> dict[int, int]:
-    """Return where the fields of a flatbuffer's table lie that are there."""
+    """Return the positions of the fields that are present in a table of a flatbuffer."""
     vtable = position - _I32.unpack_from(data, position)[0]
     if vtable < 0:
         raise CorruptManifestError("the metadata of a deletion file contradict themselves")

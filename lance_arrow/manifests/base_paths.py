@@ -1,4 +1,4 @@
-"""Where the files lie that a manifest names, and which names it may not use.
+"""Places of the files that a manifest names, and names that it must not use.
 
 no base_id                     <root>/data/<file>     <root>/_deletions/<file>
 base that is a table's root    <base>/data/<file>     <base>/_deletions/<file>
@@ -22,7 +22,7 @@ DATA = "data"
 DELETIONS = "_deletions"
 _URL = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*)://")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9._-]+")
-# No filesystem, and no store of objects, has longer paths.
+# No filesystem or object store has longer paths.
 _MOST_CHARACTERS = 4096
 _SHOWN_CHARACTERS = 200
 _DRIVE = re.compile(r"^[A-Za-z]:")
@@ -30,18 +30,18 @@ _DRIVE = re.compile(r"^[A-Za-z]:")
 
 @dataclass(frozen=True, slots=True)
 class BasePathMeta:
-    """A place other than the table's root that files may lie in.
+    """A place outside of the table's root with files of the table.
 
     Parameters
     ----------
     id
-        What data and deletion files name it by.
+        Id by which data and deletion files refer to it.
     path
-        URL or path, as the manifest has it.
+        URL or path, as stored in the manifest.
     is_dataset_root
-        Whether it has the folders of a table, or holds the files directly.
+        Whether it has the folders of a table; otherwise it holds the files directly.
     name
-        For people; None when it has none.
+        Name for users, or None.
     """
 
     id: int
@@ -63,8 +63,8 @@ def base_paths_from_messages(messages: Sequence[table_pb2.BasePath], root: str) 
     Raises
     ------
     CorruptManifestError
-        Two bases have one id, a base climbs out of its folder by ``..``, is no path at all, or is the table itself,
-        which would make a file's place depend on itself.
+        Two bases have one id, or a base contains ``..`` or is not a path. Also if a base is the table itself, since a
+        file's place would then depend on itself.
     """
     found: dict[int, BasePathMeta] = {}
     for message in messages:
@@ -74,7 +74,7 @@ def base_paths_from_messages(messages: Sequence[table_pb2.BasePath], root: str) 
         if base.id in found:
             raise CorruptManifestError(f"two base paths have the id {base.id}", detail=base.id)
         shown = _short(redact(base.path))
-        if not base.path or _climbs(base.path) or "\0" in base.path or len(base.path) > _MOST_CHARACTERS:
+        if not base.path or _leaves_folder(base.path) or "\0" in base.path or len(base.path) > _MOST_CHARACTERS:
             raise CorruptManifestError(
                 f"the base path {shown!r} is empty, contains '..', or is not a path of at most {_MOST_CHARACTERS} "
                 "characters",
@@ -87,12 +87,12 @@ def base_paths_from_messages(messages: Sequence[table_pb2.BasePath], root: str) 
 
 
 def check_file_name(path: str, what: str) -> str:
-    """Return a path that a manifest names, relative to its folder.
+    """Return a file name of a manifest, which must be relative and inside its folder.
 
     Raises
     ------
     CorruptManifestError
-        It is empty, absolute, a URL, climbs out of its folder, is a folder (``.``, ``a/``), or is longer than any path.
+        It is empty, absolute, a URL, leaves its folder, is a folder (``.``, ``a/``), or is too long for a path.
     """
     if len(path) <= _MOST_CHARACTERS and _PLAIN_NAME.fullmatch(path) and ".." not in path and path != ".":
         return path
@@ -101,7 +101,7 @@ def check_file_name(path: str, what: str) -> str:
         or path[0] in "/\\"
         or _URL.match(path)
         or _DRIVE.match(path)
-        or _climbs(path)
+        or _leaves_folder(path)
         or "\0" in path
         or _parts(path)[-1] in ("", ".")
     ):
@@ -120,19 +120,19 @@ def place_of(root: str, base: BasePathMeta | None, folder: str, name: str, proto
     root
         Path of the table.
     base
-        The base path the file names; None for the table itself.
+        Base path of the file; None for the table itself.
     folder
         ``data`` or ``_deletions``.
     name
         Path of the file below its folder, checked before.
     protocols
-        What URLs of the table's filesystem begin with.
+        Protocols of URLs of the table's filesystem.
 
     Raises
     ------
     UnsupportedError
-        The base lies on another filesystem, or is a local path that does not begin at the root: where it leads would
-        depend on the folder that the process runs in.
+        The base is on another filesystem, or is a relative local path. A relative path would depend on the working
+        directory of the process.
     """
     if base is None:
         return posixpath.join(root, folder, name)
@@ -149,7 +149,7 @@ def place_of(root: str, base: BasePathMeta | None, folder: str, name: str, proto
             f"files of the table lie at the base path {shown!r}, expected an absolute path or a URL", detail=shown
         )
     if scheme and _URL.match(root):
-        # This filesystem's paths are URLs.
+        # Paths of this filesystem are URLs.
         path = base.path
     return posixpath.join(path, folder, name) if base.is_dataset_root else posixpath.join(path, name)
 
@@ -159,13 +159,13 @@ def _parts(path: str) -> list[str]:
 
 
 def split_url(path: str) -> tuple[str, str]:
-    """Return the scheme of a URL and what follows ``://``; an empty scheme for a plain path."""
+    """Return the scheme of a URL and the part after ``://``; an empty scheme for a plain path."""
     url = _URL.match(path)
     return ("", path) if url is None else (url.group(1), path[url.end() :])
 
 
-def _climbs(path: str) -> bool:
-    """Whether a path goes up, also once a server has decoded it: ``%2e%2e``."""
+def _leaves_folder(path: str) -> bool:
+    """Return whether a path contains ``..``, also if a server decodes it from ``%2e%2e``."""
     return ".." in _parts(path) or ("%" in path and ".." in _parts(unquote(unquote(path))))
 
 

@@ -1,12 +1,12 @@
-"""Which base paths are followed: those below the folder that holds the table; others only where the caller says so.
+"""Which base paths are followed: those inside the folder that holds the table; others only if the caller allows it.
 
     /lake/t.lance        the table, or a branch of it        /lake         the folder that holds it
     /lake/other.lance    followed                            /etc, s3://other-bucket, ../x, x: not followed
 
-A manifest is a file that anybody may have written: without this, it could have any file of the machine, or of the
-bucket's owner, opened. Paths are compared as they are spelt, and local ones also as they are once links are resolved:
-`/tmp/lake` and `/private/tmp/lake` may be one folder. A link inside of the folder is followed, as one inside of the
-table is: a manifest cannot make any.
+A manifest may come from an untrusted writer. Without this check, it could open any file of the machine, or of the
+bucket's owner. Paths are compared as written; local paths are also compared with links resolved: `/tmp/lake` and
+`/private/tmp/lake` may be the same folder. Links inside the folder are followed, as links inside the table are: a
+manifest cannot create links.
 """
 
 from __future__ import annotations
@@ -25,36 +25,36 @@ WORD = "allow_external_bases"
 def check_followed(
     root: str, branch: str | None, base: BasePathMeta, protocols: tuple[str, ...], *, allow_external: bool
 ) -> None:
-    """Refuse a base path that leads out of the folder that holds the table, unless the caller has allowed that.
+    """Raise if a base path is outside of the folder that holds the table, unless the caller allows it.
 
     Parameters
     ----------
     root
-        Path of the line of versions that the manifest is of.
+        Path of the line of versions of the manifest.
     branch
-        Its branch: a branch counts as in its table's folder.
+        Its branch. A branch is considered to be in the folder of its table.
     base
-        What the file names.
+        Base path of the file.
     protocols
-        What URLs of the table's filesystem begin with.
+        Protocols of URLs of the table's filesystem.
     allow_external
-        What the caller says.
+        Whether the caller allows base paths outside of the folder.
 
     Raises
     ------
     UnsupportedError
-        It leads elsewhere; the message names it, and the option that allows it.
+        The base path is outside; the message names it, and the option that allows it.
     """
     if not allow_external and not _is_below(base.path, _folder_of(root, branch), "file" in protocols):
         raise UnsupportedError(
             f"files of the table lie at the base path {redact(base.path)!r}, outside of the folder that holds the "
-            f"table; if the table is trusted, open it with {WORD}=True",
+            f"table. If the table is trusted, open it with {WORD}=True",
             detail=redact(base.path),
         )
 
 
 def _folder_of(root: str, branch: str | None) -> str:
-    """Return the folder that holds a table; empty for a table that is a whole bucket or host."""
+    """Return the folder that holds a table; empty if the table is a whole bucket or host."""
     path = root.rstrip("/")
     inner = "" if branch is None else f"/tree/{branch}"
     if inner and path.endswith(inner):
@@ -78,7 +78,7 @@ def _is_below(path: str, folder: str, is_local: bool) -> bool:
 
 
 def _begins_with(path: str, folder: str, is_local: bool) -> bool:
-    """Whether a path lies below a folder, or is it; only local filesystems tell `/a` from `a`."""
+    """Return whether a path is a folder or lies below it; only on local filesystems do `/a` and `a` differ."""
     if not is_local:
         path, folder = "/" + path.lstrip("/"), "/" + folder.lstrip("/")
     path, folder = posixpath.normpath(path), posixpath.normpath(folder)

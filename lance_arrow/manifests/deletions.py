@@ -1,6 +1,6 @@
-"""Deleted rows of a fragment: either form of file to sorted row offsets, and what is left of a selection.
+"""Deleted rows of a fragment: both forms of deletion files to sorted row offsets, and the live rows of a selection.
 
-Offsets count the rows of the fragment's files, whatever row ids say.
+Offsets count the rows of the fragment's files, independent of row ids.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from lance_arrow.spi import RowRanges
 _BYTES_PER_OFFSET = 8
 _MOST_BYTES_PER_ROW = 8
 _OTHER_BYTES = 16 << 10
-"""Deletion files have four bytes a row or less, and few others: what is asked for when their size is not known."""
+"""Bytes to read if the size is unknown: deletion files have at most four bytes per row, and little else."""
 _END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
 
 
@@ -43,19 +43,19 @@ class DeletionVector:
 
     @property
     def num_live(self) -> int:
-        """Rows that are left."""
+        """Number of live rows."""
         return self.num_rows - len(self.offsets)
 
     def live(self) -> RowRanges:
-        """Return the rows that are left."""
+        """Return the live rows."""
         starts = np.concatenate([np.zeros(1, np.int64), self.offsets + 1])
         stops = np.append(self.offsets, self.num_rows)
         kept = stops > starts
         return RowRanges(starts[kept], stops[kept])
 
     def offsets_of(self, live_rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return where the n-th rows that are left lie, for ``(k,) int64`` numbers n, each below `num_live`."""
-        # Before the i-th deleted row lie `offsets[i] - i` rows that are left.
+        """Return the row offsets of the n-th live rows, for ``(k,) int64`` numbers n below `num_live`."""
+        # There are `offsets[i] - i` live rows before the i-th deleted row.
         before = self.offsets - np.arange(len(self.offsets))
         return live_rows + np.searchsorted(before, live_rows, side="right")
 
@@ -70,22 +70,22 @@ def read_deletions(
     place
         The file.
     meta
-        What the manifest tells of it.
+        Its entry in the manifest.
     num_rows
         Rows of the fragment, deleted ones included.
     manifest_path
         For error messages.
     limits
-        `max_metadata_bytes` bounds the file, `max_expanded_bytes` the list of its rows; the default ones when None.
+        `max_metadata_bytes` limits the file, `max_expanded_bytes` the list of its rows; default limits when None.
 
     Raises
     ------
     MissingFileError
-        The manifest names it, but it is not there.
+        The file in the manifest does not exist.
     CorruptManifestError
-        It cannot be decoded, an offset lies beyond the fragment, or its rows are not as many as the manifest says.
+        It cannot be decoded, an offset is beyond the fragment, or the number of rows differs from the manifest.
     ResourceLimitError
-        So many rows are deleted that a list of them is above `max_expanded_bytes`.
+        The list of deleted rows would exceed `max_expanded_bytes`.
     """
     with located(path=place.name):
         limits = limits if limits is not None else Limits()
@@ -99,7 +99,7 @@ def read_deletions(
 
 @dataclass(frozen=True, slots=True)
 class _Bounds:
-    """What a deletion file may say, checked before its rows are listed: a few bytes may name billions of them."""
+    """Limits of a deletion file, checked before its rows are listed: a few bytes may name billions of them."""
 
     num_rows: int
     num_deleted_rows: int | None
@@ -107,19 +107,19 @@ class _Bounds:
     limits: Limits
 
     def check_count(self, count: int) -> None:
-        """Refuse more rows than there are, and more than may be listed at once."""
+        """Raise for more rows than the fragment has, and for more than may be listed at once."""
         if count > self.num_rows:
             raise CorruptManifestError(f"{count} rows are deleted, the fragment has {self.num_rows}", detail=count)
         self.limits.check("max_expanded_bytes", count * _BYTES_PER_OFFSET)
 
     def check(self, count: int, least: int, greatest: int) -> None:
-        """Compare what is deleted with the fragment, and with the count in the manifest."""
+        """Compare deleted rows with the fragment, and with the count in the manifest."""
         if count and (least < 0 or greatest >= self.num_rows):
             wrong = least if least < 0 else greatest
             raise CorruptManifestError(f"row {wrong} is deleted, the fragment has {self.num_rows}", detail=wrong)
         if self.num_deleted_rows is not None and count != self.num_deleted_rows:
             raise CorruptManifestError(
-                f"{count} rows are deleted, the manifest {self.manifest_path!r} says {self.num_deleted_rows}"
+                f"{count} rows are deleted, the manifest {self.manifest_path!r} declares {self.num_deleted_rows}"
             )
 
 
@@ -169,7 +169,7 @@ def _arrow(data: bytes, name: bytes, bounds: _Bounds) -> NDArray[np.int64]:
         raise CorruptManifestError(
             "before the footer of a deletion file is neither the end of its stream nor a checksum"
         )
-    # Their order is that of a hash table.
+    # They have the order of a hash table.
     offsets = np.unique(read_numbers(data, bounds.check_count))
     bounds.check(len(offsets), *((int(offsets[0]), int(offsets[-1])) if len(offsets) else (0, 0)))
     return offsets

@@ -1,6 +1,6 @@
-"""`ManifestDraft`: the next version of a table in the making.
+"""`ManifestDraft`: the next version of a table, under construction.
 
-Fragments that stay as they are stay bytes: a commit costs what it changes, not what the table holds.
+Unchanged fragments stay serialized: the cost of a commit grows with its changes, not with the table.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ _VARINT_BITS = 7
 
 
 class FragmentDraft:
-    """Fragments of a manifest, in its order; those that are changed or added are messages, the others bytes.
+    """Fragments of a manifest, in its order; changed and added ones are messages, the others are bytes.
 
     Parameters
     ----------
     body
-        Message of the manifest that they come from.
+        Message of the manifest that contains them.
     places
         ``(n, 2) int64``: first byte and size of each fragment's message in `body`.
     ids
-        ``(n,) int64``, each once.
+        ``(n,) int64``, distinct.
     have_deletions
-        ``(n,) bool``: which have a deletion file.
+        ``(n,) bool``: flags of fragments with a deletion file.
     """
 
     def __init__(
@@ -49,12 +49,12 @@ class FragmentDraft:
 
     @classmethod
     def empty(cls) -> FragmentDraft:
-        """Return those of a table without any."""
+        """Return the fragments of an empty table."""
         return cls(b"", np.empty((0, 2), np.int64), np.empty(0, np.int64), np.empty(0, np.bool_))
 
     @property
     def ids(self) -> NDArray[np.int64]:
-        """``(m,) int64`` ids of the fragments there are, in no certain order."""
+        """``(m,) int64``: ids of the current fragments, in any order."""
         return np.concatenate([self._ids[self._is_kept], np.fromiter(self._added, np.int64, len(self._added))])
 
     @property
@@ -73,24 +73,24 @@ class FragmentDraft:
             yield _copied(fragment)
 
     def get(self, fragment_id: int) -> DataFragment:
-        """Return a copy of the fragment of an id; raises `InternalError` where there is none."""
+        """Return a copy of the fragment with an id; raises `InternalError` if there is none."""
         if fragment_id in self._added:
             return _copied(self._added[fragment_id])
         return self._message(self._number(fragment_id))
 
     def put(self, fragment: DataFragment) -> None:
-        """Let a fragment take the place of that of its id; raises `InternalError` where there is none."""
+        """Replace the fragment with the same id; raises `InternalError` if there is none."""
         if fragment.id in self._added:
             self._added[fragment.id] = fragment
         else:
             self._changed[self._number(fragment.id)] = fragment
 
     def add(self, fragment: DataFragment) -> None:
-        """Add a fragment of a new id at the end."""
+        """Add a fragment with a new id at the end."""
         self._added[fragment.id] = fragment
 
     def drop(self, ids: Iterable[int]) -> None:
-        """Remove the fragments of some ids; raises `InternalError` where there is none."""
+        """Remove the fragments with some ids; raises `InternalError` if one does not exist."""
         for fragment_id in ids:
             if self._added.pop(fragment_id, None) is None:
                 number = self._number(fragment_id)
@@ -98,18 +98,18 @@ class FragmentDraft:
                 self._changed.pop(number, None)
 
     def clear(self) -> None:
-        """Remove all."""
+        """Remove all fragments."""
         self._is_kept[:] = False
         self._changed.clear()
         self._added.clear()
 
     def encoded(self) -> list[bytes]:
-        """Return the fragments in ascending order of their ids, as they are in the message of a manifest."""
+        """Return the fragments in ascending order of their ids, in the form of a manifest's message."""
         numbers = np.flatnonzero(self._is_kept)
         added = list(self._added.values())
         if not len(numbers) + len(added):
             return []
-        # Messages are counted down from -1.
+        # Messages have negative numbers, from -1 downwards.
         sources = np.concatenate([numbers, -1 - np.arange(len(added))])
         ids = self.ids
         if (ids[1:] < ids[:-1]).any():
@@ -120,7 +120,7 @@ class FragmentDraft:
         starts, sizes = self._places[:, 0], self._places[:, 1]
         stops = starts + sizes
         before = np.concatenate([np.zeros(1, np.int64), stops[:-1]]) if len(stops) else stops
-        # What lies between two fragments is one head and nothing else: both are copied at once.
+        # If only one message header lies between two fragments, both are copied at once.
         follows = starts - before == _head_bytes(sizes)
         joins = is_bytes[1:] & is_bytes[:-1] & (sources[1:] == sources[:-1] + 1)
         joins[joins] = follows[sources[1:][joins]]
@@ -140,7 +140,7 @@ class FragmentDraft:
         at = int(np.searchsorted(self._ids, fragment_id, sorter=self._order))
         number = int(self._order[at]) if at < len(self._order) else -1
         if number < 0 or self._ids[number] != fragment_id or not self._is_kept[number]:
-            raise InternalError("a fragment has gone, and no transaction told")
+            raise InternalError("a fragment is missing, and no transaction removed it")
         return number
 
     def _message(self, number: int) -> DataFragment:
@@ -153,7 +153,7 @@ class FragmentDraft:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ManifestDraft:
-    """A manifest in the making.
+    """A manifest under construction.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ class ManifestDraft:
 
     @classmethod
     def empty(cls) -> ManifestDraft:
-        """Return that of a table to be made."""
+        """Return the draft of a new table."""
         return cls(Manifest(), FragmentDraft.empty())
 
     def body(self) -> bytes:
@@ -183,7 +183,7 @@ def _copied(fragment: DataFragment) -> DataFragment:
 
 
 def _head_bytes(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how many bytes precede messages of these sizes."""
+    """Return the bytes of the headers of messages with these sizes."""
     found = np.full(len(sizes), len(_TAG) + 1)
     for bits in range(_VARINT_BITS, 64, _VARINT_BITS):
         is_longer = sizes >= 1 << bits
@@ -194,7 +194,7 @@ def _head_bytes(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _head(size: int) -> bytes:
-    """Return what precedes a message of a size."""
+    """Return the header of a message with a size."""
     found = bytearray(_TAG)
     while size >> _VARINT_BITS:
         found.append(size & 0x7F | 0x80)

@@ -1,4 +1,4 @@
-"""Feature flags of a manifest: what is unknown is refused before any row is read."""
+"""Feature flags of a manifest: unknown flags are rejected before any row is read."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from lance_arrow.errors import CorruptManifestError, UnsupportedFeatureFlagError
 
 DELETION_FILES = 1 << 0
 STABLE_ROW_IDS = 1 << 1
-# Said that data files are 2.x; each data file says so itself.
+# Meant that data files are 2.x; now each data file has its version.
 _V2_FILES = 1 << 2
 CONFIG = 1 << 3
 BASE_PATHS = 1 << 4
 NO_TRANSACTION_FILES = 1 << 5
-# An index stores further columns; whoever reads no index is not concerned.
+# An index stores additional columns; readers without indices need not support it.
 COVERING_INDEX = 1 << 7
-# Data files decide their version one by one here, so a mixture is nothing special.
+# Each data file has its own version here, so mixed versions need no special code.
 _MIXED_VERSIONS = 1 << 8
 
 READABLE = (
@@ -39,9 +39,9 @@ def check_reader_flags(reader_flags: int, writer_flags: int) -> None:
     Raises
     ------
     UnsupportedFeatureFlagError
-        A bit that readers must know is unknown; ``detail`` holds those bits.
+        A flag that readers must support is unknown; ``detail`` holds the unknown flags.
     CorruptManifestError
-        A bit that comes in both words is in one of them only.
+        A flag for readers and writers is set for only one of them.
     """
     unknown = reader_flags & ~READABLE
     if unknown:

@@ -1,4 +1,4 @@
-"""Fragments as a manifest tells of them: data files, deleted rows, row ids; checked once, then trusted."""
+"""Fragments of a manifest: data files, deleted rows, row ids; checked when they are parsed."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ class DataFileMeta:
     Parameters
     ----------
     path
-        Below the folder of data files.
+        Path below the folder of data files.
     fields
-        Field ids; -2 for a column that is in the file but dead.
+        Field ids; -2 for a column in the file that is not used any more.
     columns
         Physical column of each field, -1 for a field without one; empty in 0.1 files.
     version
-        Generation of the file.
+        Version of the file.
     size_bytes
-        Bytes of the file; None when unknown, as of all files of 0.1.
+        Bytes of the file; None if unknown, as for all files of 0.1.
     base_id
-        Which base path it lies in; None for the table itself.
+        Id of its base path; None for the table itself.
     """
 
     path: str
@@ -70,18 +70,18 @@ class DataFileMeta:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeletionFileMeta:
-    """Which rows of a fragment are deleted.
+    """The file with the deleted rows of a fragment.
 
     Parameters
     ----------
     name
-        Below the folder of deletion files.
+        Path below the folder of deletion files.
     is_bitmap
-        Whether it is a roaring bitmap, or an Arrow file.
+        Whether it is a roaring bitmap; otherwise it is an Arrow file.
     read_version, id
-        What the name is made of, beside the fragment's id.
+        Parts of the name, besides the fragment's id.
     num_deleted_rows
-        None when unknown.
+        None if unknown.
     base_id
         As for `DataFileMeta`.
     """
@@ -96,18 +96,18 @@ class DeletionFileMeta:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FragmentMeta:
-    """A set of rows: files of different columns, and which rows are gone.
+    """A set of rows: files with different columns, and the deleted rows.
 
     Parameters
     ----------
     id
-        Unique in its version (but for one historical table), and the upper half of row addresses.
+        Unique in its version (except in one historical table); the upper half of row addresses.
     files
-        In the manifest's order: the first one that holds a field is read.
+        In the manifest's order: a field is read from the first file that has it.
     physical_rows
-        Rows, deleted ones included; None when the manifest does not tell reliably.
+        Rows, deleted ones included; None if the manifest has no reliable count.
     deletion
-        None when no row is deleted.
+        None if no row is deleted.
     row_ids
         A serialized RowIdSequence; None in tables without stable row ids.
     created_at_versions, updated_at_versions
@@ -124,14 +124,14 @@ class FragmentMeta:
 
     @property
     def num_rows(self) -> int | None:
-        """Live rows; None when only the files can tell."""
+        """Live rows; None if only the files show the number."""
         if self.deletion is None or self.physical_rows is None:
             return self.physical_rows
         deleted = self.deletion.num_deleted_rows
         return None if deleted is None else self.physical_rows - deleted
 
     def file_of(self, field_id: int) -> tuple[DataFileMeta, int] | None:
-        """Return the file that holds a field, and its physical column there (-1: none of its own); None: all null."""
+        """Return the file with a field, and its physical column there (-1: no column of its own); None if all null."""
         for file in self.files:
             if field_id in file.fields:
                 place = file.fields.index(field_id)
@@ -140,9 +140,9 @@ class FragmentMeta:
 
 
 class FragmentList(Sequence[FragmentMeta]):
-    """Fragments of a manifest: all are checked natively at once, each is made when it is first looked at.
+    """Fragments of a manifest: native code checks all at once, and each object is created at its first use.
 
-    Fragments that are not just as writers make them are made by `check`, in Python.
+    `check` creates fragments in an unusual form in Python.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ class FragmentList(Sequence[FragmentMeta]):
     places
         ``(n, 2) int64``: first byte and size of each fragment's message in `body`.
     messages
-        Parses the fragments; called where Python has to check some.
+        Parses the fragments; called if Python must check some.
     path
         The manifest, for error messages.
     trusts_counts, has_row_ids, base_ids
@@ -190,12 +190,12 @@ class FragmentList(Sequence[FragmentMeta]):
             self._unsure = [(number, parsed[number]) for number in np.flatnonzero(is_sound == 0).tolist()]
 
     def check(self) -> None:
-        """Check the fragments that the native code left.
+        """Check the fragments that native code did not check.
 
         Raises
         ------
         CorruptManifestError, UnsupportedError
-            As `fragment_from_message`, for the first one that is wrong.
+            As `fragment_from_message`, for the first wrong fragment.
         """
         for number, message in self._unsure:
             made = self._made[number] = self._checked(message)
@@ -213,12 +213,12 @@ class FragmentList(Sequence[FragmentMeta]):
 
     @property
     def facts(self) -> NDArray[np.int64]:
-        """``(n, NUM_FRAGMENT_FACTS) int64``: what `read_fragments` tells; no paths of what was checked in Python."""
+        """``(n, NUM_FRAGMENT_FACTS) int64``: results of `read_fragments`; no paths if Python checked a fragment."""
         return self._facts
 
     @property
     def is_plain(self) -> NDArray[np.bool_]:
-        """``(n,) bool``: which fragments the native code checked; these have no unknown fields."""
+        """``(n,) bool``: flags of fragments that native code checked; these have no unknown fields."""
         return self._is_sound.view(np.bool_)
 
     def __len__(self) -> int:
@@ -249,7 +249,7 @@ class FragmentList(Sequence[FragmentMeta]):
             raise
 
     def part(self, numbers: NDArray[np.int64]) -> FragmentList:
-        """Return some of the fragments, which are not made for that; ``(m,) int64`` numbers, duplicates allowed."""
+        """Return some of the fragments without creating them; ``(m,) int64`` numbers, duplicates allowed."""
         places = self._places[numbers]
         body = b"".join([self._body[start : start + size] for start, size in places.tolist()])
         return _restored(body, places[:, 1], self._path, self._check.keywords)
@@ -260,7 +260,7 @@ class FragmentList(Sequence[FragmentMeta]):
 
 
 def _restored(body: bytes, sizes: NDArray[np.int64], path: str, rules: Mapping[str, Any]) -> FragmentList:
-    """Make a list of fragments whose messages lie one after another; all were checked before."""
+    """Return a list of fragments whose messages are stored one after another; all were checked before."""
     places = np.stack([np.cumsum(sizes) - sizes, sizes], axis=1)
 
     def messages() -> list[table_pb2.DataFragment]:
@@ -273,28 +273,28 @@ def _restored(body: bytes, sizes: NDArray[np.int64], path: str, rules: Mapping[s
 
 
 def part_of(fragments: Sequence[FragmentMeta], numbers: NDArray[np.int64]) -> Sequence[FragmentMeta]:
-    """Return some fragments, by ``(m,) int64`` numbers; those of a manifest are not made for that."""
+    """Return some fragments, by ``(m,) int64`` numbers; those of a `FragmentList` are not created for it."""
     if isinstance(fragments, FragmentList):
         return fragments.part(numbers)
     return tuple(fragments[number] for number in numbers.tolist())
 
 
 def physical_counts(fragments: Sequence[FragmentMeta]) -> NDArray[np.int64]:
-    """Return ``(n,) int64`` rows of the files of fragments, deleted ones included; -1 where only files tell."""
+    """Return ``(n,) int64`` rows of the files of fragments, deleted ones included; -1 if only files show it."""
     if isinstance(fragments, FragmentList):
         return fragments.facts[:, 8]
     return np.array([-1 if one.physical_rows is None else one.physical_rows for one in fragments], np.int64)
 
 
 def file_bytes(fragments: Sequence[FragmentMeta]) -> NDArray[np.int64]:
-    """Return ``(n,) int64`` bytes of all data files of fragments whose size is known."""
+    """Return ``(n,) int64`` total bytes of the data files of each fragment, without files of unknown size."""
     if isinstance(fragments, FragmentList):
         return fragments.facts[:, 9]
     return np.array([sum(file.size_bytes or 0 for file in one.files) for one in fragments], np.int64)
 
 
 def row_counts(fragments: Sequence[FragmentMeta]) -> NDArray[np.int64]:
-    """Return ``(n,) int64`` live rows of fragments, -1 where only files tell."""
+    """Return ``(n,) int64`` live rows of fragments, -1 if only files show the number."""
     if isinstance(fragments, FragmentList):
         return fragments.facts[:, 1]
     return np.array([-1 if one.num_rows is None else one.num_rows for one in fragments], np.int64)
@@ -308,25 +308,25 @@ def fragment_ids(fragments: Sequence[FragmentMeta]) -> NDArray[np.int64]:
 
 
 def have_deletions(fragments: Sequence[FragmentMeta]) -> NDArray[np.bool_]:
-    """Return ``(n,) bool``: which fragments have a deletion file."""
+    """Return ``(n,) bool`` flags of fragments with a deletion file."""
     if isinstance(fragments, FragmentList):
         return fragments.facts[:, 7] != 0
     return np.array([one.deletion is not None for one in fragments], np.bool_)
 
 
 def first_files(fragments: Sequence[FragmentMeta], folder: str) -> tuple[list[str | None], list[int]]:
-    """Return path (None where that takes a look at the fragment) and bytes, or -1, of each fragment's first data file.
+    """Return path (None if it needs the fragment object) and bytes, or -1, of each fragment's first data file.
 
     Parameters
     ----------
     fragments
         The fragments.
     folder
-        What paths of files in the table's own folder begin with.
+        Prefix of the paths of files in the table's own folder.
     """
     if not isinstance(fragments, FragmentList):
         return [None] * len(fragments), [-1] * len(fragments)
-    # Their names are ASCII, whatever else the message holds.
+    # Names are ASCII, even if the message has other bytes.
     text, facts = fragments.body.decode("latin-1"), fragments.facts
     starts, sizes = facts[:, 2], facts[:, 3]
     stops = np.where((sizes > 0) & (facts[:, 5] < 0), starts + sizes, 0)
@@ -335,7 +335,7 @@ def first_files(fragments: Sequence[FragmentMeta], folder: str) -> tuple[list[st
 
 
 def only_files(fragments: Sequence[FragmentMeta], folder: str) -> list[str | None]:
-    """Return the path of the one file that a fragment has in the table's folder; None for those with other files.
+    """Return the path of a fragment's only file, in the table's folder; None for fragments with other files.
 
     Parameters are those of `first_files`.
     """
@@ -357,16 +357,16 @@ def fragment_from_message(
     message
         Source: Manifest.fragments.
     trusts_counts
-        Whether the writer is known: early ones stored wrong counts.
+        Whether the writer stored correct counts; early releases did not.
     has_row_ids
         Whether the table has stable row ids.
     base_ids
-        The base paths there are.
+        Ids of the base paths of the manifest.
 
     Raises
     ------
     CorruptManifestError
-        A path leaves its folder, a base path is unknown, counts contradict each other, row ids are missing.
+        A path leaves its folder, a base path is unknown, counts contradict each other, or row ids are missing.
     UnsupportedError
         Overlays, row ids outside of the manifest, an unknown file version.
     """
@@ -382,7 +382,7 @@ def fragment_from_message(
         raise CorruptManifestError(f"fragment {message.id} has no row ids, in a table of stable row ids")
     physical_rows = message.physical_rows if trusts_counts and message.physical_rows else None
     if not message.files and physical_rows is None:
-        raise CorruptManifestError(f"fragment {message.id} has no data file and does not tell its number of rows")
+        raise CorruptManifestError(f"fragment {message.id} has no data file and no number of rows")
     deletion = _deletion(message, base_ids) if message.HasField("deletion_file") else None
     if deletion is not None and physical_rows is not None and (deletion.num_deleted_rows or 0) > physical_rows:
         raise CorruptManifestError(
@@ -411,7 +411,7 @@ def _data_file(message: table_pb2.DataFile, fragment_id: int, base_ids: Collecti
         error.message = f"data file {path!r} {error.message}"
         raise
     base_id = _base(message, fragment_id, base_ids)
-    # Releases 0.27 to 4.0 tell of files of 0.1 how large they were before their ends were written.
+    # Releases 0.27 to 4.0 store the size of 0.1 files before their ends were written.
     size_bytes = None if version is FileVersion.V0_1 else message.file_size_bytes or None
     if size_bytes is not None and size_bytes > _MOST_BYTES:
         raise CorruptManifestError(
@@ -425,10 +425,10 @@ def _data_file(message: table_pb2.DataFile, fragment_id: int, base_ids: Collecti
 def _columns(
     fields: tuple[int, ...], columns: tuple[int, ...], numbers: tuple[int, int]
 ) -> tuple[tuple[int, ...], tuple[int, ...], FileVersion]:
-    """Check what most files of a table have in common."""
+    """Check the parts of an entry that most files of a table share."""
     version = _VERSION_OF.get(numbers)
     if version is None:
-        raise UnsupportedError(f"is of the file version {numbers}, which is not known", detail=numbers)
+        raise UnsupportedError(f"has the unknown file version {numbers}", detail=numbers)
     if min(fields, default=0) < 0 and any(field < 0 and field != TOMBSTONE for field in fields):
         raise CorruptManifestError(f"has the field id {min(fields)}", detail=fields)
     if version is FileVersion.V0_1:

@@ -1,7 +1,7 @@
-"""One manifest: its bytes to `ManifestMeta`, checked before anybody trusts it.
+"""One manifest: parse and check its bytes.
 
-[record of the manifest]                                         of writers that have checksums; see `seals`
-[sections: indices, transaction]   each  u32 size | message      at positions that the manifest tells
+[record of the manifest]                                         of writers with checksums; see `seals`
+[sections: indices, transaction]   each  u32 size | message      at positions in the manifest
 u32 size | Manifest                                              at position P
 u64 P | u16 major | u16 minor | "LANC"                           the last 16 bytes
 """
@@ -45,29 +45,29 @@ class ManifestMeta:
     Parameters
     ----------
     facts
-        What all its fragments share: number, schema, places.
+        Data that all its fragments share: number, schema, places.
     fragments
-        In the manifest's order, which is that of scans; of very many, each is checked when it is first looked at.
+        In the manifest's order, which is the order of scans; each object is created at its first use.
     reader_flags, writer_flags
-        Feature flags; those for readers are all known here.
+        Feature flags; all flags for readers are known.
     timestamp
-        When it was committed, UTC; None when the manifest does not tell.
+        Time of the commit, UTC; None if the manifest has none.
     writer
-        Library and version that wrote it; None for the earliest ones.
+        Library and version that wrote it; None for the earliest releases.
     data_format
-        File version of new data files; None when the manifest does not tell.
+        File version of new data files; None if the manifest has none.
     max_fragment_id, next_row_id
-        What writers go on from; None when absent.
+        Numbers for the next writer; None if absent.
     config, table_metadata
         As stored.
     branch
-        None on the main branch.
+        None for the main branch.
     transaction_file
         Name in ``_transactions``; may be empty.
     transaction_position
-        Where the transaction lies in the manifest's file; None when it does not.
+        Position of the transaction in the manifest's file; None if it is not there.
     message_bytes
-        The message as it was stored, for writers that must keep what they do not know.
+        The message as stored, so that writers keep unknown fields.
     """
 
     facts: TableFacts
@@ -93,7 +93,7 @@ class ManifestMeta:
 
     @property
     def index_position(self) -> int | None:
-        """Where the indices are listed in the manifest's file; None when there are none."""
+        """Position of the list of indices in the manifest's file; None without indices."""
         return self.facts.index_position
 
     @property
@@ -110,25 +110,25 @@ class ManifestMeta:
 def read_manifest(
     place: Location, root: Location, version: int, *, size_bytes: int | None = None, limits: Limits | None = None
 ) -> ManifestMeta:
-    """Read and check one manifest, in one request where it is small.
+    """Read and check one manifest, in one request if it is small.
 
     Parameters
     ----------
     place
-        Its file.
+        File of the manifest.
     root
-        The table it is of.
+        Its table.
     version
-        What its name says.
+        Number in its name.
     size_bytes
-        Size of the file, if a listing told.
+        Size of the file in bytes, if known from a listing.
     limits
-        `max_metadata_bytes` bounds it; the default ones when None.
+        Its `max_metadata_bytes` limits the size; default limits when None.
 
     Raises
     ------
     FileNotFoundError
-        There is no such file.
+        The file does not exist.
     CorruptManifestError
         It contradicts the format, its name, or itself; the message holds its path.
     UnsupportedFeatureFlagError, UnsupportedError
@@ -144,21 +144,21 @@ def read_manifest(
 
 
 def manifest_source(place: Location, size_bytes: int | None = None, *, most_bytes: int = TAIL_BYTES) -> RangeSource:
-    """Open the file of a manifest; a small one is read at once, so that its sections take no further request.
+    """Open the file of a manifest; a small one is read completely, so that its sections need no further request.
 
     Parameters
     ----------
     place
-        Its file.
+        File of the manifest.
     size_bytes
-        Size of the file, if a listing told.
+        Size of the file in bytes, if known from a listing.
     most_bytes
-        What is small.
+        Largest size of a small file in bytes.
 
     Raises
     ------
     FileNotFoundError
-        There is no such file.
+        The file does not exist.
     """
     source = open_source(place, size_bytes=size_bytes)
     size = source.size()
@@ -173,14 +173,14 @@ def manifest_source(place: Location, size_bytes: int | None = None, *, most_byte
 def manifest_from_bytes(
     data: bytes, place: Location, root: Location, version: int, limits: Limits | None = None
 ) -> ManifestMeta:
-    """Check the file of a manifest that is here already; arguments and errors are those of `read_manifest`."""
+    """Parse and check the bytes of a manifest's file; arguments and errors are those of `read_manifest`."""
     return manifest_from_source(BufferSource(data), place, root, version, limits)
 
 
 def manifest_from_source(
     source: RangeSource, place: Location, root: Location, version: int, limits: Limits | None = None
 ) -> ManifestMeta:
-    """Check a manifest whose file is open; arguments and errors are those of `read_manifest`."""
+    """Read and check a manifest from an open file; arguments and errors are those of `read_manifest`."""
     limits = limits if limits is not None else Limits()
     with located(path=place.name):
         size = source.size()
@@ -190,7 +190,7 @@ def manifest_from_source(
 
 
 def _parsed(body: bytes, place: Location, limits: Limits) -> tuple[Manifest, _Parts]:
-    """Parse a manifest but for its fragments, which are checked natively and parsed when they are asked for."""
+    """Parse a manifest without its fragments, which are checked natively and parsed at their first use."""
 
     def whole() -> Manifest:
         limit = limits.max_metadata_bytes
@@ -202,7 +202,7 @@ def _parsed(body: bytes, place: Location, limits: Limits) -> tuple[Manifest, _Pa
         try:
             message = Manifest.FromString(rest)
         except PARSER_ERRORS:
-            # The fault is named by its place in the whole message.
+            # The error message has a position in the whole message.
             split = None
     if split is None:
         message = whole()
@@ -221,12 +221,12 @@ def _parsed(body: bytes, place: Location, limits: Limits) -> tuple[Manifest, _Pa
 
 
 _SECTION_BYTES = 4 << 10
-"""Read at once with the length of a section."""
+"""Bytes read together with the length of a section."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Parts:
-    """A manifest's message, and what of it is not taken from the parsed one."""
+    """A manifest's message, and the parts that do not come from the parsed message."""
 
     body: bytes
     schema: bytes
@@ -241,25 +241,25 @@ def read_section(
     is_sealed: bool = False,
     source: RangeSource | None = None,
 ) -> bytes:
-    """Read a section of a manifest's file: the message behind its length.
+    """Read a section of a manifest's file: a message after its length.
 
     Parameters
     ----------
     place
-        The manifest's file.
+        File of the manifest.
     position
-        Where the section begins.
+        Start of the section.
     limits
-        `max_metadata_bytes` bounds it; the default ones when None.
+        Its `max_metadata_bytes` limits the size; default limits when None.
     is_sealed
-        Whether the manifest has a checksum, so that its sections have some.
+        Whether the manifest has a checksum; its sections must then have checksums too.
     source
         The file, if it is open; opened here when None.
 
     Raises
     ------
     CorruptManifestError
-        The section does not lie within the file, or does not match its checksum, or has none where it must.
+        The section is not inside the file, does not match its checksum, or lacks a required checksum.
     """
     limits = limits if limits is not None else Limits()
     opened = open_source(place) if source is None else source
@@ -276,11 +276,11 @@ def _section_of(source: RangeSource, position: int, limits: Limits, *, is_sealed
     start = position + SECTION_HEAD.size
     if start > stop:
         raise CorruptManifestError(f"a section at {position} begins after the manifest's file ends at {stop}")
-    # Most sections are small: what is read with the length is all of them.
+    # Most sections are small, so the first read contains all of them.
     found = _read(source, position, min(start + _SECTION_BYTES, stop))
     (size,) = SECTION_HEAD.unpack_from(found)
     if start + size > stop:
-        raise CorruptManifestError(f"a section of {size} bytes at {position} leaves its file")
+        raise CorruptManifestError(f"a section of {size} bytes at {position} exceeds its file")
     limits.check("max_metadata_bytes", size)
     end = min(start + size + RECORD.size, stop)
     if position + len(found) < end:
@@ -307,7 +307,7 @@ def _body(source: RangeSource, size: int, limits: Limits) -> tuple[int, bytes, b
     start = position + SECTION_HEAD.size
     if start > stop:
         raise CorruptManifestError(
-            f"a manifest of {size} bytes says that it begins at {position}", byte_range=(stop, size)
+            f"a manifest of {size} bytes declares its start at {position}", byte_range=(stop, size)
         )
     sealed_from = max(0, position - RECORD.size)
     if sealed_from < tail_start:
@@ -316,12 +316,12 @@ def _body(source: RangeSource, size: int, limits: Limits) -> tuple[int, bytes, b
     (declared,) = SECTION_HEAD.unpack_from(tail, position - tail_start)
     if start + declared != stop:
         raise CorruptManifestError(
-            f"a manifest declares {declared} bytes, {stop - start} are there", byte_range=(position, start)
+            f"a manifest declares {declared} bytes, but has {stop - start}", byte_range=(position, start)
         )
     at = position - tail_start
     is_sealed = check_seal(MANIFEST, tail[max(0, at - RECORD.size) : at], "the manifest", tail[at:])
     if not is_sealed and tail_start == 0:
-        # What damaged a record may have damaged what lies behind it: there is another one at the file's other end.
+        # Damage to a record may also affect the bytes behind it: the other end of the file has a second record.
         is_sealed = check_seal(MANIFEST, tail[: RECORD.size], "the manifest", tail[at:])
     return position, tail[start - tail_start : stop - tail_start], is_sealed
 
@@ -331,7 +331,7 @@ def _checked(
 ) -> ManifestMeta:
     check_reader_flags(message.reader_feature_flags, message.writer_feature_flags)
     if message.HasField("fragment_tree"):
-        raise UnsupportedError("the manifest keeps its fragments elsewhere (fragment_tree), which is not supported")
+        raise UnsupportedError("the manifest stores its fragments elsewhere (fragment_tree), which is not supported")
     if message.version != version:
         raise CorruptManifestError(
             f"the manifest is of version {message.version}, its name says {version}", detail=message.version
@@ -386,7 +386,7 @@ def _schema(data: bytes) -> tuple[tuple[SchemaField, ...], Mapping[str, bytes]]:
     return fields, dict(sorted(message.metadata.items()))
 
 
-# Versions of a table, and tables of one kind, have one schema: what is made of its fields is kept by their identity.
+# Versions of a table, and similar tables, share a schema: data derived from its fields is cached by their identity.
 _known_schema = functools.lru_cache(maxsize=32)(_schema)
 
 

@@ -1,8 +1,8 @@
-"""Names of manifests: version to name and back, in both schemes, and detached versions.
+"""Names of manifests: from version to name and back, for both schemes and detached versions.
 
-1.manifest, 12.manifest              V1, the number as it is
+1.manifest, 12.manifest              V1, the plain number
 18446744073709551603.manifest        V2, counted down from 2^64 - 1 in 20 digits, so that the newest sorts first
-d9223372036854775809.manifest        detached: bit 63 is set; no part of the line of history
+d9223372036854775809.manifest        detached: bit 63 is set; not part of the line of history
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _V2_DIGITS = 20
 
 
 class NamingScheme(enum.Enum):
-    """How a version is spelt in the name of its manifest."""
+    """Form of a version in the name of its manifest."""
 
     V1 = "V1"
     V2 = "V2"
@@ -31,9 +31,9 @@ class ManifestName:
     Parameters
     ----------
     version
-        The version, as it was counted, whatever the scheme.
+        The version number, the same in both schemes.
     scheme
-        How it is spelt.
+        Scheme of the name.
     """
 
     version: int
@@ -46,7 +46,7 @@ class ManifestName:
 
 
 def parse_name(name: str) -> ManifestName | None:
-    """Return what a name in ``_versions`` says; None for anything but a manifest (staging files, hints)."""
+    """Parse a name in ``_versions``; None for files that are not manifests (staging files, hints)."""
     stem = name.removesuffix(SUFFIX)
     if stem == name or not stem.isascii():
         return None
@@ -63,7 +63,7 @@ def parse_name(name: str) -> ManifestName | None:
 
 
 def names_of(version: int) -> tuple[ManifestName, ...]:
-    """Return the names that the manifest of a version may have, the likeliest first."""
+    """Return the possible names of the manifest of a version, the most probable first."""
     if version & _DETACHED_BIT:
         return (ManifestName(version, NamingScheme.DETACHED),)
     return ManifestName(version, NamingScheme.V2), ManifestName(version, NamingScheme.V1)

@@ -1,4 +1,4 @@
-"""What a path means: a file, the folder of a table, or a folder of files; and the files of such a folder."""
+"""Kinds of paths: a file, the folder of a table, or a folder of files; and the files of such a folder."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from lance_arrow.manifests.versions import is_table
 
 
 class PathKind(enum.Enum):
-    """What lies at a path."""
+    """Kind of a path."""
 
     FILE = "file"
-    """A file, or nothing: opening it tells."""
+    """A file, or nothing: opening it shows which."""
     TABLE = "table"
     FOLDER = "folder"
     """A folder without manifests."""
 
 
 def kind_of(place: Location) -> PathKind:
-    """Tell what lies at a path: one request for a file, two or three otherwise.
+    """Return the kind of a path: one request for a file, two or three otherwise.
 
     Raises
     ------
@@ -38,7 +38,7 @@ def kind_of(place: Location) -> PathKind:
             return PathKind.TABLE
         return PathKind.FOLDER if _is_folder(place) else PathKind.FILE
     except OSError:
-        # Some filesystems (HTTP) read files and cannot list: opening the file tells what is wrong, if anything is.
+        # Some filesystems (HTTP) read files but cannot list: opening the file raises the error, if there is one.
         return PathKind.FILE
 
 
@@ -48,7 +48,7 @@ def files_in(place: Location) -> list[Location]:
     Raises
     ------
     TableNotFoundError
-        There is no file, hence neither a table nor a folder of files.
+        There are no files, so the folder is neither a table nor a folder of files.
     """
     names = [
         name

@@ -2,7 +2,7 @@
 
 _refs/tags/<tag>.json                          {"version": 2, "branch": null, ...}
 _refs/branches/<branch, "/" as "%2F">.json     {"parentBranch": null, "parentVersion": 1, ...}
-tree/<branch>/                                 the branch: a table's folder of its own
+tree/<branch>/                                 the branch, a folder in the form of a table
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class TagMeta:
     name
         The tag.
     version
-        What it stands for.
+        Its version.
     branch
-        Which branch the version is of; None for the main one.
+        Branch of the version; None for the main one.
     """
 
     name: str
@@ -48,14 +48,14 @@ class TagMeta:
 
 @dataclass(frozen=True, slots=True)
 class BranchMeta:
-    """A line of versions that began at a version of another.
+    """A branch: a line of versions that starts at a version of another line.
 
     Parameters
     ----------
     name
-        The branch.
+        Name of the branch.
     parent_branch, parent_version
-        Where it began; None for the main branch.
+        Branch and version at which it starts; None for the main branch.
     """
 
     name: str
@@ -64,12 +64,12 @@ class BranchMeta:
 
 
 def line_name(branch: str | None) -> str | None:
-    """Return what a line of versions is called: None for the main one, which callers may also name ``"main"``."""
+    """Return the internal name of a line of versions: None for the main one, which callers may also name ``"main"``."""
     return None if branch == MAIN else branch
 
 
 def inner_folders(branch: str | None, names: Iterable[str]) -> tuple[str, ...]:
-    """Return the folders, within that of a branch, of branches whose names go on from its own; each ends in a slash."""
+    """Return folders of branches inside the folder of a branch, whose names extend its name; each ends in a slash."""
     prefix = None if line_name(branch) is None else f"{branch}/"
     return () if prefix is None else tuple(f"{name[len(prefix) :]}/" for name in names if name.startswith(prefix))
 
@@ -80,7 +80,7 @@ def branch_root(root: Location, branch: str | None) -> Location:
     Raises
     ------
     InvalidArgumentError
-        No branch can have that name.
+        The name is not valid for a branch.
     """
     branch = line_name(branch)
     if branch is None:
@@ -95,9 +95,9 @@ def read_tag(root: Location, tag: str) -> TagMeta:
     Raises
     ------
     VersionNotFoundError
-        There is no such tag; those there are, are named.
+        The tag does not exist; the message lists the existing ones.
     CorruptManifestError
-        Its file is not what a tag's is.
+        Its file does not have the content of a tag.
     """
     _check_name(tag, "tag")
     try:
@@ -109,12 +109,12 @@ def read_tag(root: Location, tag: str) -> TagMeta:
 
 
 def check_tag_name(name: object) -> None:
-    """Raise `InvalidArgumentError` for what no tag can be called."""
+    """Raise `InvalidArgumentError` for an invalid name of a tag."""
     _check_name(name, "tag")
 
 
 def tag_content(root: Location, tag: str) -> Mapping[str, object]:
-    """Return all that a tag's file says; there must be one."""
+    """Return the content of a tag's file, which must exist."""
     return _json(root, posixpath.join(TAGS, tag + _JSON))
 
 
@@ -139,13 +139,13 @@ def read_branches(root: Location) -> Mapping[str, BranchMeta]:
 
 
 def branch_file(root: Location, branch: str) -> str:
-    """Return the path of the file that tells of a branch, on the table's filesystem."""
+    """Return the path of the file that describes a branch, on the table's filesystem."""
     _check_name(branch, "branch")
     return posixpath.join(root.path, BRANCHES, branch.replace("/", "%2F") + _JSON)
 
 
 def branch_content(root: Location, branch: str) -> Mapping[str, object]:
-    """Return all that a branch's file says; there must be one."""
+    """Return the content of a branch's file, which must exist."""
     return _json(root, posixpath.relpath(branch_file(root, branch), root.path))
 
 
@@ -153,7 +153,7 @@ def _tag(name: str, content: Mapping[str, object], root: Location) -> TagMeta:
     version, branch = content.get("version"), content.get("branch")
     if not isinstance(version, int) or not _is_number(version) or not isinstance(branch, (str, NoneType)):
         raise CorruptManifestError(
-            f"tag {name!r} stands for version {version!r} of branch {branch!r}", path=root.name, detail=name
+            f"tag {name!r} refers to version {version!r} of branch {branch!r}", path=root.name, detail=name
         )
     if branch is not None and branch != MAIN:
         _check_name(branch, "branch")
@@ -195,5 +195,5 @@ def _check_name(name: object, what: str) -> None:
     parts = name.split("/") if what == "branch" else [name]
     if not all(_PART.fullmatch(part) and ".." not in part for part in parts):
         raise InvalidArgumentError(
-            f"no {what} has the name {name!r}: expected letters, digits, '.', '-' and '_'", detail=name
+            f"{name!r} is not a valid {what} name: expected letters, digits, '.', '-' and '_'", detail=name
         )

@@ -1,11 +1,11 @@
-"""`RowIdIndex`: which fragment and row has an id, over all fragments of a version at once.
+"""`RowIdIndex`: finds the fragment and row of an id, over all fragments of a version at once.
 
-    ranges    starts ascend, none overlap within a layer: one search finds the range of every id
-    arrays    values of all fragments sorted together: one search finds each row that has an id
-    others    ranges with holes or bits, asked one by one where an id lies within their bounds
+    ranges    ascending starts, no overlap within a layer: one search finds the range of every id
+    arrays    values of all fragments sorted together: one search finds each row with an id
+    others    ranges with holes or bits: searched one by one if an id lies within their bounds
 
-An id may be found in several fragments: rows that were moved leave their ids behind, with deleted rows. Who asks knows
-which rows are deleted.
+Several fragments may have an id: moved rows leave their ids behind, with deleted rows. The caller knows which rows are
+deleted.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class RowIdIndex:
     fragments
         The fragments, in the order of rows.
     row_ids
-        Returns the row ids of a fragment by its number; not asked for one of which a look at the manifest tells.
+        Returns the row ids of a fragment by its number; not called if the manifest has a single range for it.
     next_id
         As for `parse_row_ids`.
 
@@ -96,7 +96,7 @@ class RowIdIndex:
         self._values = _values(listed)
 
     def candidates(self, ids: Ids) -> Iterator[tuple[Places, Places]]:
-        """Yield for each id a fragment and the offset of a row that has it, -1 where there is none, until all are told.
+        """Yield for each id a fragment and the offset of a row with it, or -1, until all candidates are found.
 
         Parameters
         ----------
@@ -119,7 +119,7 @@ class RowIdIndex:
 
 
 class AddressIndex:
-    """Rows of a version whose ids are their addresses.
+    """Index of a version whose row ids are addresses.
 
     Parameters
     ----------
@@ -132,11 +132,11 @@ class AddressIndex:
         self._ids = fragment_ids[self._order]
 
     def candidates(self, ids: Ids) -> Iterator[tuple[Places, Places]]:
-        """Yield as `RowIdIndex` does; offsets may lie behind their fragment's last row."""
+        """Yield as `RowIdIndex` does; offsets may be beyond their fragment's last row."""
         if not len(self._ids):
             return
         wanted, offsets = (ids >> _ADDRESS_BITS).astype(np.int64), (ids & np.uint64(0xFFFFFFFF)).astype(np.int64)
-        # One historical table names a fragment twice: either may be meant.
+        # In one historical table two fragments share an id: both are candidates.
         first, stop = np.searchsorted(self._ids, wanted, side="left"), np.searchsorted(self._ids, wanted, side="right")
         for nth in range(int((stop - first).max(initial=0))):
             is_here = first + nth < stop
@@ -145,9 +145,9 @@ class AddressIndex:
 
 
 def _without_overlaps(ranges: list[tuple[int, int, int, int]]) -> list[list[tuple[int, int, int, int]]]:
-    """Divide ranges, sorted by their starts, into layers of ranges that do not overlap; mostly there is one."""
+    """Divide ranges, sorted by their starts, into layers without overlaps; usually there is one."""
     layers: list[list[tuple[int, int, int, int]]] = []
-    # Where each layer ends, the least first: a range goes on the layer that ended first, or begins one.
+    # End of each layer, smallest first: a range extends the layer that ended first, or starts a new one.
     ends: list[tuple[int, int]] = []
     for one in ranges:
         if ends and ends[0][0] <= one[0]:

@@ -1,7 +1,7 @@
-"""Stable row ids and row versions as they are written: the smallest of the forms that hold them.
+"""Written form of stable row ids and row versions: the smallest possible one.
 
 few runs       a range for each
-ascending      a bitmap over their range, or the numbers, whichever is smaller
+ascending      a bitmap over their range, or the numbers, if these are smaller
 otherwise      the numbers, narrowed by a base
 """
 
@@ -17,7 +17,7 @@ from lance_arrow.proto.rowids_pb2 import EncodedU64Array, RowDatasetVersionSeque
 from lance_arrow.proto.table_pb2 import DataFragment
 
 Ids = NDArray[np.uint64]
-# A range takes about as many bytes as so many numbers narrowed to 16 bits.
+# A range takes about as many bytes as this many numbers of 16 bits.
 _NUMBERS_PER_RANGE = 4
 _MOST_RANGES = 1024
 
@@ -62,7 +62,7 @@ def encode_row_ids(ids: Ids) -> bytes:
 
 
 def encode_row_versions(versions: Ids) -> bytes:
-    """Serialize the versions that rows were made, or changed, in.
+    """Serialize the versions in which rows were created or changed.
 
     Parameters
     ----------
@@ -84,21 +84,21 @@ def encode_row_versions(versions: Ids) -> bytes:
 
 
 def number_rows(fragment: DataFragment, first: int, version: int) -> int:
-    """Give ids to rows of a new fragment that have none yet, which come after those that have.
+    """Assign ids to rows of a new fragment without an id; they follow the rows that have one.
 
     Parameters
     ----------
     fragment
-        Changed in place. Rows that keep their ids have them and the versions they were made in already.
+        Changed in place. Rows with existing ids already have them, and the versions in which they were created.
     first
-        The first id that no row ever had.
+        The first id that was never used.
     version
-        Number of the version that is made.
+        Number of the new version.
 
     Returns
     -------
     int
-        How many ids were given.
+        Number of assigned ids.
     """
     ids = RowIdSequence.FromString(fragment.inline_row_ids)
     created = RowDatasetVersionSequence.FromString(fragment.inline_created_at_versions)
@@ -121,14 +121,14 @@ def number_rows(fragment: DataFragment, first: int, version: int) -> int:
 
 
 def keep_rows(fragments: Iterator[DataFragment] | list[DataFragment], ids: Ids, created: Ids) -> None:
-    """Give the first rows of new fragments the ids and the versions of making that they had elsewhere.
+    """Assign ids and creation versions from other fragments to the first rows of new fragments.
 
     Parameters
     ----------
     fragments
         In row order; changed in place.
     ids, created
-        ``(n,) uint64``: of the first `n` rows of them all.
+        ``(n,) uint64``: values of the first `n` rows of all fragments together.
     """
     start = 0
     for fragment in fragments:
@@ -140,7 +140,7 @@ def keep_rows(fragments: Iterator[DataFragment] | list[DataFragment], ids: Ids, 
 
 
 def _runs(ids: Ids) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return where runs of ids that ascend by one begin and end."""
+    """Return the start and end of runs of consecutive ids."""
     if not len(ids):
         return np.empty(0, np.int64), np.empty(0, np.int64)
     borders = np.flatnonzero(ids[1:] != ids[:-1] + np.uint64(1)) + 1

@@ -1,8 +1,8 @@
-"""Stable row ids of a fragment: segments as they are stored, searched without being expanded.
+"""Stable row ids of a fragment: segments as stored, searched without expanding them.
 
     range  holes  bitmap  sorted array  array        one after the other: ids in row order, deleted rows included
 
-Source: lance.table.RowIdSequence, U64Segment. Bits count from the least significant one, as all writers have them.
+Source: lance.table.RowIdSequence, U64Segment. Bits are numbered from the least significant one, as in all writers.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class RowIdSegment(Protocol):
         ...
 
     def find(self, ids: Ids) -> Places:
-        """Return the place of each id, -1 where it is not here; the last one where it is here more than once."""
+        """Return the place of each id, -1 if it is not in the segment; the last place of duplicates."""
         ...
 
 
@@ -91,7 +91,7 @@ class BitmapSegment:
 
     @cached_property
     def _ones_before(self) -> NDArray[np.int64]:
-        """Set bits before each byte, and all of them at the end."""
+        """Number of set bits before each byte, then of all."""
         return np.concatenate([np.zeros(1, np.int64), np.cumsum(_POPCOUNT[self.bitmap], dtype=np.int64)])
 
     def __len__(self) -> int:
@@ -118,13 +118,13 @@ class BitmapSegment:
 
 @dataclass(frozen=True, eq=False)
 class ArraySegment:
-    """Values as they are listed, in any order."""
+    """Values as a list, in any order."""
 
     values: Ids
 
     @cached_property
     def _order(self) -> tuple[Ids, Places]:
-        """The values sorted, and where each of them came from."""
+        """The sorted values, and the original place of each."""
         order = np.argsort(self.values, kind="stable")
         return self.values[order], order
 
@@ -165,7 +165,7 @@ class RowIds:
 
     @cached_property
     def bounds(self) -> tuple[int, int] | None:
-        """The least and the greatest number that an id may be; None when there is no row."""
+        """Smallest and largest possible id; None without rows."""
         found = [
             (int(one.values.min()), int(one.values.max()))
             if isinstance(one, ArraySegment)
@@ -176,8 +176,8 @@ class RowIds:
 
     @property
     def greatest(self) -> int:
-        """The greatest id; -1 when there is no row."""
-        # All forms but lists ascend.
+        """The largest id; -1 without rows."""
+        # All forms except lists are ascending.
         last = [
             int(one.values.max()) if isinstance(one, ArraySegment) else int(one.at(np.array([len(one) - 1]))[0])
             for one in self.segments
@@ -192,7 +192,7 @@ class RowIds:
             return np.empty(0, np.uint64)
         ids = np.empty(len(offsets), np.uint64)
         segment_of = np.searchsorted(self._starts, offsets, side="right") - 1
-        # One pass, however many segments there are.
+        # One pass for any number of segments.
         order = np.argsort(segment_of, kind="stable")
         borders = np.flatnonzero(np.diff(segment_of[order], prepend=-1))
         for first, picks in zip(borders.tolist(), np.split(order, borders[1:]), strict=True):
@@ -201,7 +201,7 @@ class RowIds:
         return ids
 
     def find(self, ids: Ids) -> Places:
-        """Return the offset of the row of each id, -1 where no row has it."""
+        """Return the row offset of each id, -1 if no row has it."""
         found = np.full(len(ids), -1, np.int64)
         for start, segment in zip(self._starts.tolist(), self.segments, strict=False):
             here = segment.find(ids)
@@ -219,12 +219,12 @@ def parse_row_ids(data: bytes, num_rows: int, next_id: int | None = None) -> Row
     num_rows
         Rows of the fragment, deleted ones included.
     next_id
-        The first id that no row of the version has, as its manifest says; not compared when None.
+        The first unused id of the version, from its manifest; not checked when None.
 
     Raises
     ------
     CorruptManifestError
-        A segment contradicts itself, there are not as many ids as rows, or one is not below `next_id`.
+        A segment contradicts itself, the numbers of ids and rows differ, or an id is not below `next_id`.
     """
     message = parse(RowIdSequence, data, what="the row ids", error=CorruptManifestError)
     ids = RowIds([_segment(segment) for segment in message.segments])
@@ -238,7 +238,7 @@ def parse_row_ids(data: bytes, num_rows: int, next_id: int | None = None) -> Row
 
 
 def single_range(data: bytes, num_rows: int) -> tuple[int, int] | None:
-    """Return the range that the row ids of a fragment are, without more ado; None where `parse_row_ids` must tell.
+    """Return the ids of a fragment if they are one range, without full parsing; None if `parse_row_ids` is needed.
 
     Most fragments have one range, and a version may have a hundred thousand fragments.
     """
@@ -253,14 +253,14 @@ def single_range(data: bytes, num_rows: int) -> tuple[int, int] | None:
 
 
 class RowVersions:
-    """The version that each row of a fragment was created or changed in.
+    """The version in which each row of a fragment was created or changed.
 
     Parameters
     ----------
     versions
         ``(n,) uint64``, one per run.
     stops
-        ``(n,) int64``: where each run ends, ascending; the last one is the number of rows.
+        ``(n,) int64``: end of each run, ascending; the last one is the number of rows.
     """
 
     def __init__(self, versions: Ids, stops: Places) -> None:
@@ -273,7 +273,7 @@ class RowVersions:
 
 
 def parse_row_versions(data: bytes, num_rows: int) -> RowVersions:
-    """Parse the row versions of a fragment: a run covers as many rows as its span has values, which mean nothing else.
+    """Parse the row versions of a fragment: a run has as many rows as its span has values; the values are not used.
 
     Parameters
     ----------

@@ -1,15 +1,15 @@
-"""Checksums inside of files that have none: a record where no reader of the format looks.
+"""Checksums for files without checksums: a record in a place that no reader of the format reads.
 
     section of a manifest    u32 size | message | record
     manifest                 record | sections | record | u32 size | message | footer
     deletion file, bitmap    bitmap | record
     deletion file, Arrow     messages | record | footer | i32 size | "ARROW1"
 
-A record is a CRC32C of what it stands behind or before, and a mark; a deletion file's CRC covers its name, too.
-It finds damage; it does not tell who wrote a file. What has no record is not compared: the reference writes none.
+A record is a mark and the CRC32C of the bytes before or after it. The CRC of a deletion file also covers its name. It
+detects damage, but does not authenticate the writer. Files without a record are not checked: the reference writes none.
 
-Damage to a mark must not hide damage beside it. So a manifest has its record twice, each section of a manifest that has
-a record must have one, and a deletion file without a record may have nothing in its place.
+Damage to a mark must not hide damage beside it. So a manifest has its record twice. Each section of a manifest with a
+record must have one. A deletion file without a record must have no bytes in its place.
 """
 
 from __future__ import annotations
@@ -22,34 +22,34 @@ from lance_arrow.errors import CorruptManifestError
 from lance_arrow.kernels import crc32c
 
 SECTION, MANIFEST, DELETIONS = b"LAcrcSec", b"LAcrcMan", b"LAcrcDel"
-"""Marks: a section's record may be followed by a manifest that has none."""
+"""Marks: a section's record may be followed by a manifest without one."""
 RECORD = struct.Struct("<I4x8s")
-"""A multiple of 8 bytes: what comes behind keeps its alignment."""
+"""A multiple of 8 bytes, so that the bytes behind it keep their alignment."""
 
 
 def seal(mark: bytes, *parts: bytes) -> bytes:
-    """Return the record of some bytes, joined."""
+    """Return the record of the joined bytes."""
     return RECORD.pack(_crc(parts), mark)
 
 
 def check_seal(mark: bytes, record: bytes, what: str, *parts: bytes) -> bool:
-    """Compare bytes with their record; returns whether there is one.
+    """Compare bytes with their record, if there is one; returns whether there is one.
 
     Parameters
     ----------
     mark
-        Of what the record is.
+        Mark of the record.
     record
-        Bytes from where a record may be.
+        Bytes at the place of the record.
     what
-        For the message.
+        Kind of the bytes, for the message.
     parts
-        What it was made of.
+        The bytes that the record covers.
 
     Raises
     ------
     CorruptManifestError
-        They do not match.
+        The bytes do not match the record.
     """
     if len(record) != RECORD.size:
         return False
@@ -62,7 +62,7 @@ def check_seal(mark: bytes, record: bytes, what: str, *parts: bytes) -> bool:
 
 
 def arrow_footer(data: bytes) -> int | None:
-    """Return where the footer of an Arrow file begins; None where its size makes no sense."""
+    """Return the start of the footer of an Arrow file; None if its size is impossible."""
     stop = len(data) - 10
     if stop < 0:
         return None

@@ -1,4 +1,4 @@
-"""`TableFacts`: what every fragment of a version shares, small enough to travel with each of them."""
+"""`TableFacts`: data that all fragments of a version share, small enough to be pickled with each of them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class TableFacts:
     root
         Path of the table on its filesystem.
     protocols
-        What URLs of that filesystem begin with.
+        Protocols of URLs of that filesystem.
     version
         Number of the version.
     manifest_path
@@ -41,13 +41,13 @@ class TableFacts:
     base_paths
         Other places of files, by id.
     index_position
-        Where the manifest's file lists the indices; None when there are none.
+        Position of the indices in the manifest's file; None without indices.
     branch
-        Which branch the version is of; None for the main one.
+        Branch of the version; None for the main one.
     is_sealed
         Whether the manifest's file has checksums.
     next_row_id
-        The first id that no row has; None without stable row ids.
+        The first unused row id; None without stable row ids.
     """
 
     root: str
@@ -71,7 +71,7 @@ class TableFacts:
         file
             The file.
         allow_external_bases
-            Whether a base path may lead out of the folder that holds the table.
+            Whether a base path may be outside of the folder that holds the table.
 
         Raises
         ------
@@ -82,7 +82,7 @@ class TableFacts:
 
     @property
     def data_prefix(self) -> str:
-        """What paths of the table's own data files begin with."""
+        """Prefix of the paths of the table's own data files."""
         return posixpath.join(self.root, DATA, "")
 
     def data_paths(self, files: Sequence[DataFileMeta], *, allow_external_bases: bool = False) -> list[str]:
@@ -122,7 +122,7 @@ class TableFacts:
 
 
 def protocols_of(filesystem: AnyFileSystem) -> tuple[str, ...]:
-    """Return what URLs of a filesystem begin with."""
+    """Return the protocols of URLs of a filesystem."""
     if isinstance(filesystem, (LocalFileSystem, arrow_fs.LocalFileSystem)):
         return "file", "local"
     if isinstance(filesystem, arrow_fs.FileSystem):

@@ -1,6 +1,6 @@
-"""From the folder of a table to one manifest: the newest, by number, by tag, as of a moment, on a branch.
+"""From the folder of a table to one manifest: the newest, by number, by tag, by time, on a branch.
 
-The newest takes a listing and one read; a number takes no listing.
+The newest needs a listing and one read; a number needs no listing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from lance_arrow.settings import Limits
 
 VERSIONS = "_versions"
 _NEWEST = 32
-"""Manifests that a store is asked for to find the newest one: more than a crowd makes during one attempt."""
+"""Manifests to list for finding the newest one: more than many writers create during one attempt."""
 _V2_CHARACTERS = len(str(ManifestName(0, NamingScheme.V2)))
 
 
@@ -34,9 +34,9 @@ class ManifestFile:
     Parameters
     ----------
     name
-        What it is called, hence which version it is of.
+        Its name, with the number of its version.
     size_bytes
-        None where the filesystem does not tell, and of local files, which tell it when they are opened.
+        None if the filesystem does not return it, and for local files, whose size is read when they are opened.
     """
 
     name: ManifestName
@@ -50,20 +50,20 @@ class ManifestFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VersionChoice:
-    """Which version of a table is wanted.
+    """Choice of a version of a table.
 
     Parameters
     ----------
     version, tag, as_of
-        By number, by tag, or the newest one not later than a moment (a `datetime`, a `date`, or ISO text; without a
-        time zone it is local time); the newest one when all are None.
+        By number, by tag, or the newest one that is not later than a time. A time is a `datetime`, a `date`, or ISO
+        text; without a time zone it is local time. If all are None, the newest version is chosen.
     branch
-        Which line of versions; the main one when None.
+        Line of versions; the main one when None.
 
     Raises
     ------
     InvalidArgumentError
-        More than one of the first three is given, or one makes no sense.
+        More than one of the first three is given, or one is not valid.
     """
 
     version: int | None = None
@@ -87,7 +87,7 @@ def table_location(
     filesystem: AnyFileSystem | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> Location:
-    """Find the folder that a path or URL means, as `resolve` does; relative local paths become absolute."""
+    """Return the folder of a path or URL, as `resolve` does; relative local paths become absolute."""
     found = resolve(uri, filesystem, storage_options)
     path = found.path.rstrip("/") or found.path
     if isinstance(found.filesystem, LocalFileSystem):
@@ -96,24 +96,24 @@ def table_location(
 
 
 def is_table(root: Location) -> bool:
-    """Whether a folder is a table: whether it has manifests."""
+    """Return whether a folder is a table: whether it has manifests."""
     return newest_manifest(root) is not None
 
 
 def list_manifests(root: Location, *, since: int = 0) -> tuple[ManifestFile, ...]:
-    """List the versions there are, oldest first, detached ones left out; none where there is no table.
+    """List the versions, oldest first, without detached ones; empty if there is no table.
 
     Parameters
     ----------
     root
         Folder of a line of versions.
     since
-        The first version that is wanted.
+        The first version to return.
 
     Raises
     ------
     CorruptManifestError
-        Names of both schemes are in one folder.
+        A folder has names of both schemes.
     """
     files = _files(root, newest=since > 0)
     if since and max(files, default="") < str(ManifestName(since, NamingScheme.V2)):
@@ -122,12 +122,12 @@ def list_manifests(root: Location, *, since: int = 0) -> tuple[ManifestFile, ...
 
 
 def newest_manifest(root: Location) -> ManifestFile | None:
-    """Return the newest version there is, detached ones left out; None where there is no table.
+    """Return the newest version, without detached ones; None if there is no table.
 
     Raises
     ------
     CorruptManifestError
-        Names of both schemes are in one folder.
+        A folder has names of both schemes.
     """
     files = _files(root, newest=True)
     newest: ManifestName | None = None
@@ -137,7 +137,7 @@ def newest_manifest(root: Location) -> ManifestFile | None:
             if parsed is None or parsed.scheme is NamingScheme.DETACHED:
                 continue
             newest = parsed
-            # Newer versions have smaller names, where these are counted down; and they are all of one length.
+            # In the V2 scheme newer versions have smaller names, and all names have the same length.
             if parsed.scheme is not NamingScheme.V2:
                 break
             expected, size_bytes = len(name), files[name]
@@ -153,7 +153,7 @@ def _since(root: Location, files: Mapping[str, int | None], since: int) -> tuple
     schemes = set()
     oldest = str(ManifestName(since, NamingScheme.V2))
     for name, size_bytes in files.items():
-        # Of a long history, most names are not worth a closer look.
+        # Most names of a long history are skipped without parsing.
         if name > oldest and len(name) == len(oldest) and name.removesuffix(SUFFIX).isdecimal():
             schemes.add(NamingScheme.V2)
             continue
@@ -168,7 +168,7 @@ def _since(root: Location, files: Mapping[str, int | None], since: int) -> tuple
 
 
 def _first_files(root: Location, folder: str) -> Mapping[str, int | None]:
-    """Return the newest manifests of a long history, where a store tells these first; none where it is not sure."""
+    """Return the newest manifests of a long history, if a store lists them first; empty if that is not certain."""
     found = list_first(root.filesystem, folder, _NEWEST)
     if found is None:
         return {}
@@ -177,7 +177,7 @@ def _first_files(root: Location, folder: str) -> Mapping[str, int | None]:
         return files
     if not files or any(len(name) != _V2_CHARACTERS or not name.removesuffix(SUFFIX).isdecimal() for name in files):
         return {}
-    # Manifests of the other scheme, which may lie behind those of this one, would make all of it doubtful.
+    # Manifests of the other scheme may follow those of this one, and would make the result wrong.
     others = list_first(root.filesystem, folder, 1, after=str(1 << 64))
     return files if others is not None and all(_is_detached(name) for name in others[0]) else {}
 
@@ -188,7 +188,7 @@ def _is_detached(name: str) -> bool:
 
 
 def _files(root: Location, *, newest: bool = False) -> Mapping[str, int | None]:
-    """List the folder of manifests; with `newest`, older ones may be left out."""
+    """List the folder of manifests; with `newest`, older ones may be omitted."""
     folder = posixpath.join(root.path, VERSIONS)
     if root.is_local:
         return dict.fromkeys(list_names(root.filesystem, folder))
@@ -207,20 +207,20 @@ def open_version(
     Parameters
     ----------
     root
-        The table's own folder, that of its main branch.
+        The table's own folder, with its main branch.
     choice
-        Which version.
+        The chosen version.
     limits
         As for `read_manifest`.
     newest
-        The newest version of the main branch, if it was found already.
+        The newest version of the main branch, if already known.
 
     Raises
     ------
     TableNotFoundError
         There is no table.
     VersionNotFoundError
-        The table has no such version, tag or branch.
+        The version, tag or branch does not exist.
     LanceError
         As `read_manifest`.
     """
@@ -228,7 +228,9 @@ def open_version(
     if choice.tag is not None:
         tag = read_tag(root, choice.tag)
         if branch is not None and branch_root(root, branch) != branch_root(root, tag.branch):
-            raise InvalidArgumentError(f"tag {tag.name!r} is of branch {tag.branch or 'main'!r}, not of {branch!r}")
+            raise InvalidArgumentError(
+                f"tag {tag.name!r} belongs to branch {tag.branch or 'main'!r}, not to {branch!r}"
+            )
         branch, version = tag.branch, tag.version
     line = branch_root(root, branch)
     if version is not None:
@@ -245,18 +247,18 @@ def open_version(
 
 
 def read_listed(line: Location, manifest: ManifestFile, limits: Limits | None = None) -> ManifestMeta:
-    """Read a manifest that a listing of its line of versions found."""
+    """Read a manifest from a listing of its line of versions."""
     place = manifest_place(line, manifest.name)
     return read_manifest(place, line, manifest.version, size_bytes=manifest.size_bytes, limits=limits)
 
 
 def moment(given: Any) -> datetime.datetime:
-    """Turn what a caller may give for a moment into one of UTC.
+    """Convert a caller's time to UTC.
 
     Raises
     ------
     InvalidArgumentError
-        It is none.
+        The value is not a time.
     """
     if isinstance(given, str):
         try:
@@ -270,7 +272,7 @@ def moment(given: Any) -> datetime.datetime:
     try:
         return given.astimezone(datetime.UTC)
     except (OverflowError, ValueError, OSError) as error:
-        raise InvalidArgumentError(f"as_of is {given!r}, which no clock shows: {error}", detail=given) from None
+        raise InvalidArgumentError(f"as_of is {given!r}, which is not a valid time: {error}", detail=given) from None
 
 
 def _numbered(root: Location, line: Location, version: int, branch: str | None, limits: Limits | None) -> ManifestMeta:
@@ -293,13 +295,13 @@ def _numbered(root: Location, line: Location, version: int, branch: str | None, 
 def _as_of(
     line: Location, manifests: Sequence[ManifestFile], latest: datetime.datetime, limits: Limits | None
 ) -> ManifestMeta:
-    # Clocks of writers differ, so times need not ascend: the newest version that is old enough is wanted.
+    # Clocks of writers differ, so times may not ascend: the newest version that is old enough is chosen.
     for manifest in reversed(manifests):
         meta = read_listed(line, manifest, limits)
         if meta.timestamp is not None and meta.timestamp <= latest:
             return meta
     raise VersionNotFoundError(
-        f"the table has no version as of {latest.isoformat()}; the oldest that is left is {manifests[0].version}",
+        f"the table has no version as of {latest.isoformat()}; the oldest remaining one is {manifests[0].version}",
         path=line.name,
         detail=latest,
     )
@@ -315,7 +317,7 @@ def _nothing(root: Location, line: Location, branch: str | None) -> TableNotFoun
 
 
 def manifest_place(line: Location, name: ManifestName) -> Location:
-    """Return where a manifest of a line of versions lies."""
+    """Return the place of a manifest of a line of versions."""
     return Location(line.filesystem, posixpath.join(line.path, VERSIONS, str(name)))
 
 

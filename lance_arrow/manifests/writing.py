@@ -1,7 +1,7 @@
-"""Manifests as they are written: from one version's message to the next one's, and to a file's bytes.
+"""Writing manifests: from one version's message to the next one's, and to the bytes of a file.
 
-What is not known is never dropped: an unknown field of the manifest itself is refused, since nobody can tell whether it
-would still be true; what is unknown inside a fragment travels along as long as the fragment stays as it is.
+Unknown data is never dropped. An unknown field of the manifest itself is rejected, since it may not be valid in the
+next version. Unknown data inside a fragment is kept if the fragment does not change.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ _NANOSECONDS = 1_000_000_000
 
 
 def editable(manifest: ManifestMeta) -> ManifestDraft:
-    """Return a draft that is what a version is, for another one to be made of it.
+    """Return a draft with the content of a version, from which the next one is made.
 
     Raises
     ------
     UnsupportedFeatureFlagError
         A flag for writers is unknown.
     UnsupportedError
-        It has fields that are not known here, or its counts of rows cannot be relied on.
+        It has unknown fields, or its row counts are not reliable.
     CorruptManifestError
         Two fragments have one id.
     """
@@ -61,25 +61,25 @@ def editable(manifest: ManifestMeta) -> ManifestDraft:
     if (np.diff(ids) <= 0).any() and len(np.unique(ids)) != len(ids):
         twice = collections.Counter(ids.tolist()).most_common(1)[0][0]
         raise CorruptManifestError(
-            f"two fragments have the id {twice}: the table can be read, but nothing can be written on top of it",
+            f"two fragments have the id {twice}: the table can be read, but not changed",
             path=path,
             detail=twice,
         )
     if manifest.writer is None:
         raise UnsupportedError(
-            "the table was written by an early release, whose counts of rows cannot be relied on: copy it to write",
+            "the table was written by an early release with unreliable row counts: copy it to write",
             path=path,
         )
     body = manifest.message_bytes
     split = split_manifest(body)
     if split is None:
-        raise CorruptManifestError("the manifest's fields cannot be told apart", path=path)
+        raise CorruptManifestError("the manifest's fields cannot be parsed", path=path)
     rest, _, places = split
     head = parse(Manifest, rest, what="the manifest", error=CorruptManifestError)
     numbers = unknown_numbers(head)
     if numbers:
         raise UnsupportedError(
-            f"the manifest has the unknown field {numbers[0]}: it may not be true of another version",
+            f"the manifest has the unknown field {numbers[0]}, which may not be valid in another version",
             path=path,
             detail=numbers,
         )
@@ -88,12 +88,12 @@ def editable(manifest: ManifestMeta) -> ManifestDraft:
 
 
 def check_fragment_known(fragment: DataFragment, path: str) -> None:
-    """Refuse to change a fragment of which something is unknown.
+    """Raise if a fragment to be changed has unknown data.
 
     Raises
     ------
     UnsupportedError
-        It has fields that are not known here.
+        It has unknown fields.
     """
     for holder, number in iter_unknown(fragment):
         where = f"{holder} of " if holder else ""
@@ -105,19 +105,19 @@ def check_fragment_known(fragment: DataFragment, path: str) -> None:
 
 
 def next_fragment_id(draft: ManifestDraft) -> int:
-    """Return the first id that no fragment ever had."""
+    """Return the first id that was never used for a fragment."""
     highest = int(draft.fragments.ids.max(initial=-1))
-    # Early writers left the field unset while there was a fragment 0.
+    # Early writers did not set the field, even with a fragment 0.
     return 1 + max(highest, draft.head.max_fragment_id if draft.head.HasField("max_fragment_id") else -1)
 
 
 def finish(draft: ManifestDraft, version: int, transaction_file: str, *, has_indices: bool) -> None:
-    """Fill in what every new version has of its own: number, time, writer, flags.
+    """Set the fields that differ in every version: number, time, writer, flags.
 
     Parameters
     ----------
     draft
-        Changed in place; its flags and time are those of the version before.
+        Changed in place; its flags and time are those of the previous version.
     version
         Its number.
     transaction_file
@@ -141,7 +141,7 @@ def _own_version() -> str:
 
 
 def _set_time(message: Manifest) -> None:
-    """Set the time of the commit: now, but after that of the version before, whatever its writer's clock said."""
+    """Set the time of the commit: now, but always later than the previous version, even if clocks differ."""
     before = message.timestamp.seconds * _NANOSECONDS + message.timestamp.nanos
     now = max(time.time_ns(), before + 1)
     message.timestamp.seconds, message.timestamp.nanos = divmod(now, _NANOSECONDS)
@@ -160,13 +160,13 @@ def _set_flags(draft: ManifestDraft, *, has_indices: bool) -> None:
 
 
 def set_stable_row_ids(draft: ManifestDraft) -> None:
-    """Make a new table one of stable row ids."""
+    """Enable stable row ids for a new table."""
     draft.head.reader_feature_flags |= STABLE_ROW_IDS
     draft.head.writer_feature_flags |= STABLE_ROW_IDS
 
 
 def has_stable_row_ids(draft: ManifestDraft) -> bool:
-    """Whether fragments have row ids of their own."""
+    """Return whether the table has stable row ids."""
     return bool(draft.head.reader_feature_flags & STABLE_ROW_IDS)
 
 
@@ -176,13 +176,13 @@ def manifest_bytes(draft: ManifestDraft, transaction: bytes, indices: bytes | No
     Parameters
     ----------
     draft
-        The manifest; the positions of its sections are filled in.
+        The manifest; the positions of its sections are set.
     transaction
         A serialized Transaction.
     indices
         A serialized IndexSection; None for none.
     """
-    # Room for the record, which is at both ends of the sections.
+    # Space for the record, which is at both ends of the sections.
     message, sections = draft.head, bytearray(RECORD.size)
     for name, data in (("index_section", indices), ("transaction_section", transaction)):
         message.ClearField(name)
@@ -190,7 +190,7 @@ def manifest_bytes(draft: ManifestDraft, transaction: bytes, indices: bytes | No
             setattr(message, name, len(sections))
             section = SECTION_HEAD.pack(len(data)) + data
             sections += section + seal(SECTION, section)
-    # An older writer's position is of an older file.
+    # The position in an older file is not valid here.
     message.ClearField("transaction_section_deprecated")
     body = draft.body()
     try:

@@ -1,6 +1,6 @@
-"""ZONEMAP indices of a version: which fields of which fragments they bound, and what they say of the zones of each.
+"""ZONEMAP indices of a version: the fields and fragments that they cover.
 
-Source: table-format 12.1. An index is a hint: what is not understood, or not there, is not used.
+Source: table-format 12.1. An index is a hint: unknown or missing indices are ignored.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ class ZoneIndexMeta:
     Parameters
     ----------
     name
-        Of the index.
+        Name of the index.
     field_id
-        Whose values it bounds.
+        Field whose values it bounds.
     file
         Path of its file below the folder of indices.
     base_id
-        Which base path it lies in; None for the table itself.
+        Id of its base path; None for the table itself.
     fragments
-        Ids of the fragments that it covers: a roaring bitmap, since a few bytes may name billions of them. Ask it, or
-        intersect it with ids that are there; never iterate over it.
+        Ids of the fragments that it covers, a roaring bitmap: a few bytes may contain billions of ids. Test membership,
+        or intersect it with existing ids; never iterate over it.
     """
 
     name: str
@@ -49,7 +49,7 @@ class ZoneIndexMeta:
     fragments: pyroaring.BitMap
 
     def covers(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return which of some fragment ids it covers, ``(n,) int64`` ascending."""
+        """Return those of the fragment ids that it covers, ``(n,) int64`` ascending."""
         known = ids[(ids >= 0) & (ids < _MOST_IDS)]
         return np.array((pyroaring.BitMap(known.astype(np.uint32)) & self.fragments).to_array(), np.int64)
 
@@ -61,13 +61,13 @@ def uuid_text(data: bytes) -> str:
 
 
 def details_type(index: IndexMetadata) -> str:
-    """Return what kind of index it is: the last part of its type URL, in lower case."""
+    """Return the kind of an index: the last part of its type URL, in lower case."""
     found: str = index.index_details.type_url.rpartition(".")[2].lower()
     return found
 
 
 def zone_indices(section: IndexSection) -> tuple[ZoneIndexMeta, ...]:
-    """Return the ZONEMAP indices that can be used.
+    """Return the usable ZONEMAP indices.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def zone_indices(section: IndexSection) -> tuple[ZoneIndexMeta, ...]:
     Returns
     -------
     tuple
-        None where rows have moved that indices were not told of.
+        Empty if rows were moved without an update of the indices.
     """
     if any(details_type(index) == REUSE_TYPE for index in section.indices):
         return ()

@@ -1,9 +1,9 @@
-"""Building blocks for layouts: pages of chunks, of zipped entries, of one scalar, for any message that describes them.
+"""Building blocks for layouts: pages of chunks, of zipped entries and of one scalar, for any description message.
 
-Reading: in a form (what a description says) and the scope, out a `BoundLayout` or a `LoadedPage`; open `chunked.py` or
-`zipped.py` first. Writing: in a `PageContent` and the scope, out buffers and the descriptions of their codecs; open
-`chunk_writing.py` or `zip_writing.py` first. Layouts of the format share these, and a third party's may. Forbidden
-here: messages of layouts, hooks.
+Reading: input is a form (the content of a description) and the scope, output a `BoundLayout` or a `LoadedPage`. Open
+`chunked.py` or `zipped.py` first. Writing: input is a `PageContent` and the scope, output the buffers and the
+descriptions of their codecs. Open `chunk_writing.py` or `zip_writing.py` first. Layouts of the format and of third
+parties share this package. It must not use messages of layouts, or hooks.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What array encodings share: pages described by their tree, children loaded whole, plans of several put together."""
+"""Parts that array encodings share: pages described by a tree, whole loads of children, joined plans."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from lance_arrow.spi.scratch import new_block
 from lance_arrow.spi.slots import ItemValidity, PageStructure, SlotStructure
 
 NOTHING = PageReadPlan(())
-"""The plan of a node that reads nothing of its own."""
+"""The plan of a node that reads no bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class ArrayPages:
     array
         The root.
     num_items
-        Of the column of a list: items of all lists of a page; None for every other column.
+        For the column of a list: items of all lists of a page; None for every other column.
     """
 
     array: BoundArray
@@ -101,7 +101,7 @@ class ArrayIndices:
 
 
 def plain_buffer(array: BoundArray, page: PageFacts) -> int | None:
-    """Return the buffer in which the values of an array lie as they are, all of them; None where they do not."""
+    """Return the buffer that stores all values of an array plainly; None if there is none."""
     bits = value_bits(array.shape)
     buffer = array.plain_buffer if isinstance(array, PlainValues) and bits else None
     if bits is None or buffer is None or buffer >= len(page.buffer_sizes):
@@ -110,7 +110,7 @@ def plain_buffer(array: BoundArray, page: PageFacts) -> int | None:
 
 
 def native_values(page: PageFacts, values: BoundArray, validity: BoundArray | None = None) -> NativePage | None:
-    """Build a page for the engine of values of one width, with a bit for each of them where some are null."""
+    """Build a native page of values of one width, with a validity bitmap if some are null."""
     data = plain_buffer(values, page)
     if validity is None:
         return None if data is None else engine.flat_page(page.num_rows, value_bits(values.shape) or 0, data)
@@ -123,7 +123,7 @@ def native_values(page: PageFacts, values: BoundArray, validity: BoundArray | No
 def native_strings(
     page: PageFacts, shape: VariableWidth, ends: BoundArray, values: BoundArray, null_adjustment: int
 ) -> NativePage | None:
-    """Build a page for the engine of byte strings, each of which ends where another buffer says."""
+    """Build a native page of byte strings whose end offsets are in another buffer."""
     ends_buffer = plain_buffer(ends, page)
     data = plain_buffer(values, PageFacts(0, page.buffer_sizes))
     if data is None or ends_buffer is None:
@@ -133,14 +133,14 @@ def native_strings(
 
 
 def joined_plan(plans: Sequence[PageReadPlan]) -> PageReadPlan:
-    """Put the plans of children together; `fetched_parts` takes what was fetched apart again."""
+    """Join the plans of children; `fetched_parts` splits the fetched slices again."""
     return PageReadPlan(tuple(part for plan in plans for part in plan.slices), tuple(plans))
 
 
 def fetched_parts(
     plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]
 ) -> list[tuple[PageReadPlan, tuple[FetchedSlices, ...]]]:
-    """Return each child's plan with its part of what was fetched."""
+    """Return each child's plan with its part of the fetched slices."""
     parts = []
     position = 0
     for child in plan.notes:
@@ -151,14 +151,14 @@ def fetched_parts(
 
 
 def load_whole(array: BoundArray, page: PageFacts, buffers: Mapping[int, Bytes]) -> LoadedPage:
-    """Load all values of a node from whole buffers: what an index is made of."""
+    """Load all values of a node from whole buffers, for an index."""
     index = array.load_index(page, buffers)
     plan = array.plan(page, index, RowRanges.one(0, page.num_rows))
     fetched = []
     for part in plan.slices:
         data = buffers[part.buffer]
         if len(part.stops) and int(part.stops[-1]) > len(data):
-            raise CorruptPageError(f"buffer {part.buffer} has {len(data)} bytes, {int(part.stops[-1])} are wanted")
+            raise CorruptPageError(f"buffer {part.buffer} has {len(data)} bytes, expected {int(part.stops[-1])}")
         fetched.append(FetchedSlices(data, part.starts, part.stops - part.starts))
     return array.load(page, index, plan, tuple(fetched))
 
@@ -171,23 +171,23 @@ def decode_integers(loaded: LoadedPage, width_bytes: int = 8) -> NDArray[np.unsi
 
 
 def few_slices(ends: BoundArray, page: PageFacts, rows: RowRanges) -> tuple[BufferSlices, ...] | None:
-    """Name the ends of some values, and of the one before each run of them; None where they are not plain."""
+    """Return slices with the ends of some values, and the end before each run; None if the ends are encoded."""
     return None if ends.index_buffers else ends.plan(page, None, _with_one_before(_merged(rows))).slices
 
 
 def few_borders(
     ends: BoundArray, page: PageFacts, rows: RowRanges, fetched: tuple[FetchedSlices, ...]
 ) -> tuple[NDArray[np.uint64], RowRanges]:
-    """Decode what `few_slices` named.
+    """Decode the slices of `few_slices`.
 
     Returns
     -------
     borders
-        For each run of values where it begins and each of them ends, as stored; one run after the other. Runs that
-        touch are one.
+        For each run of values its start and the end of each value, as stored; one run after the other. Runs that touch
+        are joined.
     rows
-        The values by their number among the borders: value i lies between borders i and i + 1. What lies between two
-        runs looks like a value too.
+        The values by their number among the borders: value i lies between borders i and i + 1. The gap between two runs
+        counts as a value too.
     """
     rows = _merged(rows)
     loaded = ends.load(page, None, ends.plan(page, None, _with_one_before(rows)), fetched)
@@ -200,7 +200,7 @@ def few_borders(
 
 
 def _merged(rows: RowRanges) -> RowRanges:
-    """Join runs that touch: what ends before the second of them is the last of the first."""
+    """Join runs that touch: the end before the second run is the last end of the first."""
     apart = rows.starts[1:] != rows.stops[:-1]
     if apart.all():
         return rows
@@ -212,7 +212,13 @@ def _with_one_before(rows: RowRanges) -> RowRanges:
 
 
 def require_width(array: BoundArray, bits: int, what: str) -> BoundArray:
-    """Return a child whose values have one width, and no nulls, or refuse it."""
+    """Return a child whose values have one width and no nulls.
+
+    Raises
+    ------
+    CorruptFileError
+        The child has another shape, or nulls.
+    """
     if array.shape != FixedWidth(bits) or array.has_nulls:
         nulls = " with nulls" if array.has_nulls else ""
         raise CorruptFileError(f"{what} are of shape {array.shape}{nulls}, expected {bits} bits each")
@@ -220,12 +226,12 @@ def require_width(array: BoundArray, bits: int, what: str) -> BoundArray:
 
 
 def page_buffer(message: Any) -> int:
-    """Return which buffer of the page a ``Buffer`` names.
+    """Return the page buffer that a ``Buffer`` names.
 
     Raises
     ------
     UnsupportedError
-        It is one of the column or of the file, which no writer is known to use.
+        It is a buffer of the column or of the file, which no known writer uses.
     """
     if message.buffer_type != 0:
         raise UnsupportedError(f"values in buffer {message.buffer_index} of the column or the file, not of the page")
@@ -246,7 +252,7 @@ class LoadedLists:
         return self.levels.counts[1]
 
     def decode(self, out: BlockSlice) -> None:
-        """There is nothing to decode."""
+        """Do nothing: there are no values."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -261,7 +267,7 @@ class LoadedNulls:
 
     @classmethod
     def valid(cls, num_values: int) -> LoadedNulls:
-        """Valid slots of what has no values."""
+        """Return valid slots of a column without values."""
         return cls(ItemValidity(num_values), None, num_values)
 
     def decode(self, out: BlockSlice) -> None:

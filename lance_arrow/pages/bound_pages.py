@@ -1,4 +1,4 @@
-"""What the descriptions of pages of chunks, and of zipped pages, say once they are validated and their codecs bound."""
+"""Validated descriptions of chunked and zipped pages, with their codecs bound."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ class BoundChunks:
 
     @property
     def shape(self) -> BlockShape:
-        """What pages decode to: indices only where the leaf keeps its dictionary."""
+        """Shape of the decoded values; shape of the indices if the leaf keeps its dictionary."""
         return self.values.shape if self.items is None or self.keeps_items else self.items.shape
 
 
 @dataclass(frozen=True, slots=True)
 class EntryForm:
-    """How an entry is written.
+    """Encoding of an entry.
 
     Parameters
     ----------
     bits_rep, bits_def
         Widths inside the control word.
     value_bits
-        Width of every value, or None where each valid value carries its length.
+        Width of every value, or None if each valid value has its length.
     length_bits
-        Width of the length; 0 where there is none.
+        Width of the length; 0 without lengths.
     """
 
     bits_rep: int
@@ -54,7 +54,7 @@ class EntryForm:
 
     @property
     def value_bytes(self) -> int:
-        """Bytes of every value; -1 where each carries its length (what kernels expect)."""
+        """Bytes of every value; -1 if each has its length (as kernels expect)."""
         return -1 if self.value_bits is None else self.value_bits // 8
 
     @property
@@ -77,18 +77,18 @@ class BoundEntries:
 
     @property
     def max_visible(self) -> int:
-        """Largest definition level of an entry that owns a value; -1 where every entry does."""
+        """Largest definition level of an entry with a value; -1 if every entry has one."""
         return max_visible_def(self.layers) if self.max_rep else -1
 
     @property
     def row_bytes(self) -> int | None:
-        """Bytes of every row, or None where rows differ and an index tells."""
+        """Bytes of every row, or None if rows differ and need an index."""
         if self.max_rep or self.entry.value_bits is None:
             return None
         return self.entry.control_bytes + self.entry.value_bytes
 
     def counts(self, page: PageFacts) -> tuple[int, int]:
-        """Entries and values of the page."""
+        """Number of entries and values of the page."""
         return (
             page.num_rows if self.num_entries is None else self.num_entries,
             page.num_rows if self.num_values is None else self.num_values,

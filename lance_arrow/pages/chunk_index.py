@@ -1,4 +1,4 @@
-"""Which chunks hold which rows: the parsed chunk table and repetition index of a page, cached between reads."""
+"""Map rows to chunks: the parsed chunk table and repetition index of a page, cached between reads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lance_arrow.spi.layouts import FetchedSlices
 from lance_arrow.spi.rows import RowRanges
 
 _MAX_CHUNK_ENTRIES = np.uint64(0xFFFF)
-"""Chunks count their level entries in 16 bits, and no row finishes without one."""
+"""Most level entries of a chunk, which counts them in 16 bits; each row has at least one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,8 +27,8 @@ class RowTable:
     started, finished
         ``(num_chunks + 1,) int64``: rows that have started, or finished, before each chunk.
     left_over
-        ``(num_chunks + 1,) int64``: level entries before each chunk that belong to a row not finished yet, counted from
-        the start of the chunk before; 0 where a row ends.
+        ``(num_chunks + 1,) int64``: level entries before each chunk that belong to an unfinished row. They are counted
+        from the start of the chunk before; 0 at the end of a row.
     """
 
     started: NDArray[np.int64]
@@ -42,12 +42,12 @@ class RowTable:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChunkSelection:
-    """Chunks to read and the rows wanted of them.
+    """Chunks to read, and the selected rows in them.
 
     Parameters
     ----------
     rows
-        Wanted rows of the page.
+        Selected rows of the page.
     chunks
         ``(n,) int64``, ascending.
     """
@@ -57,22 +57,22 @@ class ChunkSelection:
 
     @property
     def run_borders(self) -> NDArray[np.int64]:
-        """``(num_runs + 1,) int64`` positions in `chunks` where runs of neighbours begin, and its length."""
+        """``(num_runs + 1,) int64``: positions in `chunks` at which runs of neighbours begin, and its length."""
         if len(self.rows) == 1:
             return np.array([0, len(self.chunks)], np.int64)
         breaks = np.flatnonzero(np.diff(self.chunks) != 1) + 1
         return np.concatenate(([0], breaks, [len(self.chunks)]))
 
     def byte_runs(self, index: ChunkIndex) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Byte ranges of the runs of neighbouring chunks in the data buffer."""
+        """Return byte ranges of the runs of neighbouring chunks in the data buffer."""
         borders = self.run_borders
         first, last = self.chunks[borders[:-1]], self.chunks[borders[1:] - 1]
         return index.chunk_starts[first], index.chunk_starts[last + 1]
 
     def places(self, index: ChunkIndex, fetched: FetchedSlices) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """First byte of each chunk in the fetched bytes of `byte_runs`, and where it ends: ``(n,) int64`` both."""
+        """Return the start and end of each chunk in the fetched bytes of `byte_runs`, ``(n,) int64`` each."""
         borders = self.run_borders
-        # A fetched slice is a run of neighbours: its chunks lie in memory as they lie in the file.
+        # A fetched slice is a run of neighbours: its chunks have the same order and distances as in the file.
         shift = fetched.starts - index.chunk_starts[self.chunks[borders[:-1]]]
         starts = index.chunk_starts[self.chunks] + np.repeat(shift, np.diff(borders))
         return starts, starts + index.chunk_starts[self.chunks + 1] - index.chunk_starts[self.chunks]
@@ -80,18 +80,18 @@ class ChunkSelection:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChunkIndex:
-    """What is kept of a page between reads.
+    """Data of a page that is kept between reads.
 
     Parameters
     ----------
     chunk_starts, value_starts
         ``(num_chunks + 1,) int64``: first byte in the data buffer and first value of each chunk, then the ends.
     rows
-        None without lists, where rows are values.
+        None without lists; rows are then values.
     items
-        The decoded dictionary, if there is one.
+        The decoded dictionary, or None.
     native
-        The page as the native engine takes it, where it can.
+        The page for the native engine; None if the engine cannot read it.
     """
 
     chunk_starts: NDArray[np.int64]
@@ -110,12 +110,12 @@ class ChunkIndex:
         return size
 
     def select(self, rows: RowRanges) -> ChunkSelection:
-        """Find the chunks that hold `rows` (never empty)."""
+        """Return the chunks that hold `rows` (never empty)."""
         if self.rows is None:
             first = np.searchsorted(self.value_starts, rows.starts, side="right") - 1
             stop = np.searchsorted(self.value_starts, rows.stops, side="left")
         else:
-            # A row lies between the chunk it starts in and the one it finishes in.
+            # A row lies between the chunk in which it starts and the one in which it finishes.
             first = np.searchsorted(self.rows.started, rows.starts, side="right") - 1
             stop = np.searchsorted(self.rows.finished, rows.stops, side="left")
         if len(rows) == 1:
@@ -140,17 +140,17 @@ def chunk_table(
 
 
 def row_table(index: Bytes, num_chunks: int, num_rows: int) -> RowTable:
-    """Parse the repetition index: per chunk, rows that finish in it and level entries of a row that does not."""
+    """Parse the repetition index: per chunk, rows that finish in it, and level entries of an unfinished row."""
     if index.size != num_chunks * 16:
         raise CorruptPageError(f"a repetition index of {index.size} bytes, expected {num_chunks * 16}")
-    # Slices of a fetched array may lie at any address.
+    # Slices of a fetched array may have any alignment.
     pairs = np.frombuffer(index.tobytes(), "<u8").reshape(num_chunks, 2)
     if (pairs > _MAX_CHUNK_ENTRIES).any():
         chunk = int(np.argmax((pairs > _MAX_CHUNK_ENTRIES).any(axis=1)))
         raise CorruptPageError("the repetition index counts more than the entries a chunk can have", detail=chunk)
     if not pairs.any(axis=1).all():
         chunk = int(np.argmin(pairs.any(axis=1)))
-        raise CorruptPageError("by the repetition index, a chunk has no entry of any row", detail=chunk)
+        raise CorruptPageError("by the repetition index, a chunk has no level entry", detail=chunk)
     if int(pairs[:, 0].sum()) != num_rows:
         raise CorruptPageError(f"the repetition index counts {int(pairs[:, 0].sum())} rows, the page has {num_rows}")
     if pairs[-1, 1] != 0:

@@ -1,7 +1,7 @@
-"""Writing pages of chunks: rules for the value codec, then levels, values, words and index put together.
+"""Write pages of chunks: rules for the value codec, then levels, values, chunk words and index.
 
-The mirror of `chunked` and `open_chunks`: what comes out are buffers and the descriptions of their codecs, for whatever
-message a layout puts them into.
+The counterpart of `chunked` and `open_chunks`. It returns buffers and the descriptions of their codecs, for the message
+of any layout.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ from lance_arrow.spi.keys import DecodeContext
 from lance_arrow.spi.scopes import EncodeScope
 
 _MAX_SMALL_CHUNK = 32 << 10
-"""Bytes that a 16-bit chunk word can tell."""
+"""Largest number of bytes in a 16-bit chunk word."""
 _FIXED_RULES = ChunkRules(max_bytes=8186, max_values=4096, target_bytes=4096)
-"""What the reference allows. Source: spec 10, chunk sizing."""
+"""Largest sizes of the reference. Source: spec 10, chunk sizing."""
 _VARIABLE_RULES = ChunkRules(max_bytes=16 << 20, max_values=4096, target_bytes=4096)
 _SMALL_VARIABLE_RULES = ChunkRules(max_bytes=16 << 10, max_values=4096, target_bytes=4096)
 _COMPACT_FIXED_RULES = ChunkRules(max_bytes=256 << 10, max_values=32768, target_bytes=128 << 10)
 _COMPACT_VARIABLE_RULES = ChunkRules(max_bytes=16 << 20, max_values=32768, target_bytes=128 << 10)
 _HEADER_BYTES = 16
 _FEWEST_VALUES = 32
-"""Chunks of fewer values, because entries without one are in the way, cost more than they are worth."""
+"""Chunks of fewer values are not written: entries without a value would cost more than chunks save."""
 
 
 class ChunkedParts(NamedTuple):
-    """A page of chunks as written; messages are ``CompressiveEncoding``, None where absent.
+    """A written page of chunks; messages are ``CompressiveEncoding``, None if absent.
 
     Parameters
     ----------
     values, rep, def_, items
-        Of values (or indices), levels and dictionary items.
+        Codecs of values (or indices), levels and dictionary items.
     num_items
         Items of the dictionary.
     num_buffers
         Value buffers per chunk.
     buffers
-        Chunk table, chunks, then dictionary and repetition index where they exist.
+        Chunk table, chunks, then dictionary and repetition index if they exist.
     """
 
     values: Message
@@ -60,34 +60,34 @@ class ChunkedParts(NamedTuple):
 
     @property
     def index_depth(self) -> int:
-        """1 where there is a repetition index."""
+        """1 if there is a repetition index, else 0."""
         return int(self.rep is not None)
 
 
 def rules_for_chunks(
     levels: Levels, values: BlockSlice, scope: EncodeScope, *, least: int = _FEWEST_VALUES
 ) -> ChunkRules | None:
-    """Return what chunks of a page may be, so that chunk words and headers can tell their sizes.
+    """Return the rules for chunks of a page, so that their sizes fit chunk words and headers.
 
     Parameters
     ----------
     levels
-        What goes into the chunks; without streams where structure is kept elsewhere.
+        Levels of the chunks; without streams if structure is stored elsewhere.
     values
         The values, or the indices into a dictionary.
     least
-        Fewest values that a chunk may be cut down to.
+        Smallest number of values of a chunk.
 
     Returns
     -------
     ChunkRules or None
-        None where too many entries without a value lie between the values.
+        None if too many entries without a value lie between the values.
     """
     is_large = scope.file_version >= "2.2"
     rules = _rules(isinstance(values.shape, VariableWidth), is_large, scope)
     if levels.rep is None:
         return rules
-    # What a small chunk's values leave of it is shared by the level streams.
+    # The level streams share the bytes that the values of a small chunk leave free.
     room = 2 * _MAX_SMALL_CHUNK * 64 if is_large else _MAX_SMALL_CHUNK - _HEADER_BYTES - (rules.max_bytes + 7) // 8 * 8
     most = chunk_values(levels, values.num_values, rules.max_values, max_chunk_entries(levels, room // 2))
     if most is None or most < min(least, rules.max_values):
@@ -118,16 +118,16 @@ def write_chunked(
     page
         With at least one value.
     levels
-        What goes into the chunks: the page's, or none where structure is kept elsewhere.
+        Levels of the chunks: those of the page, or none if structure is stored elsewhere.
     rules
-        As `rules_for_chunks` says.
+        From `rules_for_chunks`.
     dictionary
-        Indices and items that stand for the values.
+        Indices and items that replace the values.
 
     Raises
     ------
     UnsupportedError
-        No codec can hold values or items, or a chunk is larger than its word can say.
+        No codec can hold values or items, or a chunk is too large for its chunk word.
     """
     values, items = page.values, page.items
     inner = scope.for_values()
@@ -162,14 +162,14 @@ def _bytes_of(block: EncodedBlock) -> Bytes:
 def _cut_to_size(
     levels: Levels, values: BlockSlice, rules: ChunkRules, scope: EncodeScope, large: bool
 ) -> tuple[EncodedChunks, CutLevels, int]:
-    """Encode values and levels of chunks that words and headers can tell the sizes of; add up the bytes of the chunks.
+    """Encode values and levels in chunks whose sizes fit words and headers; return them and the total bytes.
 
-    Rules promise that where levels are packed to their bits; should no installed codec do so, smaller chunks may fit.
+    The rules ensure that if levels are bit-packed. If no installed codec packs them, smaller chunks may fit.
     """
     while True:
         encoded = scope.with_rules(rules).encode_child(values, DecodeContext.MINI_BLOCK)
         if not isinstance(encoded, EncodedChunks):
-            raise PluginContractError(f"chunks were wanted, a codec encoder returned {type(encoded).__name__}")
+            raise PluginContractError(f"a codec encoder returned {type(encoded).__name__}, expected chunks")
         num_bytes, max_bytes, num_values, max_values = _measured(encoded, (), large)
         if num_values != values.num_values or max_values > rules.max_values:
             raise PluginContractError(
@@ -181,12 +181,12 @@ def _cut_to_size(
         if cut.fits and (large or max_bytes <= _MAX_SMALL_CHUNK):
             return encoded, cut, num_bytes
         if rules.max_values <= 2:
-            raise UnsupportedError("two values and the levels around them are more than a chunk can hold")
+            raise UnsupportedError("two values with their levels do not fit into one chunk")
         rules = replace(rules, max_values=rules.max_values // 2)
 
 
 def _assembled(encoded: EncodedChunks, cut: CutLevels, num_bytes: int, large: bool) -> tuple[Bytes, Bytes]:
-    """Chunk table and chunks."""
+    """Return the chunk table and the chunks."""
     words = np.empty(len(encoded.value_counts) * (4 if large else 2), np.uint8)
     data = np.empty(num_bytes, np.uint8)
     streams = cut.streams
@@ -205,12 +205,12 @@ def _assembled(encoded: EncodedChunks, cut: CutLevels, num_bytes: int, large: bo
 
 
 def _value_sizes(encoded: EncodedChunks) -> NDArray[np.int64]:
-    """Bytes of each value buffer in each chunk; codecs may have made them of larger arrays."""
+    """Return the bytes of each value buffer in each chunk; codecs may return slices of larger arrays."""
     return np.ascontiguousarray(encoded.sizes).reshape(len(encoded.buffers), len(encoded.value_counts))
 
 
 def _measured(
     encoded: EncodedChunks, level_sizes: tuple[NDArray[np.int64], ...], large: bool
 ) -> tuple[int, int, int, int]:
-    """Bytes of all chunks and of the largest, values of all and of the largest."""
+    """Return the bytes of all chunks and of the largest, and the values of all and of the largest."""
     return kernels.measure_chunks(level_sizes, _value_sizes(encoded), encoded.value_counts, large)

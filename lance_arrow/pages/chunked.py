@@ -1,4 +1,4 @@
-"""Pages of chunks: what a description allows, and which slices a read wants."""
+"""Pages of chunks: validation of their descriptions, and the slices that a read needs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _INDEX_BITS = (8, 16, 32, 64)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkedForm:
-    """What a page description says of chunks; codecs are ``CompressiveEncoding`` messages, None where absent.
+    """Content of a page description of chunks; codecs are ``CompressiveEncoding`` messages, None if absent.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class ChunkedForm:
     index_depth
         Depth of the repetition index.
     num_values
-        Values of the page; None when they are its rows.
+        Values of the page; None if they equal its rows.
     large
         Whether chunk words and value sizes are 32 bits wide.
     """
@@ -73,10 +73,10 @@ def bind_chunked(form: ChunkedForm, scope: BindScope) -> ChunkedPages:
         raise CorruptFileError(f"a page has {form.num_values} values, more than 63 bits hold")
     values = scope.chunk_codec(form.values, DecodeContext.MINI_BLOCK)
     if values.num_buffers != form.num_buffers:
-        raise CorruptFileError(f"a page says {form.num_buffers} buffers per chunk, its codec {values.num_buffers}")
+        raise CorruptFileError(f"a page declares {form.num_buffers} buffers per chunk, its codec {values.num_buffers}")
     has_lists = any(layer.is_list for layer in form.layers)
     if (form.rep is not None) != has_lists:
-        raise CorruptFileError("a page has repetition levels exactly when it has lists, this one differs")
+        raise CorruptFileError("a page must have repetition levels if and only if it has lists")
     if form.index_depth != int(has_lists):
         raise CorruptFileError(f"a repetition index of depth {form.index_depth} does not exist")
     if form.def_ is not None and not any(layer.num_def_levels for layer in form.layers):
@@ -100,7 +100,7 @@ def bind_chunked(form: ChunkedForm, scope: BindScope) -> ChunkedPages:
 
 
 def bind_levels(message: Any, scope: BindScope) -> BoundChunkCodec | None:
-    """Bind the block codec of a level stream; None where the page stores no such stream, or stores it raw.
+    """Bind the block codec of a level stream; None if the page has no such stream, or stores it raw.
 
     Raises
     ------
@@ -132,7 +132,7 @@ class ChunkedPages(BoundChunks):
     """Pages of chunks, read in the two rounds of layouts."""
 
     _kept: list[ChunkTemplate | None] = field(init=False, default_factory=list, compare=False, repr=False)
-    """What pages that read themselves have in common, once it was asked for."""
+    """Common data of pages that read their own index, built at the first use."""
 
     def roles(self, page: PageFacts) -> tuple[BufferRole, ...]:
         self._check(page)
@@ -178,7 +178,7 @@ class ChunkedPages(BoundChunks):
         try:
             self._check(page)
         except CorruptFileError:
-            return None  # `index_slices` says it again, with its place
+            return None  # `index_slices` raises the error with its place
         return None if template is None else template.page(page.num_rows, self._values_of(page))
 
     def index_buffers(self, num_buffers: int) -> tuple[int, ...]:
@@ -190,7 +190,9 @@ class ChunkedPages(BoundChunks):
             return None
         self._check(PageFacts(int(pages.num_rows[0]), tuple(pages.sizes[0].tolist())))
         if self.rep is None and self.num_values is not None and (pages.num_rows != self.num_values).any():
-            raise CorruptFileError(f"pages have other numbers of rows than {self.num_values}, that of their values")
+            raise CorruptFileError(
+                f"the numbers of rows of pages differ from their number of values, {self.num_values}"
+            )
         return template.pages(pages.num_rows, -1 if self.num_values is None else self.num_values)
 
     def _template(self) -> ChunkTemplate | None:
@@ -215,7 +217,7 @@ class ChunkedPages(BoundChunks):
         fetched: tuple[FetchedSlices, ...],
         slot_levels: NDArray[np.uint16] | None,
     ) -> LoadedPage:
-        """Open the bytes; `slot_levels` are above 0 where a structure kept elsewhere says that a slot is null."""
+        """Open the bytes; `slot_levels` above 0 mark null slots of a structure that is stored elsewhere."""
         # For pages that native code does not read.
         from lance_arrow.pages.loaded_chunks import DictionaryPage, IndexPage, ValuePage  # noqa: PLC0415
         from lance_arrow.pages.open_chunks import visible_levels  # noqa: PLC0415
@@ -234,16 +236,16 @@ class ChunkedPages(BoundChunks):
         return DictionaryPage.of(levels, indices, index.items)
 
     def open(self, index: ChunkIndex, selection: ChunkSelection, fetched: FetchedSlices) -> OpenChunks:
-        """Find the parts of the selected chunks; layouts whose chunks have another head do it in their way."""
+        """Locate the parts of the selected chunks; layouts with other chunk headers override it."""
         from lance_arrow.pages.open_chunks import OpenChunks  # noqa: PLC0415
 
         return OpenChunks.of(self, index, selection, fetched)
 
     @property
     def _adds_empty_item(self) -> bool:
-        """Whether null slots expand to an empty item behind the dictionary.
+        """Return whether null slots expand to an empty item behind the dictionary.
 
-        Expanded from item 0, nulls would take its bytes: a gigabyte for 30,000 nulls beside one long text.
+        Nulls that expand to item 0 would take its bytes: a gigabyte for 30,000 nulls and one long text.
         """
         if self.items is None or self.keeps_items or not isinstance(self.items.shape, VariableWidth):
             return False

@@ -1,4 +1,4 @@
-"""Automatic dictionaries: distinct values once, and an index for each value, where that is smaller.
+"""Automatic dictionaries: distinct values once, and an index for each value, if that is smaller.
 
 Source: the reference's policy, spec 10 point 4.
 """
@@ -26,33 +26,33 @@ _FEW_VALUES = 8192
 _SIZE_RATIO = 0.8
 _INDEX = FixedWidth(32)
 _NAME = "dictionary"
-# Items are distinct: a dictionary of them is none. The others 14.0.2 refuses where values are expected to have bytes.
+# A dictionary does not help, since items are distinct. Release 14.0.2 rejects the others where items must have bytes.
 _NOT_FOR_ITEMS = frozenset(EncodingKey(COMPRESSIVE, name) for name in (_NAME, "constant", "range", "delta"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dictionary:
-    """Items in order of first appearance, and for each value the index of its own; null slots have index 0."""
+    """Items in order of first appearance, and an index for each value; null slots have index 0."""
 
     indices: BlockSlice
     items: BlockSlice
 
 
 def automatic_dictionary(page: PageContent, scope: EncodeScope) -> Dictionary | None:
-    """Return the dictionary of a page where one is worth it, or named as its codec; made once per page.
+    """Return the dictionary of a page if it saves bytes, or if the caller named this codec; made once per page.
 
     Raises
     ------
     UnsupportedError
-        One is named, and the values are bits, lists or structs.
+        The caller named it, and the values are bits, lists or structs.
     """
-    if page.values is None or page.items is not None or page.is_blob or not _may_have(page.values, scope):
+    if page.values is None or page.items is not None or page.is_blob or not _is_candidate(page.values, scope):
         return None
     return scope.summary(page.values).remember(_NAME, lambda: _make(page, scope))
 
 
-def _may_have(values: BlockSlice, scope: EncodeScope) -> bool:
-    """Whether the values are many enough, and of a width that the reference makes dictionaries of."""
+def _is_candidate(values: BlockSlice, scope: EncodeScope) -> bool:
+    """Return whether there are enough values, with a width for which the reference makes dictionaries."""
     is_named = scope.options.codec == _NAME
     if not is_named and (values.num_values < _FEWEST_VALUES or scope.options.codec is not None):
         return False
@@ -84,8 +84,8 @@ def _make(page: PageContent, scope: EncodeScope) -> Dictionary | None:
         plain = float(summary.raw_bytes)
     most_bytes = min(ratio * summary.raw_bytes, plain)
     is_small = isinstance(values.shape, FixedWidth) and most_bytes < summary.raw_bytes / 4
-    if is_small and not _shrinks_further(values, scope):
-        # Bits of the values themselves are nearly as small as indices, and need no items.
+    if is_small and not _compresses_indices(values, scope):
+        # Bit-packed values are nearly as small as indices, and need no items.
         return None
     if found is None:
         found = _numbered(page, values, most_items)
@@ -95,8 +95,8 @@ def _make(page: PageContent, scope: EncodeScope) -> Dictionary | None:
     return made if _num_bytes(made, scope) < most_bytes else None
 
 
-def _shrinks_further(values: BlockSlice, scope: EncodeScope) -> bool:
-    """Whether indices are encoded by more than their bits: as runs, which are of half the width, or compressed."""
+def _compresses_indices(values: BlockSlice, scope: EncodeScope) -> bool:
+    """Return whether indices become smaller than bit-packed: by runs, which take half the width, or by compression."""
     options, num_runs = scope.options, scope.summary(values).num_runs
     if options.compression in ("lz4", "zstd") or options.preset == "compact":
         return True
@@ -104,7 +104,7 @@ def _shrinks_further(values: BlockSlice, scope: EncodeScope) -> bool:
 
 
 def _num_bytes(made: Dictionary, scope: EncodeScope) -> float:
-    """Estimate what indices and items take, each as it will be encoded."""
+    """Estimate the bytes of indices and items, each with its encoding."""
     indices = scope_of_indices(scope).estimate_child(made.indices, DecodeContext.MINI_BLOCK)
     items = float(scope.summary(made.items).raw_bytes)
     if scope.file_version != "2.1":
@@ -114,7 +114,7 @@ def _num_bytes(made: Dictionary, scope: EncodeScope) -> float:
 
 
 def scope_of_indices(scope: EncodeScope) -> EncodeScope:
-    """Return the scope that indices are encoded with: compressed where the column asks for it."""
+    """Return the scope for encoding indices: with compression if the column's options require it."""
     options = scope.options
     asked = options.compression if options.compression in ("lz4", "zstd") else None
     return scope.for_parts(compression=asked, compression_level=None if asked is None else options.compression_level)
@@ -136,7 +136,7 @@ def _dictionary(values: BlockSlice, indices: NDArray[np.uint32], firsts: NDArray
 def _numbered(
     page: PageContent, values: BlockSlice, most_items: int
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64]] | None:
-    """Indices, and where each item first appears; None where there are more than `most_items`."""
+    """Return the indices, and the first position of each item; None if there are more than `most_items`."""
     nulls = visible_levels(page.levels) if page.levels.def_ is not None else None
     indices = np.empty(values.num_values, np.uint32)
     firsts = np.empty(most_items, np.int64)
@@ -151,7 +151,7 @@ def _numbered(
 
 
 def encode_items(items: BlockSlice, scope: EncodeScope) -> EncodedBlock:
-    """Encode the items of a dictionary as one block: plain in 2.1, then compressed by LZ4 if nothing else is asked.
+    """Encode dictionary items as one block: plain in 2.1, later with LZ4 unless the options name a codec.
 
     Raises
     ------
@@ -164,5 +164,5 @@ def encode_items(items: BlockSlice, scope: EncodeScope) -> EncodedBlock:
     else:
         encoded = _scope_of_items(scope).encode_child(items, DecodeContext.BLOCK, without=_NOT_FOR_ITEMS)
     if not isinstance(encoded, EncodedBlock):
-        raise PluginContractError(f"a block was wanted, a codec encoder returned {type(encoded).__name__}")
+        raise PluginContractError(f"a codec encoder returned {type(encoded).__name__}, expected a block")
     return encoded

@@ -1,4 +1,4 @@
-"""Values by index into the items of a page, of arrays: the items once per page, and which rows they make null."""
+"""Values as indices into the items of a page, for arrays: loads the items once per page and finds null rows."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class ItemsIndex:
     block
         Decoded items.
     nulls
-        ``(num_items,) bool``, None when no item is null.
+        ``(num_items,) bool``, None if no item is null.
     num_bytes
         Their measured bytes.
     indices
-        What the node of the indices keeps.
+        Index of the node of the indices.
     """
 
     block: BlockSlice
@@ -45,12 +45,12 @@ class ItemsIndex:
     def load(
         cls, items: BoundArray, page: PageFacts, buffers: Mapping[int, Bytes], indices: Any, limits: Limits
     ) -> ItemsIndex:
-        """Decode all items; `page` counts them.
+        """Decode all items; `page.num_rows` is their number.
 
         Raises
         ------
         ResourceLimitError
-            They are larger than `Limits.max_dictionary_bytes`.
+            The items are larger than `Limits.max_dictionary_bytes`.
         CorruptPageError
             The bytes contradict themselves.
         """
@@ -85,7 +85,7 @@ class ItemsIndex:
     def nulls_at(
         self, indices: LoadedPage, items: NDArray[Any], nulls: NDArray[np.bool_]
     ) -> tuple[NDArray[np.bool_], NDArray[Any]]:
-        """Find the null rows: those given, those of null indices and those of null items; returns the items too.
+        """Return null flags of the rows: from `nulls`, from null indices and from null items. Also return the items.
 
         Raises
         ------
@@ -98,7 +98,7 @@ class ItemsIndex:
         outside = (items >= self.num_items) & ~nulls
         if outside.any():
             wrong = int(np.argmax(outside))
-            raise CorruptPageError(f"item {int(items[wrong])} of a dictionary of {self.num_items}", detail=wrong)
+            raise CorruptPageError(f"item {int(items[wrong])} of a dictionary of {self.num_items} items", detail=wrong)
         if self.nulls is not None:
             nulls = nulls.copy()
             nulls[~nulls] = self.nulls[items[~nulls].astype(np.int64)]

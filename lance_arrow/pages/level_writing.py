@@ -1,4 +1,4 @@
-"""Levels on their way to bytes: how many values a chunk may take, where its entries end, the streams encoded."""
+"""Encode levels: how many values fit a chunk, where its entries end, and the encoded streams."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lance_arrow.spi.encoding import EncodedChunks
 from lance_arrow.spi.scopes import EncodeScope
 
 MAX_STREAM_BYTES = 0xFFFF
-"""Chunks say the bytes of a level stream in 16 bits, and so the number of their entries. Source: spec 3."""
+"""Chunks store the bytes of a level stream in 16 bits, and so the number of their entries. Source: spec 3."""
 _GROUP_VALUES = 1024
 _RUN_BYTES = 3
 _LEVEL = FixedWidth(16)
@@ -27,15 +27,15 @@ def level_block(levels: NDArray[np.uint16]) -> BlockSlice:
 
 
 def num_valid(levels: Levels) -> int:
-    """Count the entries whose value is there: all that is told of them is level 0."""
+    """Return the number of entries with a valid value: those with definition level 0."""
     return levels.num_entries - (0 if levels.def_ is None else int(np.count_nonzero(levels.def_)))
 
 
 def null_inwards(levels: Levels) -> Levels:
-    """Return the levels of a page without a valid value such that what lies inside its nulls is null too.
+    """Return the levels of a page without valid values, with everything inside its nulls marked as null too.
 
-    The reference reads such a page as nulls whatever the leaf's layer says, and takes nulls for an error where a field
-    that has none lies in a struct that is not null itself, only the one around it.
+    The reference reads such a page as nulls, even if the leaf's layer has none. It rejects nulls of a field without
+    nulls in a struct without nulls, if only an outer struct is null.
     """
     if levels.def_ is None or num_valid(levels):
         return levels
@@ -49,20 +49,20 @@ def null_inwards(levels: Levels) -> Levels:
 
 
 def max_def(layers: tuple[LayerKind, ...]) -> int:
-    """Largest definition level that the layers use."""
+    """Return the largest definition level of the layers."""
     return sum(layer.num_def_levels for layer in layers)
 
 
 def num_rows(levels: Levels) -> int:
-    """Count the entries that begin a row."""
+    """Return the number of entries that begin a row."""
     return levels.num_entries if levels.rep is None else int(np.count_nonzero(levels.rep == levels.max_rep))
 
 
 def max_chunk_entries(levels: Levels, stream_bytes: int) -> int:
-    """Return how many entries surely fit a chunk that has `stream_bytes` for each level stream.
+    """Return how many entries always fit a chunk with `stream_bytes` for each level stream.
 
-    They fit raw, or packed to the bits of the largest level, in whole groups; and should a codec that is smaller on the
-    whole be larger for one chunk, then surely not larger than one run for each entry.
+    They fit raw, or bit-packed in whole groups with the bits of the largest level. A codec that is smaller in total may
+    be larger for one chunk, but at most by one run for each entry.
     """
     bits = max(levels.max_rep, max_def(levels.layers)).bit_length()
     packed = stream_bytes // (_GROUP_VALUES // 8 * max(bits, 1)) * _GROUP_VALUES
@@ -75,16 +75,16 @@ def chunk_values(levels: Levels, num_values: int, most: int, max_entries: int) -
     Parameters
     ----------
     levels, num_values
-        Of the page.
+        Levels and number of values of the page.
     most
         A power of two.
     max_entries
-        Entries that a chunk may have.
+        Most entries of a chunk.
 
     Returns
     -------
     int or None
-        None where not even two values do: between them are too many entries without a value.
+        None if not even two values fit: too many entries without a value lie between them.
     """
     if levels.rep is None or most + levels.num_entries - num_values <= max_entries:
         return most
@@ -100,7 +100,7 @@ def chunk_values(levels: Levels, num_values: int, most: int, max_entries: int) -
 
 
 def _visible(levels: Levels) -> NDArray[np.int64]:
-    """Entries that own a value."""
+    """Return the entries that have a value."""
     if levels.def_ is None:
         return np.arange(levels.num_entries)
     return np.flatnonzero(levels.def_ <= levels.max_visible_def)
@@ -113,7 +113,7 @@ class LevelStream:
     Parameters
     ----------
     description
-        Of all chunks.
+        Description of the stream in all chunks.
     buffer
         The bytes of all chunks one after another.
     sizes
@@ -126,7 +126,7 @@ class LevelStream:
 
     @classmethod
     def of(cls, levels: NDArray[np.uint16], starts: NDArray[np.int64], scope: EncodeScope) -> LevelStream:
-        """Encode entries ``starts[i] .. starts[i + 1]`` as the i-th chunk's, one description for all."""
+        """Encode entries ``starts[i] .. starts[i + 1]`` as those of chunk i, with one description for all."""
         encoded: EncodedChunks = scope.for_parts().encode_blocks(level_block(levels), starts)
         if not encoded.buffers:
             return cls(encoded.description, np.empty(0, np.uint8), np.zeros(len(starts) - 1, np.int64))
@@ -140,7 +140,7 @@ class CutLevels:
     Parameters
     ----------
     num_levels
-        ``(num_chunks,) int64`` entries; 0 where the page has no stream.
+        ``(num_chunks,) int64`` entries; 0 if the page has no stream.
     rep, def_
         The encoded streams that exist.
     index
@@ -158,7 +158,7 @@ class CutLevels:
 
     @property
     def fits(self) -> bool:
-        """Whether the header of a chunk can tell all of it in 16 bits."""
+        """Whether the sizes and counts of all chunks fit the 16 bits of chunk headers."""
         streams = self.streams
         if not streams:
             return True
@@ -187,7 +187,7 @@ def cut_levels(levels: Levels, value_counts: NDArray[np.int64], scope: EncodeSco
 
 
 def encode_stream(levels: NDArray[np.uint16] | None, scope: EncodeScope) -> tuple[Message | None, NDArray[np.uint8]]:
-    """Encode the levels of a whole page as one block; no description and no bytes where there are none."""
+    """Encode the levels of a whole page as one block; None and no bytes if there are none."""
     if levels is None:
         return None, np.empty(0, np.uint8)
     stream = LevelStream.of(levels, np.array([0, len(levels)], np.int64), scope)

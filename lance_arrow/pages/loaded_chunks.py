@@ -1,4 +1,4 @@
-"""Opened pages: plain values, dictionary-expanded values, and indices that keep their dictionary."""
+"""Opened pages: plain values, values expanded from a dictionary, and indices that keep their dictionary."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from lance_arrow.spi.slots import Structure
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ValuePage:
-    """Values that the chunks hold themselves.
+    """Values that are stored in the chunks.
 
-    `decoded` holds all values of the chunks when some of variable width were selected that cannot be found otherwise:
-    their bytes can only be measured once they are there.
+    `decoded` holds all values of the chunks if the selected ones have variable width and no codec locates them. Their
+    bytes can only be measured after decoding.
     """
 
     levels: Levels
@@ -78,7 +78,7 @@ class ValuePage:
             self._decode_selected(self.chunks, starts, stops, out)
 
     def _decode_run(self, start: int, stop: int, out: BlockSlice) -> None:
-        """Decode one run: whole chunks straight to their place, what is cut off at either end by way of scratch."""
+        """Decode one run: whole chunks directly to their destination, partial ones through scratch memory."""
         borders = self.chunks.value_starts
         inner_start = int(np.searchsorted(borders, start, side="left"))
         inner_stop = int(np.searchsorted(borders, stop, side="right")) - 1
@@ -118,7 +118,7 @@ def _selected(values: ValueBatch, starts: NDArray[np.int64], stops: NDArray[np.i
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DictionaryPage:
-    """Values that the chunks name by index."""
+    """Values that the chunks store as indices into a dictionary."""
 
     levels: Structure
     indices: BlockSlice
@@ -169,13 +169,13 @@ def _index_bits(indices: BlockSlice) -> int:
 
 
 def _numbers(indices: BlockSlice) -> NDArray[np.int64]:
-    """Indices, which are known to have an item each, as positions."""
+    """Return checked indices as positions."""
     return indices.values.view(f"u{_index_bits(indices) // 8}").astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeptItems:
-    """A dictionary as `arrays` want it."""
+    """A dictionary for `lance_arrow.arrays`."""
 
     items: BlockSlice
 
@@ -233,7 +233,7 @@ def decode_items(codec: BoundChunkCodec, buffer: Bytes, num_items: int, limits: 
 
 
 def with_empty_item(items: BlockSlice) -> BlockSlice:
-    """Append an item of no bytes to a dictionary of variable width: what null slots expand to."""
+    """Append an empty item to a dictionary of variable width, for null slots."""
     assert isinstance(items.shape, VariableWidth)
     width = items.shape.offset_bits // 8
     offsets = np.concatenate([items.offsets, items.offsets[-width:]])

@@ -1,4 +1,4 @@
-"""Loaded pages: `LocatedPage`, values where they lie encoded, and `StructuredPage`, values of another page."""
+"""Loaded pages: `LocatedPage`, located encoded values, and `StructuredPage`, values of another page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lance_arrow.spi.slots import PageStructure
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LocatedPage:
-    """Selected values that were found where they lie, encoded one by one."""
+    """Selected values that were located and are encoded one by one."""
 
     levels: Levels
     codec: BoundPerValueCodec
@@ -39,7 +39,7 @@ class LocatedPage:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StructuredPage:
-    """A page whose values are those of another, slot by slot, and whose levels come from elsewhere."""
+    """A page with the values of another page, slot by slot, and with levels from elsewhere."""
 
     levels: PageStructure
     values: LoadedPage

@@ -1,4 +1,4 @@
-"""Pages of chunks and zipped pages as the native engine takes them; None where a codec has no native side."""
+"""Chunked and zipped pages for the native engine; None if a codec has no native side."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _MOST_VALUE_BITS = 1 << 40
 
 
 def value_bits(shape: BlockShape | None) -> int | None:
-    """Bits of a value where it is one run of bits, 0 where its width varies, None where it is neither.
+    """Return the bits of a value: 0 for variable width, None if a value is not one run of bits.
 
-    A packed struct whose fields are whole bytes is a run of bits: its fields, one after the other.
-    Values of no bits, and of so many that products with them leave 64 bits, are not for the engine either.
+    A packed struct whose fields are whole bytes is one run of bits. The engine does not read values of 0 bits, and
+    values so large that sizes would exceed 64 bits.
     """
     if isinstance(shape, FixedWidth):
         return shape.bits
@@ -52,7 +52,7 @@ def value_bits(shape: BlockShape | None) -> int | None:
 
 
 def struct_field_bytes(shape: BlockShape | None) -> tuple[int, ...]:
-    """Bytes of each field of a packed struct; nothing for other shapes, and where a field is not one run of bytes."""
+    """Return the bytes of each field of a packed struct; empty for other shapes, or fields that are not bytes."""
     if not isinstance(shape, PackedStruct):
         return ()
     bits = [value_bits(field) or 0 for field in shape.fields]
@@ -67,7 +67,7 @@ def native_chunks(
     rows: RowTable | None,
     items: BlockSlice | None,
 ) -> engine.NativePage | None:
-    """Build the page, or return None where its values, levels or items are beyond the engine."""
+    """Build the page, or return None if the engine does not support its values, levels or items."""
     if layout.keeps_items or value_bits(layout.shape) is None:
         return None
     rep = None if layout.rep is None else native_side(layout.rep)
@@ -101,7 +101,7 @@ def native_chunks(
 
 
 def chunk_template(layout: BoundChunks) -> engine.ChunkTemplate | None:
-    """Take what pages have in common that read their own index; None where anything in them is beyond the engine."""
+    """Return the common data of pages that read their own index; None if the engine does not support them."""
     if layout.keeps_items or value_bits(layout.shape) is None:
         return None
     if layout.items is not None and _item_bits(layout, layout.items.shape) is None:
@@ -126,13 +126,13 @@ def chunk_template(layout: BoundChunks) -> engine.ChunkTemplate | None:
 
 
 def _item_bits(layout: BoundChunks, shape: BlockShape) -> int | None:
-    """Bits of an item of a dictionary, 0 where its width varies; None where the engine has no room for such items."""
+    """Return the bits of a dictionary item, 0 for variable width; None if the engine does not support such items."""
     bits = value_bits(shape)
     return bits if bits is not None and bits != 1 and isinstance(layout.values.shape, FixedWidth) else None
 
 
 def native_entries(layout: BoundEntries, page: PageFacts, row_starts: NDArray[Any] | None) -> engine.NativePage | None:
-    """Build the page, or return None where its values are beyond the engine."""
+    """Build the page, or return None if the engine does not support its values."""
     bits = value_bits(layout.values.shape)
     if bits is None or bits == 1:
         return None
@@ -157,14 +157,14 @@ def native_entries(layout: BoundEntries, page: PageFacts, row_starts: NDArray[An
 
 
 def native_places(index: PageIndex | None, layers: tuple[LayerKind, ...]) -> engine.NativePage | None:
-    """Build a page of the places of values out of the index of the page that holds them; None where that has none.
+    """Build a page of the places of values from the index of the page that stores them; None if it has no native page.
 
     Parameters
     ----------
     index
-        Of a page of positions and sizes.
+        Index of a page of positions and sizes.
     layers
-        Of the values, inner-most first: nulls are told by the places.
+        Layers of the values, inner-most first: places mark the nulls.
     """
     inner = getattr(index, "native", None)
     if inner is None:

@@ -1,4 +1,4 @@
-"""Parts of array encodings without nulls: `OneBufferArray`, whose values lie in one buffer, and what it loads."""
+"""Parts of array encodings without nulls: `OneBufferArray`, with values in one buffer, and its loaded values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lance_arrow.spi.slots import ItemValidity
 
 @dataclass(frozen=True, slots=True)
 class OneBufferArray:
-    """A bound array of valid values in one buffer, found without an index; subclasses plan and load them."""
+    """A bound array of valid values in one buffer, without an index; subclasses plan and load."""
 
     shape: Any
     buffer: int
@@ -28,10 +28,10 @@ class OneBufferArray:
         return ((self.buffer, BufferRole.DATA),)
 
     def load_index(self, page: PageFacts, buffers: Mapping[int, Bytes]) -> None:
-        """There is nothing to know."""
+        """Do nothing: there is no index."""
 
     def check_size(self, page: PageFacts, needed: int) -> None:
-        """Raise `CorruptPageError` where the buffer is shorter than all values of the page."""
+        """Raise `CorruptPageError` if the buffer is shorter than all values of the page."""
         size = page.buffer_sizes[self.buffer]
         if size < needed:
             raise CorruptPageError(f"buffer {self.buffer} has {size} bytes, {page.num_rows} values take {needed}")
@@ -43,7 +43,7 @@ class _Counted(Protocol):
 
 
 class ValidValues:
-    """A loaded array none of whose values is null; subclasses have `shape` and `num_values`, and decode."""
+    """A loaded array without nulls; subclasses have `shape` and `num_values`, and decode."""
 
     __slots__ = ()
     dictionary = None

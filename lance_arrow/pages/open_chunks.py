@@ -1,4 +1,4 @@
-"""Opening chunks: headers, levels and value buffers of all chunks of a read, with one call each."""
+"""Open chunks: headers, levels and value buffers of all chunks of a read, with one call each."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LEVEL = FixedWidth(16)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ValueRuns:
-    """Runs of values to keep out of the opened chunks; None in both where all are kept.
+    """Selected runs of values in the opened chunks; both are None if all values are selected.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class OpenChunks:
         Raises
         ------
         CorruptPageError
-            A part leaves its chunk.
+            A part reaches beyond its chunk.
         """
         chunks = selection.chunks
         starts, stops = selection.places(index, fetched)
@@ -96,7 +96,7 @@ class OpenChunks:
         return cls(values, num_levels, (places[0], places[1]), (places[2], places[3]))
 
     def levels(self, layout: BoundChunks, index: ChunkIndex, selection: ChunkSelection) -> tuple[Levels, ValueRuns]:
-        """Decode the levels and trim them to the selected rows; say which values belong to those."""
+        """Decode the levels, trim them to the selected rows, and return the runs of their values."""
         if layout.rep is not None and index.rows is not None:
             return self._nested_levels(layout, layout.rep, index.rows, selection)
         runs = self._flat_runs(index, selection)
@@ -104,7 +104,9 @@ class OpenChunks:
             return Levels(layout.layers, runs.num_values), runs
         if not np.array_equal(self.num_levels, np.diff(self.values.value_starts)):
             chunk = int(np.argmax(self.num_levels != np.diff(self.values.value_starts)))
-            raise CorruptPageError("a chunk has not one level per value", detail=int(selection.chunks[chunk]))
+            raise CorruptPageError(
+                "the numbers of levels and values of a chunk differ", detail=int(selection.chunks[chunk])
+            )
         def_ = self._decode(layout.def_, self.def_, self.values.value_starts, layout.scratch)
         kernels.check_levels(None, def_, 0, max_visible_def(layout.layers))
         return Levels(layout.layers, runs.num_values, None, _kept(def_, runs.starts, runs.stops)), runs
@@ -114,7 +116,7 @@ class OpenChunks:
         num_values = rows.num_rows
         if num_values == self.values.num_values:
             return ValueRuns(None, None, num_values)
-        # Row r of chunk c lies as far into the opened values as it lies into its chunk.
+        # The distance of row r from the start of its chunk is the same in the opened values.
         first = np.searchsorted(index.value_starts, rows.starts, side="right") - 1
         place = np.searchsorted(selection.chunks, first)
         starts = rows.starts - index.value_starts[first] + self.values.value_starts[place]
@@ -184,7 +186,7 @@ class OpenChunks:
         null_index: int,
         scratch: Scratch,
     ) -> BlockSlice:
-        """Decode indices into a dictionary, checked; those of null slots become `null_index`."""
+        """Decode and check indices into a dictionary; those of null slots become `null_index`."""
         block = scratch.new_block(codec.shape, self.values.num_values)
         codec.decode(self.values, block)
         if runs.starts is not None and runs.stops is not None:
@@ -197,7 +199,7 @@ class OpenChunks:
 
 
 def visible_levels(levels: Levels) -> NDArray[np.uint16] | None:
-    """Definition levels of the entries that own a value slot."""
+    """Return the definition levels of entries with a value slot."""
     if levels.def_ is None or levels.rep is None:
         return levels.def_
     return levels.def_[levels.def_ <= levels.max_visible_def]

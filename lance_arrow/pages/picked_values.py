@@ -1,4 +1,4 @@
-"""Some values of a block that is to be written: items of a dictionary, values that are not null."""
+"""Copy values out of a block for writing: items of a dictionary, values that are not null."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def values_at(values: BlockSlice, places: NDArray[np.int64]) -> BlockSlice:
 
 
 def _from_zero(values: BlockSlice) -> BlockSlice:
-    """The same values from bit 0, with offsets into their own bytes."""
+    """Return the same values from bit 0, with offsets into their own bytes."""
     shape = values.shape
     if isinstance(shape, PackedStruct):
         return BlockSlice(shape, values.num_values, NO_BYTES, fields=tuple(map(_from_zero, values.fields)))

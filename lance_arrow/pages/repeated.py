@@ -1,4 +1,4 @@
-"""Pages whose valid values are all the same: one scalar again and again, or empty slots."""
+"""Pages whose valid values are all equal: one repeated scalar, or empty slots."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lance_arrow.spi.slots import SlotStructure, Structure
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RepeatedPage:
-    """Selected rows: every slot holds `scalar`, or nothing where it is None."""
+    """Selected rows: every slot holds `scalar`, or no value if it is None."""
 
     levels: Structure
     shape: BlockShape | None
@@ -31,7 +31,7 @@ class RepeatedPage:
         return len(self.scalar) * (self.num_values if valid is None else int(np.count_nonzero(valid)))
 
     def _valid(self) -> NDArray[np.bool_] | None:
-        """Which slots hold the scalar, ``(num_values,) bool``; None for all: null slots take no bytes."""
+        """Flags of the slots that hold the scalar, ``(num_values,) bool``; None for all. Null slots take no bytes."""
         if isinstance(self.levels, SlotStructure):
             flags = self.levels.null_flags()
             return None if flags is None else flags == 0

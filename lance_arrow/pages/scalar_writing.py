@@ -1,4 +1,4 @@
-"""One value for all: whether every valid value of a page is the same, and that value's bytes."""
+"""Find pages with one value: whether all valid values are equal, and the bytes of that value."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _INLINE_BYTES = 32
 
 
 def common_scalar(page: PageContent) -> bytes | None:
-    """Return the bytes of the value that all valid slots hold, None where they differ or there is none.
+    """Return the bytes of the value that all valid slots hold; None if they differ or no slot is valid.
 
     A boolean is one byte. Lists and structs have no scalar.
     """
     values = page.values
     if values is None or not isinstance(values.shape, (FixedWidth, VariableWidth)) or not num_valid(page.levels):
         return None
-    # Most pages differ in their first values: nothing else of them is looked at.
-    if page.levels.def_ is None and _differ_at_once(values):
+    # Most pages differ in their first values, so these are compared first.
+    if page.levels.def_ is None and _first_two_differ(values):
         return None
     places = _first_valid_slots(page.levels)
     if isinstance(values.shape, VariableWidth):
@@ -37,7 +37,7 @@ def common_scalar(page: PageContent) -> bytes | None:
 
 
 def is_inline(values: BlockSlice, scalar: bytes) -> bool:
-    """Whether a scalar goes into the description of a 2.2 page rather than into a buffer."""
+    """Return whether a scalar is stored in the description of a 2.2 page instead of a buffer."""
     return isinstance(values.shape, FixedWidth) and len(scalar) <= _INLINE_BYTES
 
 
@@ -50,8 +50,8 @@ def scalar_buffer(values: BlockSlice, scalar: bytes) -> NDArray[np.uint8]:
     return np.frombuffer(b"".join([header, *parts]), np.uint8)
 
 
-def _differ_at_once(values: BlockSlice) -> bool:
-    """Whether the first two values are different bytes."""
+def _first_two_differ(values: BlockSlice) -> bool:
+    """Return whether the bytes of the first two values differ."""
     shape = values.shape
     if values.num_values < 2:
         return False
@@ -63,18 +63,18 @@ def _differ_at_once(values: BlockSlice) -> bool:
     else:
         assert isinstance(shape, FixedWidth)
         width = shape.bytes_per_value
-    # Bits have no bytes to compare.
+    # Bits cannot be compared as bytes.
     return values.values[:width].tobytes() != values.values[width : 2 * width].tobytes()
 
 
 def _valid_slots(levels: Levels) -> NDArray[np.bool_] | None:
-    """Which slots are valid; None where all are."""
+    """Return flags of the valid slots; None if all are valid."""
     visible = None if levels.def_ is None else visible_levels(levels)
     return None if visible is None else visible == 0
 
 
 def _first_valid_slots(levels: Levels) -> NDArray[np.int64]:
-    """Valid slots among the first entries; none where those hold no value."""
+    """Return valid slots among the first entries; empty if these have no value."""
     rep, def_ = (None if one is None else one[:_PROBED] for one in (levels.rep, levels.def_))
     head = Levels(levels.layers, min(_PROBED, levels.num_entries), rep, def_)
     valid = _valid_slots(head)
@@ -82,7 +82,7 @@ def _first_valid_slots(levels: Levels) -> NDArray[np.int64]:
 
 
 def _rows(values: BlockSlice) -> NDArray[np.generic]:
-    """One element or row of an array per value."""
+    """Return an array with one element or row per value."""
     assert isinstance(values.shape, FixedWidth)
     if values.shape.bits == 1:
         bits = np.unpackbits(values.values, bitorder="little")

@@ -1,4 +1,4 @@
-"""Chunks or zipped entries: which of the two suits the values of a page."""
+"""Choose between chunks and zipped entries for the values of a page."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from lance_arrow.spi.encoding import PageContent
 from lance_arrow.spi.scopes import EncodeScope
 
 ZIPPED_FROM_BYTES = 256
-"""A value as large as this is found for itself rather than in a chunk. Source: spec 10 point 5."""
+"""Values of at least this size are zipped, so that each is located by itself. Source: spec 10 point 5."""
 _COMPACT_ZIPPED_FROM_BYTES = 16 << 10
-"""The same where size comes first: values compress better together, and large chunks hold several."""
+"""The same for `compact`: values compress better together, and large chunks hold several."""
 
 
 def prefers_chunks(page: PageContent, scope: EncodeScope) -> bool:
-    """Whether values are small enough for chunks, or an index into a dictionary is."""
+    """Return whether values are small enough for chunks, or can be indices into a dictionary."""
     if page.values is None:
         return True
     is_compact = scope.options.preset == "compact" and scope.file_version >= "2.2"
@@ -23,5 +23,5 @@ def prefers_chunks(page: PageContent, scope: EncodeScope) -> bool:
 
 
 def lacks_structs(page: PageContent) -> bool:
-    """Whether some rows hold no packed struct: release 14.0.2 aborts where it takes only such rows of zipped pages."""
+    """Return whether some rows hold no packed struct: release 14.0.2 aborts at takes of only such zipped rows."""
     return isinstance(page.leaf.shape, PackedStruct) and page.levels.num_entries > page.num_values

@@ -1,4 +1,4 @@
-"""Writing zipped pages: control words, lengths and values one after the other, and where each row begins."""
+"""Write zipped pages: control words, lengths and values one after the other, and the offset of each row."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from lance_arrow.spi.scopes import EncodeScope
 
 _BIT = FixedWidth(1)
 _MAX_ENTRIES = (1 << 32) - 1
-"""A description counts entries in 32 bits before 2.3."""
+"""Most entries of a page: descriptions count them in 32 bits before 2.3."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ZippedParts:
-    """A zipped page as written.
+    """A written zipped page.
 
     Parameters
     ----------
@@ -32,11 +32,11 @@ class ZippedParts:
     bits_rep, bits_def
         Widths inside the control word.
     value_bits, length_bits
-        Width of every value, or of the length before each; the other one is None.
+        Width of every value, or of the length before each. Exactly one is not None.
     num_entries, num_values
         Level entries and values.
     buffers
-        Entries, then the row index where rows have no common width.
+        Entries, then the row index if rows have different widths.
     """
 
     values: Message
@@ -50,7 +50,7 @@ class ZippedParts:
 
 
 def zippable(values: BlockSlice) -> BlockSlice:
-    """Return values as zipped pages hold them: booleans take a byte each."""
+    """Return values in the form of zipped pages: a boolean takes one byte."""
     if values.shape != _BIT:
         return values
     bits = np.unpackbits(values.values, bitorder="little")
@@ -58,18 +58,18 @@ def zippable(values: BlockSlice) -> BlockSlice:
 
 
 def write_zipped(values: BlockSlice, levels: Levels, scope: EncodeScope) -> ZippedParts:
-    """Encode values one by one and put them between the levels.
+    """Encode values one by one and interleave them with the levels.
 
     Raises
     ------
     UnsupportedError
-        No codec can hold the values.
+        No codec can hold the values, or the page has too many entries, or entries without bytes.
     """
     encoded = scope.for_values().encode_child(zippable(values), DecodeContext.PER_VALUE)
     if not isinstance(encoded, EncodedValues):
-        raise PluginContractError(f"values were wanted, a codec encoder returned {type(encoded).__name__}")
+        raise PluginContractError(f"a codec encoder returned {type(encoded).__name__}, expected single values")
     if levels.num_entries > _MAX_ENTRIES:
-        raise UnsupportedError(f"a page of {levels.num_entries} zipped entries")
+        raise UnsupportedError(f"a page of {levels.num_entries} zipped entries, more than 32 bits count")
     max_rep = levels.max_rep
     bits_rep = 0 if levels.rep is None else max_rep.bit_length()
     bits_def = 0 if levels.def_ is None else max_def(levels.layers).bit_length()
@@ -109,12 +109,12 @@ def write_zipped(values: BlockSlice, levels: Levels, scope: EncodeScope) -> Zipp
 
 def _most_bytes(encoded: EncodedValues, levels: Levels, control_bits: int, num_values: int) -> int:
     control_bytes = 0 if control_bits == 0 else 1 if control_bits <= 8 else 2 if control_bits <= 16 else 4
-    # The kernel wants room for a length at each entry, which those without a value do not use.
+    # The kernel needs room for a length at each entry, although entries without a value have none.
     return levels.num_entries * (control_bytes + encoded.length_bits // 8) + len(encoded.data)
 
 
 def _narrowed(row_starts: NDArray[np.int64]) -> Bytes:
-    """Offsets of 1, 2, 4 or 8 bytes, as few as the last needs."""
+    """Return offsets of 1, 2, 4 or 8 bytes, the narrowest that hold the last one."""
     last = int(row_starts[-1])
     width = 1 if last < 1 << 8 else 2 if last < 1 << 16 else 4 if last < 1 << 32 else 8
     return row_starts.astype(f"<u{width}").view(np.uint8)

@@ -1,10 +1,10 @@
-"""Zipped pages: one entry after the other, each with its levels and its value, for values too large for chunks.
+"""Zipped pages: entries one after the other, each with its levels and its value, for values too large for chunks.
 
-    buffer 0   entries: [control word: levels] [length, when widths vary] [value]
-    buffer 1   row index: where each row begins, when rows have no common width
+buffer 0   entries: [control word: levels] [length, if widths vary] [value]
+buffer 1   row index: offset of each row, if rows have no common width
 
-A read cuts the stream at row borders; entries are then split into levels and places of values, which the value codec
-decodes in one call. Source: lance.encodings21.FullZipLayout, lance.encodings23.ZippedValues; spec 6.
+A read cuts the stream at row borders. Entries are then split into levels and places of values, which the value
+codec decodes in one call. Source: lance.encodings21.FullZipLayout, lance.encodings23.ZippedValues; spec 6.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _BIT, _BYTE = FixedWidth(1), FixedWidth(8)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZippedForm:
-    """What a page description says of zipped entries.
+    """Content of a page description of zipped entries.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class ZippedForm:
     value_bits, length_bits
         Width of every value, or of the length before each; exactly one is not None.
     num_entries, num_values
-        Level entries and values; None where both are the page's rows.
+        Level entries and values; None if both equal the rows of the page.
     """
 
     layers: tuple[LayerKind, ...]
@@ -70,7 +70,7 @@ def bind_zipped(form: ZippedForm, scope: BindScope) -> ZippedPages:
     CorruptFileError
         The description contradicts itself.
     UnsupportedError
-        Entries have neither levels nor bytes: nothing would bound their number.
+        Entries have neither levels nor bytes, so the size of the page would not limit their number.
     """
     values = scope.value_codec(form.values)
     max_rep = sum(layer.is_list for layer in form.layers)
@@ -82,9 +82,9 @@ def bind_zipped(form: ZippedForm, scope: BindScope) -> ZippedPages:
     if form.bits_def and not max_def:
         raise CorruptFileError("a page has definition levels, but no layer that uses them")
     if form.value_bits is None and form.length_bits is None:
-        raise CorruptFileError("a zipped page says neither the width of its values nor that of their lengths")
+        raise CorruptFileError("a zipped page declares neither the width of its values nor that of their lengths")
     if values.value_bits != form.value_bits:
-        raise CorruptFileError(f"zipped values of {form.value_bits} bits, their codec says {values.value_bits}")
+        raise CorruptFileError(f"zipped values of {form.value_bits} bits, but their codec has {values.value_bits}")
     if form.value_bits is None and form.length_bits not in (32, 64):
         raise CorruptFileError(f"lengths of {form.length_bits} bits, expected 32 or 64")
     if form.value_bits == 0 and not form.bits_rep + form.bits_def:
@@ -104,7 +104,7 @@ def bind_zipped(form: ZippedForm, scope: BindScope) -> ZippedPages:
 
 @dataclass(frozen=True, slots=True)
 class Booleans:
-    """Booleans, which zipped pages store as one byte each: 0 is false, anything else true (as the reference reads)."""
+    """Booleans, one byte each in zipped pages: 0 is false, all other bytes are true, as in the reference."""
 
     stored: BoundPerValueCodec
     scratch: Scratch
@@ -127,7 +127,7 @@ class Booleans:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowIndex:
-    """Where each row begins in the stream, then the stream's end: ``(num_rows + 1,) int64``; None for equal rows."""
+    """Offset of each row in the stream, then its end: ``(num_rows + 1,) int64``; None for rows of equal size."""
 
     row_starts: NDArray[np.int64] | None
     native: NativePage | None
@@ -207,7 +207,7 @@ class ZippedPages(BoundEntries):
         if rows.covers(0, page.num_rows) and (num_entries, num_values) != self.counts(page):
             raise CorruptPageError(
                 f"a page holds {num_entries} entries and {num_values} values, "
-                "its description says {} and {}".format(*self.counts(page))
+                "its description declares {} and {}".format(*self.counts(page))
             )
         levels, values = self._unzip(stream, num_entries, num_values)
         if levels.rep is not None:
@@ -217,7 +217,7 @@ class ZippedPages(BoundEntries):
     def _unzip_run(
         self, stream: FetchedSlices, row_starts: NDArray[np.int64], rows: RowRanges
     ) -> tuple[Levels, ValueBatch] | None:
-        """Split a run of rows at the index's borders; None where the entries disagree, for a walk to tell how."""
+        """Split a run of rows at the index's borders; None if the entries disagree, for a walk that finds the error."""
         borders = row_starts[int(rows.starts[0]) : int(rows.stops[0]) + 1]
         num_rows = len(borders) - 1
         def_ = np.empty(num_rows, np.uint16) if self.entry.bits_def else None
@@ -232,7 +232,7 @@ class ZippedPages(BoundEntries):
         return Levels(self.layers, num_rows, None, def_), ValueBatch(stream.data, starts, sizes)
 
     def _count(self, stream: FetchedSlices, rows: RowRanges) -> tuple[int, int, NDArray[np.int64]]:
-        """Count entries and values, and find where the entries of each run of rows begin."""
+        """Count entries and values, and find the first entry of each run of rows."""
         borders = np.zeros(len(rows) + 1, np.int64)
         if self.row_bytes is not None:
             np.cumsum(rows.stops - rows.starts, out=borders[1:])
@@ -276,7 +276,7 @@ class ZippedPages(BoundEntries):
 
 
 def _check_rows(rep: NDArray[np.uint16], max_rep: int, borders: NDArray[np.int64], rows: RowRanges) -> None:
-    """Refuse runs that do not begin with a row or hold another number of them than the index promised."""
+    """Raise unless each run begins with a row and has the number of rows in the index."""
     starts = rep == max_rep
     found = np.add.reduceat(starts, borders[:-1], dtype=np.int64)
     wrong = ~starts[borders[:-1]] | (found != rows.stops - rows.starts)
@@ -287,4 +287,4 @@ def _check_rows(rep: NDArray[np.uint16], max_rep: int, borders: NDArray[np.int64
 
 
 ZippedPage = LocatedPage
-"""What `ZippedPages.load` returns."""
+"""Result of `ZippedPages.load`."""

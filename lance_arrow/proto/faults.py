@@ -1,4 +1,4 @@
-"""Finds the byte where a message that did not parse goes wrong: the parser itself does not tell."""
+"""Find the byte at which a message is malformed; the parser does not return it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from google.protobuf.message_factory import GetMessageClass
 VARINT, DELIMITED = 0, 2
 FIXED_BYTES = {1: 8, 5: 4}
 PARSER_ERRORS = (DecodeError, RecursionError, UnicodeDecodeError)
-# A search on damaged bytes must end soon, found or not.
+# A search in damaged bytes must end soon, even without a result.
 MAX_FIELDS = 100_000
 MAX_LEVELS = 100
 
@@ -25,7 +25,7 @@ class _BrokenWireError(Exception):
 def fault_offset(descriptor: Descriptor, data: bytes) -> int | None:
     """Return the offset in `data` of the field that does not parse as `descriptor`, None if it was not found.
 
-    It is found by entering, level by level, the first submessage that does not parse alone.
+    The search enters, level by level, the first submessage that does not parse alone.
     """
     base = 0
     for _ in range(MAX_LEVELS):
@@ -62,7 +62,7 @@ def _first_bad_field(descriptor: Descriptor, data: bytes) -> tuple[FieldDescript
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, int, int, int]]:
-    """Yield (number, wire type, start, stop) of each field's value; a broken field is blamed at its tag."""
+    """Yield (number, wire type, start, stop) of each field's value; a broken field is reported at its tag."""
     position = 0
     for _ in range(MAX_FIELDS):
         if position >= len(data):
@@ -77,7 +77,7 @@ def _fields(data: bytes) -> Iterator[tuple[int, int, int, int]]:
             elif wire_type == VARINT:
                 position = _varint(data, start)[1]
             else:
-                # The format has no groups: one is either damage or not worth a look inside.
+                # The format has no groups: one is damage, or an unknown field that is not searched.
                 position = start + FIXED_BYTES[wire_type]
         except (IndexError, KeyError):
             raise _BrokenWireError(begin) from None

@@ -1,4 +1,4 @@
-"""Parses bytes into messages and converts every parser failure into `CorruptFileError` with its place."""
+"""Parse bytes into messages, and convert every parser failure into `CorruptFileError` with its place."""
 
 from __future__ import annotations
 
@@ -39,30 +39,30 @@ def parse(
     message_type
         Generated message class.
     data
-        The message, nothing before or after it.
+        The message, without other bytes before or after it.
     what
-        What the bytes are, for people: "the file descriptor", "page 3's layout".
+        Name of the bytes for messages: "the file descriptor", "page 3's layout".
     byte_range
-        Half-open bytes of the file that `data` came from, if they have a place of their own.
+        Half-open byte range of the file from which `data` comes, or None.
     max_depth
-        Messages that may be nested in each other, the outermost counted; None for as many as the parser allows, 100.
+        Most messages nested in each other, with the outermost; None for the parser's limit, 100.
     max_bytes
-        Largest `data` that is parsed at all; a message takes several times its bytes in memory.
+        Largest `data` that is parsed; a message takes several times its bytes in memory.
     error
-        Error raised for bad bytes, for callers with a narrower kind.
+        Class of the error for bad bytes, for callers with a more specific one.
 
     Raises
     ------
     CorruptFileError
-        The bytes are not such a message: cut short, malformed, not UTF-8 in a string, or nested too deeply.
-        ``detail`` is the offset of the fault in `data`, None where it is unknown; the parser's error is the cause.
+        The bytes are not such a message: cut short, malformed, not UTF-8 in a string, or nested too deeply. ``detail``
+        is the offset of the fault in `data`, None if it is unknown. The parser's error is the cause.
     ResourceLimitError
         `data` is longer than `max_bytes`.
     """
     size = memoryview(data).nbytes
     if size > max_bytes:
         raise ResourceLimitError(
-            f"{what} has {size} bytes, the limit max_bytes is {max_bytes}; pass a larger one if the file is trusted",
+            f"{what} has {size} bytes, above the limit max_bytes of {max_bytes}; raise it if the file is trusted",
             byte_range=byte_range,
             detail="max_bytes",
         )
@@ -92,12 +92,12 @@ def unpack_any(
     -------
     tuple
         Full name of the message, its bytes, and the authority: the text before the last slash of the type URL.
-        Protobuf's own authority, ``type.googleapis.com``, says nothing and is returned as an empty string.
+        Protobuf's default authority, ``type.googleapis.com``, is returned as an empty string.
 
     Raises
     ------
     CorruptFileError
-        `data` is not an Any, or names no type.
+        `data` is not an Any, or has no type name.
     """
     held = bytes(data)
     found = split_any(held)
@@ -109,18 +109,18 @@ def unpack_any(
     type_url, value = found
     authority, _, name = type_url.rpartition("/")
     if not name:
-        raise CorruptFileError(f"{what} names no type (type URL {type_url!r})", byte_range=byte_range)
+        raise CorruptFileError(f"{what} has no type name (type URL {type_url!r})", byte_range=byte_range)
     return name, value, "" if authority == _USUAL_AUTHORITY else authority
 
 
 def set_case(message: Message) -> str | None:
-    """Return which case of the message's one oneof is set.
+    """Return the set case of the message's only oneof.
 
     Returns
     -------
     str or None
-        The field's name; ``"#<number>"`` where no known case is set but the message holds a field unknown to us (the
-        last one, as the last case of a oneof wins); None for neither.
+        The field's name. ``"#<number>"`` if no known case is set but the message has an unknown field (the last one,
+        since the last case of a oneof wins). None without both.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def set_case(message: Message) -> str | None:
 
 
 def unknown_numbers(message: Message) -> tuple[int, ...]:
-    """Return the numbers of fields that the message holds but its type does not know, as they were stored."""
+    """Return the numbers of fields in the message that its type does not know, as stored."""
     unknown = UnknownFieldSet(message)
     return tuple(unknown[index].field_number for index in range(len(unknown)))
 
@@ -144,8 +144,8 @@ def unknown_numbers(message: Message) -> tuple[int, ...]:
 def iter_unknown(message: Message, path: str = "") -> Iterator[tuple[str, int]]:
     """Yield (dotted path of the holder, number) of every unknown field in the message and the messages below it.
 
-    The holder's path starts at `message`, which is the empty path; items of repeated fields and maps have an index or
-    a key in brackets.
+    The path starts at `message`, whose own path is empty. Items of repeated fields and maps have an index or a key in
+    brackets.
     """
     for number in unknown_numbers(message):
         yield path, number
@@ -168,7 +168,7 @@ def _children(message: Message) -> Iterator[tuple[str, Message]]:
 
 @functools.cache
 def _only_oneof(descriptor: Descriptor) -> str:
-    # Presence of an optional field is a oneof of one, named "_<field>".
+    # The presence of an optional field is a oneof with one case, named "_<field>".
     names = [oneof.name for oneof in descriptor.oneofs if not oneof.name.startswith("_")]
     if len(names) != 1:
         raise InternalError(f"{descriptor.full_name} has {len(names)} oneofs, expected one")
@@ -177,7 +177,7 @@ def _only_oneof(descriptor: Descriptor) -> str:
 
 @functools.cache
 def _static_depth(descriptor: Descriptor) -> float:
-    """Return how deep the type can nest: most types cannot recurse, so their messages need no walk."""
+    """Return the maximum nesting of a type: most types cannot recurse, so their messages need no check."""
     return _longest_path(descriptor, frozenset())
 
 

@@ -1,15 +1,15 @@
-"""Which zones and files a filter leaves out: decided from statistics, no value is read.
+"""Zone pruning: finds zones and files that a filter excludes, from statistics and without reading values.
 
-In: a filter and zone maps. Out: for each zone no row, some rows, or every row satisfies it.
+Input: a filter and zone maps. Output for each zone: no row, some rows, or every row satisfies the filter.
 
 | Module | Open it for |
 |---|---|
-| `zone_pruning` | `prune_rows`: the rows of a file that a filter leaves, and those of which it is sure; start here |
-| `zone_predicates` | a filter that judges zones |
-| `zone_programs` | compiling it for native code, which judges (`engine/prune/zone_program.hpp`); a function to add |
-| `zone_values` | casts that keep the order of values; zone maps that are cast |
-| `described_file` | what pruning asks of an open file |
-| `file_pruner` | small files that zone maps exclude, left out without Python (`engine/prune`) |
+| `zone_pruning` | `prune_rows`: candidate rows of a file, and rows that certainly satisfy the filter; start here |
+| `zone_predicates` | filters that judge zones |
+| `zone_programs` | compiling filters for native code (`engine/prune/zone_program.hpp`); adding a function |
+| `zone_values` | casts that keep the order of values; casts of zone maps |
+| `described_file` | the interface of an open file for pruning |
+| `file_pruner` | excluding small files by zone maps, without Python (`engine/prune`) |
 
-Forbidden here: decoding pages. Where bounds cannot tell, rows stay.
+This package must not decode pages. If bounds cannot decide, rows are kept.
 """

@@ -1,4 +1,4 @@
-"""What pruning asks of an open file: its columns and their metadata, and its zone maps; never a value."""
+"""The interface of an open file for pruning: its columns, their metadata, and its zone maps, without values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lance_arrow.statistics.zone_maps import ZoneMap
 
 
 class DescribedFile(Protocol):
-    """An open file, as far as its metadata goes."""
+    """Metadata of an open file."""
 
     @property
     def file(self) -> LanceFileReader: ...
@@ -33,7 +33,7 @@ class DescribedFile(Protocol):
 
 
 class HasZoneMaps(Protocol):
-    """What reads the zone maps of one file."""
+    """Reads the zone maps of one file."""
 
     def get(self, leaves: Sequence[LeafNode]) -> list[ZoneMap | None]:
         """Return the zone maps of leaves, None for those without one."""

@@ -1,6 +1,6 @@
-"""`FilePruner`: the filter of a scan for the native file pruner, which leaves out small files without Python.
+"""`FilePruner`: the filter of a scan for the native file pruner, which excludes small files without Python.
 
-opened files ─► what their schema, encodings and zone maps look like in bytes, so that it recognises others
+opened files ─► bytes of their schema, encodings and zone maps, by which it recognises similar files
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _ANYTHING = compiled(("call", "", (), None, None))
 
 
 class FilePruner:
-    """What one scan leaves out of many files.
+    """Excludes small files of one scan.
 
     Parameters
     ----------
     predicate
-        Its filter.
+        Filter of the scan.
     has_checks
         Whether files are compared with their checksums.
     """
@@ -41,12 +41,12 @@ class FilePruner:
         self.native = NativeFilePruner(predicate.program.native, has_checks)
 
     def register(self, rows: DescribedFile) -> None:
-        """Have the file pruner recognise files like this one.
+        """Register a file, so that the pruner recognises similar ones.
 
         Raises
         ------
         LanceError
-            As reading zone maps goes.
+            Errors of reading zone maps.
         """
         reader = rows.file
         if self.native.is_idle or self._num_registered >= _MOST_FILES or reader.version not in _VERSIONS:
@@ -58,7 +58,7 @@ class FilePruner:
         for number, field in enumerate(fields):
             leaf = leaves.get(field.path)
             bounds = None if leaf is None or is_repeated(leaf) else bounds_type(leaf)
-            # Only what is compared as it is stored.
+            # Only fields that are compared without a cast.
             if leaf is not None and bounds is not None and casts_between(bounds, field.types) == ():
                 columns[number] = leaf.column
                 self._register_column(rows, number, leaf)
@@ -101,7 +101,7 @@ class FilePruner:
 
 
 class FileCounter:
-    """What one count without a filter need not open: other files of the schemas it has opened.
+    """Counts rows of files with known schemas without opening them, for a count without a filter.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class FileCounter:
         self.native = NativeFilePruner(_ANYTHING.native, has_checks)
 
     def register(self, rows: DescribedFile) -> None:
-        """Have files like this one counted natively."""
+        """Register a file, so that similar ones are counted natively."""
         if rows.file.version in _VERSIONS and not self.native.is_idle:
             _register_schema(self.native, rows.file, [])
 
@@ -124,7 +124,7 @@ def _register_schema(native: NativeFilePruner, reader: LanceFileReader, columns:
 
 
 def _bound_places(buffers: tuple[tuple[int, int] | None, ...]) -> tuple[int, int, int, int]:
-    """Where validity, offsets and values are (-1: nowhere), and the bytes of the values."""
+    """Return the buffers of validity, offsets and values (-1: none), and the bytes of the values."""
     validity, *others = buffers
     offsets = others[0] if len(others) == 2 else None
     values = others[-1] or (0, 0)
@@ -132,5 +132,5 @@ def _bound_places(buffers: tuple[tuple[int, int] | None, ...]) -> tuple[int, int
 
 
 def file_pruner(predicate: ZonePredicate, *, has_checks: bool) -> FilePruner | None:
-    """Return the file pruner of a filter; None for one of which it would understand nothing."""
+    """Return the file pruner of a filter; None if it supports no part of the filter."""
     return FilePruner(predicate, has_checks=has_checks) if predicate.program.fields else None

@@ -1,4 +1,4 @@
-"""`ZonePredicate`: in which zones no row, and in which every row, satisfies a filter.
+"""`ZonePredicate`: finds zones in which no row, or every row, satisfies a filter.
 
 filter ─► `expression_tree` (bound by Arrow) ─► `zone_programs` ─► native code: NO, MAYBE, ALL per zone
 """
@@ -23,7 +23,7 @@ __all__ = ["Tree", "Verdict", "ZonePredicate", "is_understood"]
 
 
 class Verdict(enum.IntEnum):
-    """What a filter does to a zone."""
+    """Result of a filter for one zone."""
 
     NO = 0
     MAYBE = 1
@@ -36,7 +36,7 @@ class ZonePredicate:
     Parameters
     ----------
     tree
-        As `bridge.expression_tree` returns it.
+        Result of `bridge.expression_tree`.
     """
 
     def __init__(self, tree: Tree) -> None:
@@ -45,12 +45,12 @@ class ZonePredicate:
 
     @cached_property
     def program(self) -> ZoneProgram:
-        """What judges zones, and small files, by it."""
+        """The compiled filter, which judges zones and small files."""
         return compiled(self.tree)
 
     @cached_property
     def fields(self) -> tuple[Path, ...]:
-        """What the tree mentions, once each, from the column downwards."""
+        """Fields of the tree, each once, as paths from the column downwards."""
         found: dict[Path, None] = {}
         waiting = [self.tree]
         while waiting:
@@ -62,14 +62,14 @@ class ZonePredicate:
         return tuple(found)
 
     def leaves(self, roots: tuple[ColumnNode, ...]) -> Mapping[Path, LeafNode]:
-        """Return the leaves of a file, or of a table, that the tree mentions; see `leaf_at`."""
+        """Return the leaves of a file, or of a table, that the tree refers to; see `leaf_at`."""
         return self._leaves.of(roots)
 
     def _leaves_of(self, roots: tuple[ColumnNode, ...]) -> Mapping[Path, LeafNode]:
         return {path: leaf for path in self.fields if (leaf := leaf_at(roots, path)) is not None}
 
     def calls(self, function: str) -> bool:
-        """Whether a function is called, or may be where the tree is too deep to see."""
+        """Return whether the tree calls a function, or may call it in parts that are too deep to see."""
         waiting = [self.tree]
         while waiting:
             node = waiting.pop()
@@ -85,14 +85,14 @@ class ZonePredicate:
         Parameters
         ----------
         zone_maps
-            Zone maps of fields, all of the same zones; a field without one may hold anything.
+            Zone maps of fields, all of the same zones; the values of a field without one are unknown.
         num_zones
-            How many zones there are.
+            Number of zones.
 
         Returns
         -------
         ndarray
-            ``(num_zones,) int8`` of `Verdict`: NO where no row can satisfy the filter, ALL where every row does.
+            ``(num_zones,) int8`` of `Verdict`: NO if no row can satisfy the filter, ALL if every row does.
         """
         program = self.program
         columns = [

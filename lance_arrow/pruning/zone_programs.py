@@ -1,8 +1,8 @@
-"""`compiled`: a filter's tree as a program over zones, which native code judges (`engine/prune/zone_program.hpp`).
+"""`compiled`: compile the tree of a filter to a program over zones (`engine/prune/zone_program.hpp`).
 
 call over fields and literals ─► operands of one type ─► postfix instructions
 
-What a function does to bounds is known for few functions. Any other may give anything, so zones say MAYBE.
+The bounds of a result are known for few functions. For all others, the verdict is MAYBE.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MATCH_NULLS, _SKIP_NULLS = 0, 1
 _WILDCARDS = b"%_\\"
 
 
-# As ``engine/prune/zone_program.hpp`` numbers them.
+# Numbers as in ``engine/prune/zone_program.hpp``.
 _Step = enum.IntEnum(
     "_Step",
     "UNKNOWN FACTS IS_NAN LESS LESS_EQUAL EQUAL IS_IN AND AND_STRICT NOT IS_NULL TRUE_UNLESS_NULL IF_ELSE",
@@ -38,16 +38,16 @@ _Step = enum.IntEnum(
 
 @dataclass(slots=True)
 class ZoneField:
-    """What a program asks of a zone map.
+    """Zone map that a program needs.
 
     Parameters
     ----------
     path
         The field.
     types
-        What its values are cast through, one after the other: first the type that the filter's schema shows.
+        Types through which its values are cast, in order; the first is the type in the filter's schema.
     nulls_are_values
-        Whether Arrow may hold nulls to be valid values: indices of null items are, until they are cast.
+        Whether Arrow may treat nulls as valid values: it does so for indices of null items, until they are cast.
     """
 
     path: Path
@@ -62,9 +62,9 @@ class ZoneProgram:
     Parameters
     ----------
     native
-        Judges zones.
+        The native program.
     fields
-        Its columns.
+        Fields of the program.
     """
 
     native: NativeProgram
@@ -72,7 +72,7 @@ class ZoneProgram:
 
 
 def compiled(tree: Tree) -> ZoneProgram:
-    """Compile a filter's tree, as `bridge.expression_tree` returns it."""
+    """Compile the tree of a filter, from `bridge.expression_tree`."""
     compiler = _Compiler()
     compiler.condition(tree)
     return compiler.program()
@@ -80,13 +80,13 @@ def compiled(tree: Tree) -> ZoneProgram:
 
 @dataclass(slots=True, eq=False)
 class _Operand:
-    """A field or a literal (an array of one) that is compared as a type."""
+    """A field or a literal (an array of length 1), with the type of its comparison."""
 
     of: ZoneField | pa.Array
     type: pa.DataType
 
     def cast(self, to: pa.DataType) -> _Operand | None:
-        """Cast it; None where that does not keep the order of values, or fails."""
+        """Cast it; None if the cast fails or does not keep the order of values."""
         if self.type == to:
             return self
         if not keeps_order(self.type, to):
@@ -111,12 +111,12 @@ class _Compiler:
         self._literals: list[tuple[pa.Array, str, int]] = []
 
     def program(self) -> ZoneProgram:
-        """Return what was written."""
+        """Return the written program."""
         native = NativeProgram(self._instructions, self._columns, self._literals)
         return ZoneProgram(native, tuple(self._fields))
 
     def condition(self, node: Tree) -> None:
-        """Write what leaves the outcomes of a boolean expression."""
+        """Write instructions that leave the outcomes of a boolean expression."""
         if node[0] == "call" and node[1] in _WRITERS:
             is_known = _WRITERS[node[1]](self, node)
         else:
@@ -144,14 +144,14 @@ class _Compiler:
         return self._fields.index(field)
 
     def add_literals(self, array: pa.Array) -> int:
-        """Note one literal, or those of a lookup."""
+        """Add one literal, or the literals of a lookup."""
         form = form_of(array.type)
         assert form is not None
         self._literals.append((array, *form))
         return len(self._literals) - 1
 
     def operand(self, node: Tree) -> _Operand | None:
-        """Values of an expression; None when nothing is known."""
+        """Return the operand of an expression; None if its bounds are unknown."""
         if node[0] == "literal":
             if not isinstance(node[1], pa.Scalar) or form_of(node[1].type) is None:
                 return None
@@ -178,7 +178,7 @@ class _Compiler:
         return self.compare(node, _Step.EQUAL) and self.emit(_Step.NOT)
 
     def join(self, node: Tree, step: _Step, *, inverted: bool = False) -> bool:
-        """Join conditions; "or" is "and" of what is not."""
+        """Join conditions; OR is written as NOT of AND of NOT."""
         for number, one in enumerate(node[2]):
             self.condition(one)
             if inverted:
@@ -188,13 +188,13 @@ class _Compiler:
         return not inverted or self.emit(_Step.NOT)
 
     def follow(self, node: Tree, step: _Step) -> bool:
-        """Work on outcomes of conditions."""
+        """Apply a step to outcomes of conditions."""
         for one in node[2]:
             self.condition(one)
         return self.emit(step)
 
     def look(self, node: Tree, step: _Step, *, inverted: bool = False) -> bool:
-        """Ask whether values are null; that they may be is all that is asked of what is unknown."""
+        """Test whether values are null; unknown values may be null."""
         (of,) = node[2]
         values = self.operand(of)
         if values is None or pa.types.is_boolean(of[-1]):
@@ -227,11 +227,11 @@ class _Compiler:
         return self.emit(_Step.IS_IN, values, self.add_literals(wanted), flag=null_matching == _MATCH_NULLS)
 
     def begin(self, node: Tree) -> bool:
-        """Compare the beginnings of texts: those with a prefix lie between it and what follows all of them."""
+        """Compare the prefixes of texts: a text with a prefix lies between the prefix and its successor."""
         return not node[3][1] and self._between(node[2][0], node[3][0], is_whole=True)
 
     def match(self, node: Tree) -> bool:
-        """A pattern matches nothing that does not begin with what stands before its first wildcard."""
+        """Match a pattern: a match must begin with the text before the first wildcard."""
         pattern, ignores_case = node[3]
         end = next((place for place, one in enumerate(pattern) if one in _WILDCARDS), len(pattern))
         return not ignores_case and self._between(node[2][0], pattern[:end], is_whole=False)
@@ -246,7 +246,7 @@ class _Compiler:
             self.emit(_Step.LESS, values, _text(stop))
             self.emit(_Step.AND)
         if not is_whole:
-            # It may be false of any value.
+            # The condition may be false for any value.
             self.emit(_Step.FACTS, values)
             self.emit(_Step.AND)
         return True
@@ -257,12 +257,12 @@ def _text(value: bytes) -> _Operand:
 
 
 def _compared(type_: pa.DataType) -> pa.DataType:
-    """Half floats are compared as floats: Arrow does not compare them."""
+    """Return float32 for half floats, which Arrow does not compare."""
     return pa.float32() if pa.types.is_float16(type_) else type_
 
 
 def _are_comparable(left: pa.DataType, right: pa.DataType) -> bool:
-    """Whether Arrow compares two types; it gives decimal literals as few digits as they need."""
+    """Return whether Arrow compares two types; it gives decimal literals the smallest precision."""
     are_decimals = pa.types.is_decimal(left) and pa.types.is_decimal(right)
     return bool(left == right or (are_decimals and are_alike(left, right)))
 
@@ -291,7 +291,7 @@ _WRITERS: Mapping[str, Callable[[_Compiler, Tree], bool]] = {
 
 
 def is_understood(node: Tree) -> bool:
-    """Tell whether what a call gives follows from bounds of its arguments."""
+    """Return whether the result of a call follows from the bounds of its arguments."""
     if node[0] != "call":
         return True
     if node[1] == "cast":

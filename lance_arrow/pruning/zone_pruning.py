@@ -1,4 +1,4 @@
-"""`prune_rows`: the rows of a file that its zone maps leave to a filter, and those of which they are sure."""
+"""`prune_rows`: candidate rows of a file by its zone maps, and rows that certainly satisfy the filter."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NO, _ALL = int(Verdict.NO), int(Verdict.ALL)
 
 
 class ShowsExpressions(Protocol):
-    """What tells the parts of an expression, which pyarrow alone does not: the native bridge."""
+    """Shows the parts of an expression, which pyarrow does not: the native bridge."""
 
     def expression_tree(self, expression: pc.Expression, schema: pa.Schema) -> Tree:
         """Return the expression as it is bound to a schema."""
@@ -34,28 +34,28 @@ class ShowsExpressions(Protocol):
 def zone_predicate(
     native: ShowsExpressions | None, expression: pc.Expression, schema: pa.Schema
 ) -> ZonePredicate | None:
-    """Turn a filter into what zones can judge; None without the bridge, or for what does not fit the schema."""
+    """Turn a filter into a zone predicate; None without the bridge, or if the filter does not fit the schema."""
     if native is None:
         return None
     try:
         return ZonePredicate(native.expression_tree(expression, schema))
     except (*UNCOMPARABLE, pa.ArrowKeyError):
-        # Whoever applies the filter says what is wrong with it.
+        # The scan applies the filter and reports the error.
         return None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PruneResult:
-    """What the zone maps of a file say of a filter.
+    """Result of a filter on the zone maps of a file.
 
     Parameters
     ----------
     rows
-        Rows of zones in which some may satisfy it.
+        Rows of zones in which some rows may satisfy the filter.
     all
-        Those of them where every row does.
+        Part of `rows`: rows of zones in which every row satisfies it.
     zones_total, zones_pruned, zones_all
-        Zones there are, those in which no row satisfies it, and those where every row does; 0 without zone maps.
+        Number of zones; of zones in which no row satisfies it; of zones in which every row does. 0 without zone maps.
     """
 
     rows: RowRanges
@@ -68,14 +68,14 @@ class PruneResult:
 def prune_rows(
     rows: DescribedFile, zones: HasZoneMaps, predicate: ZonePredicate | None, within: RowRanges
 ) -> PruneResult:
-    """Ask the zone maps of a file which rows can, and which do, satisfy a filter.
+    """Find, by the zone maps of a file, the rows that can satisfy a filter and those that certainly do.
 
     Parameters
     ----------
     rows, zones
-        The file and its zone maps; those of columns that the filter mentions are read.
+        The file and its zone maps; those of columns in the filter are read.
     predicate
-        The filter; nothing is decided when None.
+        The filter; if None, nothing is pruned.
     within
         Rows to choose from; zones without any of them are not counted.
 
@@ -99,7 +99,7 @@ def prune_rows(
 def prune_zones(
     maps: Mapping[Path, ZoneMap], borders: NDArray[np.int64], predicate: ZonePredicate, within: RowRanges
 ) -> PruneResult:
-    """Ask zone maps that are cut at the same rows.
+    """Apply a filter to zone maps that are cut at the same rows.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def prune_zones(
     """
     verdicts = predicate.verdicts(maps, len(borders) - 1)
     starts, stops = borders[:-1], borders[1:]
-    asked = _meets(within, starts, stops)
+    asked = _contains_rows(within, starts, stops)
     left, always = verdicts != _NO, verdicts == _ALL
     if not left.any():
         nothing = RowRanges.one(0, 0)
@@ -127,8 +127,8 @@ def prune_zones(
     )
 
 
-def _meets(rows: RowRanges, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which of the zones ``starts[i] .. stops[i]`` hold one of some rows."""
+def _contains_rows(rows: RowRanges, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return flags of the zones ``starts[i] .. stops[i]`` that contain some of the rows."""
     if len(rows) == 1:
         return (starts < rows.stops[0]) & (stops > rows.starts[0])
     found: NDArray[np.bool_] = np.searchsorted(rows.stops, starts, "right") < np.searchsorted(
@@ -138,7 +138,7 @@ def _meets(rows: RowRanges, starts: NDArray[np.int64], stops: NDArray[np.int64])
 
 
 def _aligned(maps: dict[Path, ZoneMap], num_rows: int) -> tuple[NDArray[np.int64], dict[Path, ZoneMap]]:
-    """Cut the zones of all maps at the borders of each; a part of a zone has its bounds and more than its counts."""
+    """Cut the zones of all maps at the borders of each; counts of a part of a zone are upper limits."""
     steps = {one.rows_per_zone for one in maps.values()}
     if len(steps) == 1:
         (step,) = steps

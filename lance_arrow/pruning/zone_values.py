@@ -1,4 +1,4 @@
-"""Values as zones are judged by them: what types are compared as, and which casts keep their order."""
+"""Values in zone predicates: types of comparisons, and casts that keep the order of values."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from lance_arrow.statistics.zone_maps import ZoneMap
 from lance_arrow.statistics.zone_types import form_of, is_text, is_variable
 
 UNCOMPARABLE = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError)
-"""What Arrow raises for values that it cannot compare or cast."""
+"""Errors of Arrow for values that it cannot compare or cast."""
 
 
 def casts_between(of: pa.DataType, types: tuple[pa.DataType, ...]) -> tuple[pa.DataType, ...] | None:
-    """Return the casts through `types`, none where these change nothing that is compared.
+    """Return the casts through `types`; empty if they do not change the comparison.
 
-    None where one loses the order of values.
+    None if a cast loses the order of values.
     """
     casts = []
     is_same = True
@@ -31,10 +31,10 @@ def casts_between(of: pa.DataType, types: tuple[pa.DataType, ...]) -> tuple[pa.D
 
 
 def cast_bounds(bounds: pa.Array, casts: tuple[pa.DataType, ...]) -> pa.Array | None:
-    """Cast bounds, or literals; None where one cannot be cast: such a value fails the scan too."""
+    """Cast bounds or literals; None if one cannot be cast: the scan would fail at such a value too."""
     try:
         for to in casts:
-            # Integers of many digits are rounded, which keeps their order.
+            # Large integers are rounded, which keeps their order.
             is_exact = not (pa.types.is_integer(bounds.type) and pa.types.is_floating(to))
             bounds = bounds.cast(to, safe=is_exact)
     except UNCOMPARABLE:
@@ -43,7 +43,7 @@ def cast_bounds(bounds: pa.Array, casts: tuple[pa.DataType, ...]) -> pa.Array | 
 
 
 def zones_as(zone_map: ZoneMap, types: tuple[pa.DataType, ...]) -> NativeZones | None:
-    """Return a zone map as one is judged whose values are cast through `types`; None where nothing is known then."""
+    """Return a zone map whose values are cast through `types`; None if nothing is known after the casts."""
     # Items of lists are not rows.
     casts = None if zone_map.is_repeated else casts_between(zone_map.low.type, types)
     if casts is None:
@@ -64,14 +64,14 @@ def _cast_zones(zone_map: ZoneMap, casts: tuple[pa.DataType, ...]) -> NativeZone
 
 
 def keeps_order(of: pa.DataType, to: pa.DataType) -> bool:
-    """Whether a cast leaves values in their order."""
+    """Return whether a cast keeps the order of values."""
     types = pa.types
     if types.is_integer(of):
         return (types.is_floating(to) and to.bit_width >= 32) or types.is_decimal(to) or _is_wider_integer(of, to)
     if types.is_floating(of):
         return types.is_floating(to) and to.bit_width > of.bit_width
     if types.is_decimal(of):
-        # Digits before and after the point only become more.
+        # The numbers of digits before and after the point only grow.
         return types.is_decimal(to) and to.scale >= of.scale and to.precision - to.scale >= of.precision - of.scale
     if types.is_timestamp(of) and types.is_timestamp(to):
         return (of.tz is None) == (to.tz is None) and _is_finer(of.unit, to.unit)
@@ -81,7 +81,7 @@ def keeps_order(of: pa.DataType, to: pa.DataType) -> bool:
         return _is_finer(of.unit, to.unit)
     if types.is_date(of):
         return types.is_date64(to) or (types.is_timestamp(to) and to.tz is None and types.is_date32(of))
-    # Strings become binary of the same bytes, not the other way round.
+    # Strings can become binary with the same bytes, but not the reverse.
     return is_variable(of) and is_variable(to) and (is_text(of) or not is_text(to))
 
 
@@ -89,7 +89,7 @@ def _is_wider_integer(of: pa.DataType, to: pa.DataType) -> bool:
     if not pa.types.is_integer(to) or to.bit_width < of.bit_width:
         return False
     same_sign = pa.types.is_signed_integer(of) == pa.types.is_signed_integer(to)
-    # Of unsigned numbers of the same width, only those that can be cast come this far: bounds beyond that raise.
+    # Of unsigned numbers of the same width, only values in range are cast: others raise.
     return same_sign or bool(pa.types.is_signed_integer(to))
 
 
@@ -99,13 +99,13 @@ def _is_finer(of: str, to: str) -> bool:
 
 
 def are_alike(of: pa.DataType, to: pa.DataType) -> bool:
-    """Whether values of two types compare as they are, where a cast between these keeps their order."""
+    """Return whether values of two types compare equally, if a cast between them keeps their order."""
     one, other = form_of(of), form_of(to)
     return one is not None and other is not None and one[0] == other[0] and _unit(of) == _unit(to)
 
 
 def _unit(type_: pa.DataType) -> object:
-    """What a counted value counts."""
+    """Return the unit of a temporal type, the scale of a decimal, or None."""
     if pa.types.is_date(type_):
         return type_.id
     return type_.scale if pa.types.is_decimal(type_) else getattr(type_, "unit", None)

@@ -214,8 +214,8 @@ def late_window_rows(num_rows: int, num_threads: int) -> int:
 def may_be_sliced(nodes: Sequence[ColumnNode]) -> bool:
     """Whether batches may be slices of a window.
 
-    pyarrow 26 filters and takes *slices* of fixed-size lists of lists wrongly, and its scanner would filter what it is
-    given: columns that have them get a window for each batch.
+    pyarrow 26 filters and takes *slices* of fixed-size lists of lists wrongly, and its scanner may filter batches. So
+    columns with such lists get a window for each batch.
     """
     return not any(_has_lists_in_fixed_size_lists(node.field.type) for node in nodes)
 

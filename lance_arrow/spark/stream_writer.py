@@ -1,7 +1,7 @@
 """`LanceStreamWriter`: micro-batches into a table, each exactly once, through restarts.
 
-The transaction of a micro-batch is named after query and batch. One that was committed is found by that name, and is
-not committed again; two drivers that try at the same time make one version between them.
+The transaction of a micro-batch is named after query and batch. A committed one is found by that name, and is not
+committed again. Two drivers that try at the same time create only one version.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""The agreement with plugins: the only package of ours, with `kernels`, `proto` and `errors`, that they import.
+"""The interface of plugins: of this project, they import only `spi`, `pages`, `kernels`, `proto` and `errors`.
 
-In: descriptions (protobuf messages) and encoded bytes. Out: blocks of values and levels in memory that was given.
-`__all__` below is the compatibility promise. Open `codecs.py` first (one codec), then `layouts.py` (one page),
-`scopes.py` (what `bind` may ask for), `blocks.py` and `chunks.py` (what data looks like). `hookspecs.py` is how a
-plugin is found, `loading.py` and `table.py` are our side of it. Forbidden here: pyarrow, fsspec, any higher room.
+Input: descriptions (protobuf messages) and encoded bytes. Output: blocks of values and levels in memory of the caller.
+`__all__` below is the compatibility promise. Open `codecs.py` first (one codec), then `layouts.py` (one page). Next are
+`scopes.py` (services for `bind`), `blocks.py` and `chunks.py` (data structures). `hookspecs.py` defines the hooks of
+plugins; `loading.py` and `table.py` find plugins and look keys up. This package must not import pyarrow, fsspec, or any
+higher package.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Protocols of array encodings: trees whose nodes name buffers of the page, as pages of 2.0 are described.
+"""Protocols of array encodings: trees of nodes that name buffers of the page. Pages of 2.0 are described so.
 
-A node decodes values from buffers of the page, itself or by its children; each has nulls of its own. Structs and lists
-are no nodes around their children: they have columns of their own, and an array of a list says where its items lie in
-the column below. Reading goes in the two rounds of layouts: what has to be known before rows are found is loaded whole
-and kept (`load_index`), everything else is read where the rows are.
+A node decodes values from buffers of the page, itself or by its children. Each node has its own nulls. Structs and
+lists are not nodes around their children, because they have columns of their own. The array of a list stores the
+offsets of its items in the column below. Reading has the two rounds of layouts: `load_index` loads the whole index and
+keeps it. All other bytes are read only for the selected rows.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ from lance_arrow.spi.rows import RowRanges
 class BoundArray(Protocol):
     """A validated node; immutable, shared by pages and threads.
 
-    `PageFacts.num_rows` counts the values of this node: a list's child gets facts of its own.
+    `PageFacts.num_rows` counts the values of this node. The child of a list gets its own `PageFacts`.
     """
 
     @property
     def shape(self) -> BlockShape | None:
-        """What it decodes to, item bitmaps of fixed-size lists included; None for what has no values."""
+        """Shape of the decoded values, with item bitmaps of fixed-size lists; None for nodes without values."""
 
     @property
     def has_nulls(self) -> bool:
-        """Whether values can be null; else the validity of what is loaded has no bits."""
+        """Whether values can be null; if not, the validity of a loaded page has no bits."""
 
     @property
     def buffers(self) -> tuple[tuple[int, BufferRole], ...]:
-        """Buffers of the page that it and its children read, and what each is for."""
+        """Numbers and roles of the page buffers that the node and its children read."""
 
     @property
     def index_buffers(self) -> tuple[int, ...]:
-        """Those of them that `load_index` wants whole."""
+        """Those of `buffers` that `load_index` needs completely."""
 
     def load_index(self, page: PageFacts, buffers: Mapping[int, Bytes]) -> PageIndex | None:
-        """Parse and check what must be known before rows are found.
+        """Parse and check the bytes that are needed to find rows.
 
         Raises
         ------
@@ -55,7 +55,7 @@ class BoundArray(Protocol):
         """
 
     def plan(self, page: PageFacts, index: PageIndex | None, rows: RowRanges) -> PageReadPlan:
-        """Name the slices that hold `rows` (values of this node; there may be none).
+        """Return the slices that hold `rows` (values of this node; may be empty).
 
         Raises
         ------
@@ -66,16 +66,16 @@ class BoundArray(Protocol):
     def load(
         self, page: PageFacts, index: PageIndex | None, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]
     ) -> LoadedPage:
-        """Open the slices. Levels are an `ItemValidity`, or a `SlotStructure` for the column of a list."""
+        """Open the slices. Its levels are an `ItemValidity`, or a `SlotStructure` for the column of a list."""
 
 
 @runtime_checkable
 class HoldsItems(Protocol):
-    """What the array of a list's column is besides: items of the page's lists are values of the next column."""
+    """Optional part of the array of a list's column: the items of its lists are values of the next column."""
 
     @property
     def num_items(self) -> int:
-        """Items of all lists of the page. Items of the first page's lists come first, and so on."""
+        """Number of items in all lists of the page. Items are stored in the order of the pages."""
 
 
 @runtime_checkable
@@ -83,7 +83,7 @@ class FindsFewValues(Protocol):
     """Optional part of a bound array, as `FindsFewRows` of a layout."""
 
     def few_index_slices(self, page: PageFacts, rows: RowRanges) -> tuple[BufferSlices, ...] | None:
-        """Name what `load_few_index` needs; None where it must be the whole index."""
+        """Return the slices for `load_few_index`; None if the whole index is needed."""
 
     def load_few_index(self, page: PageFacts, rows: RowRanges, fetched: tuple[FetchedSlices, ...]) -> PageIndex:
         """Parse and check these bytes."""
@@ -91,11 +91,11 @@ class FindsFewValues(Protocol):
 
 @runtime_checkable
 class PlainValues(Protocol):
-    """Optional part of a bound array whose values, none of them null, may lie in a buffer as they are."""
+    """Optional part of a bound array whose values may be stored plainly in one buffer, without nulls."""
 
     @property
     def plain_buffer(self) -> int | None:
-        """Which buffer of the page that is, from its first byte on; None where something is to be done with them."""
+        """Number of the page buffer with the values, from its first byte on; None if values must be decoded."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,19 +105,19 @@ class ArrayContent:
     Parameters
     ----------
     leaf
-        What the binder would be told when it reads them.
+        Type of the leaf, as the binder gets it when the page is read.
     num_values
         Values, null ones included.
     values
-        Zero or empty where null; None for what has no values.
+        Zero or empty where null; None for columns without values.
     nulls
         ``(num_values,) bool``; None when none is null.
     knows_nulls
-        Whether what lies around says already which are null.
+        Whether the nulls are already known from the surrounding column.
     items
-        Where the leaf keeps its dictionary: `values` are indices into these.
+        Dictionary items, if the leaf keeps its dictionary: `values` are then indices into them.
     ends
-        Of the column of a list: ``(num_values,) int64``, where the items of each list end.
+        For the column of a list: ``(num_values,) int64``, the end of the items of each list.
     """
 
     leaf: LeafType
@@ -131,7 +131,7 @@ class ArrayContent:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EncodedArray:
-    """A node as it is written: its message, and the buffers of its tree, numbered from the one it was told."""
+    """A written node: its message, and the buffers of its tree, numbered from `first_buffer` of the call."""
 
     description: Message
     buffers: tuple[Bytes, ...] = ()

@@ -1,4 +1,4 @@
-"""Runs of values out of decoded blocks, blocks of nothing, rows cut into fields: what is done beside decoding."""
+"""Operations on decoded blocks: copy runs of values, fill with nulls, split packed rows into fields."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def copy_runs(block: BlockSlice, starts: NDArray[np.int64], stops: NDArray[np.in
     starts, stops
         ``(n,) int64``, half-open, inside the block.
     out
-        Same shape, ``sum(stops - starts)`` values, and as many bytes as `measure_runs` said.
+        Same shape, ``sum(stops - starts)`` values, and the number of bytes that `measure_runs` returned.
     """
     shape = block.shape
     if isinstance(shape, VariableWidth):
@@ -84,14 +84,16 @@ def split_rows(
 
     Parameters
     ----------
-    data, starts, sizes
-        Where the runs lie: ``(n,) int64`` each.
+    data
+        ``uint8``: the packed rows.
+    starts, sizes
+        ``(n,) int64`` each: byte offset and size of each run in `data`.
     value_starts
-        ``(n + 1,) int64``: the rows of each run in `out`.
+        ``(n + 1,) int64``: row offsets of the runs in `out`.
     widths_bytes
-        Of each field: whole bytes, of bits too.
+        Bytes of each field in a row; fields of bits take whole bytes too.
     out
-        A `PackedStruct`; bits may be wanted from within a byte.
+        A `PackedStruct`. Fields of bits may start within a byte.
 
     Raises
     ------

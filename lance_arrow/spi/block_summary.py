@@ -1,4 +1,4 @@
-"""`BlockSummary`: facts about a block that codecs are chosen by, each computed when first asked for and then kept."""
+"""`BlockSummary`: facts about a block for choosing codecs. Each is computed at the first use and kept."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lance_arrow.spi.blocks import BlockSlice, FixedSizeList, FixedWidth, Variab
 from lance_arrow.spi.chunk_cuts import even_starts
 
 GROUP_VALUES = 1024
-"""Values that bit packing takes together. Source: spec 5.3."""
+"""Number of values in one group of bit packing. Source: spec 5.3."""
 _PACKABLE_BITS = (8, 16, 32, 64)
 _Fact = TypeVar("_Fact")
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 else:
 
     class kept:
-        """`functools.cached_property` without the lock that it takes in Python 3.11, which costs more than most facts.
+        """`functools.cached_property` without the lock of Python 3.11, which costs more than most facts.
 
-        Two threads that ask at once both compute; summaries belong to one page, hence to one thread.
+        Concurrent threads would both compute. A summary belongs to one page, and so to one thread.
         """
 
         def __init__(self, find_out: Callable[[Any], Any]) -> None:
@@ -44,14 +44,14 @@ else:
 
 
 class GroupSummary(NamedTuple):
-    """What the kernel `measure_groups` found of groups of integers.
+    """Result of the kernel `measure_groups` for groups of integers.
 
     Parameters
     ----------
     value_starts
-        ``(num_groups + 1,) int64``: where each group begins.
+        ``(num_groups + 1,) int64``: offset of the first value of each group.
     bits
-        ``(num_groups,) int64``: bits of the largest value of each.
+        ``(num_groups,) int64``: bits of the largest value of each group.
     total_bits, max_bits
         Sum and maximum of `bits`.
     num_changes
@@ -82,7 +82,7 @@ class BlockSummary:
 
     @kept
     def raw_bytes(self) -> int:
-        """Bytes of the values without any encoding; offsets of variable-width values are counted."""
+        """Bytes of the values without encoding, offsets of variable-width values included."""
         shape = self.block.shape
         if isinstance(shape, FixedWidth):
             return shape.num_bytes(self.block.num_values)
@@ -113,7 +113,7 @@ class BlockSummary:
 
     @kept
     def is_null(self) -> NDArray[np.bool_] | None:
-        """Which values are null, ``(num_values,)``; None where none is."""
+        """Null flags, ``(num_values,)``; None if no value is null."""
         present = self.block.present
         return None if present is None else ~present.unpacked()
 
@@ -127,9 +127,9 @@ class BlockSummary:
 
     @kept
     def forward_filled(self) -> BlockSlice:
-        """The block with each null replaced by the value before it, nulls at the beginning by the first value.
+        """The block with each null replaced by the value before it; leading nulls become the first value.
 
-        The block itself where no value or every value is null, and for other values than `integers`.
+        The block itself if no value or every value is null, or if the values are not `integers`.
         """
         values, is_null = self.integers, self.is_null
         if values is None or is_null is None or not 0 < self.num_nulls < len(values):
@@ -141,7 +141,7 @@ class BlockSummary:
 
     @kept
     def max_value_bytes(self) -> int:
-        """Bytes of the largest value, rounded up; 0 for no values."""
+        """Bytes of the largest value, rounded up; 0 for an empty block."""
         if self.block.num_values == 0:
             return 0
         if self.lengths is not None:
@@ -150,24 +150,24 @@ class BlockSummary:
 
     @kept
     def group_starts(self) -> NDArray[np.int64]:
-        """Where each group of 1024 values begins, ``(num_groups + 1,)``; no values are one empty group."""
+        """Offset of each group of 1024 values, ``(num_groups + 1,)``; an empty block is one empty group."""
         return even_starts(self.block.num_values, GROUP_VALUES)
 
     @kept
     def group_bits(self) -> NDArray[np.int64] | None:
-        """Bits of the largest value in each group of 1024, ``(num_groups,)``; None where bit packing does not apply."""
+        """Bits of the largest value in each group of 1024, ``(num_groups,)``; None if bit packing does not apply."""
         return None if self.integers is None else self.groups(self.group_starts).bits
 
     @kept
     def num_runs(self) -> int | None:
-        """Runs of equal values; None where run lengths do not apply."""
+        """Number of runs of equal values; None if run lengths do not apply."""
         if self.integers is None:
             return None
         return self.groups(self.group_starts).num_changes + (self.block.num_values > 0)
 
     @kept
     def is_constant(self) -> bool:
-        """Whether all values are the same bytes, as no value and a single one are; False for lists and structs."""
+        """Whether all values have the same bytes; True for 0 or 1 values, False for lists and structs."""
         block, shape = self.block, self.block.shape
         if block.num_values <= 1:
             return True
@@ -183,13 +183,13 @@ class BlockSummary:
         return kernels.all_equal(block.values, shape.bytes_per_value)
 
     def groups(self, value_starts: NDArray[np.int64]) -> GroupSummary:
-        """Measure the integers of groups of any sizes; answers for `group_starts` and the last other array are kept.
+        """Measure the integers of groups of any sizes; results for `group_starts` and the last other array are kept.
 
         Parameters
         ----------
         value_starts
-            ``(num_groups + 1,) int64``: where each group begins, as the kernel `measure_groups` takes it. Values must
-            have 8, 16, 32 or 64 bits.
+            ``(num_groups + 1,) int64``: offset of the first value of each group, as for the kernel `measure_groups`.
+            Values must have 8, 16, 32 or 64 bits.
         """
         held = self._even if value_starts is self.group_starts else self._other
         if held is None or held.value_starts is not value_starts:
@@ -208,7 +208,7 @@ class BlockSummary:
         return GroupSummary(value_starts, found[0], *totals)
 
     def remember(self, key: Hashable, find_out: Callable[[], _Fact]) -> _Fact:
-        """Return what a codec found out about the block, now or before; `key` begins with the codec's name."""
+        """Return a fact that a codec computes about the block; it is kept. `key` begins with the codec's name."""
         if key not in self._found:
             self._found[key] = find_out()
         found: _Fact = self._found[key]

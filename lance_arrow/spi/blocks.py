@@ -1,7 +1,8 @@
-"""Shapes and destinations of values, before Arrow sees them.
+"""Shapes and destinations of decoded values, before they become Arrow arrays.
 
-A *shape* says how decoded values lie in memory; a `BlockSlice` is memory of that shape, given by the caller, which a
-decoder fills completely or raises. Memory is always numpy ``uint8`` views, so that kernels take it as it is.
+A *shape* describes the memory layout of decoded values. A `BlockSlice` is memory of that shape, allocated by the
+caller. A decoder fills it completely or raises. Memory is always a numpy ``uint8`` view, so that kernels need no
+conversion.
 """
 
 from __future__ import annotations
@@ -27,24 +28,24 @@ class FixedWidth:
 
     @property
     def bytes_per_value(self) -> int:
-        """Whole bytes per value; meaningless (0) for bitmaps."""
+        """Whole bytes per value; 0 for bitmaps."""
         return self.bits // 8
 
     def num_bytes(self, num_values: int) -> int:
-        """Bytes that `num_values` values occupy from a byte border."""
+        """Bytes that `num_values` values occupy from a byte boundary."""
         return (num_values * self.bits + 7) // 8
 
 
 @dataclass(frozen=True, slots=True)
 class VariableWidth:
-    """Byte strings with `offset_bits` (32 or 64) wide signed offsets, one more than values."""
+    """Byte strings with signed offsets of `offset_bits` (32 or 64) bits; there is one offset more than values."""
 
     offset_bits: int
 
 
 @dataclass(frozen=True, slots=True)
 class FixedSizeList:
-    """Lists of exactly `dimension` items; `has_validity` when the items carry a bitmap of their own."""
+    """Lists of exactly `dimension` items; `has_validity` if the items have a validity bitmap."""
 
     items: FixedWidth | FixedSizeList
     dimension: int
@@ -62,21 +63,21 @@ class FixedSizeList:
 
     @property
     def validity_dimensions(self) -> tuple[int, ...]:
-        """For each layer with validity, outer first: how many bits of its bitmap belong to one value."""
+        """For each layer with validity, outer first: bits of its bitmap per value."""
         inner: tuple[int, ...] = ()
         if isinstance(self.items, FixedSizeList):
             inner = tuple(self.dimension * bits for bits in self.items.validity_dimensions)
         return ((self.dimension,) if self.has_validity else ()) + inner
 
     def without_validity(self) -> FixedSizeList:
-        """Return the same lists with no item bitmaps: what two pages of one column agree on."""
+        """Return the same lists without item bitmaps, which is the part of the shape that pages of a column share."""
         items = self.items.without_validity() if isinstance(self.items, FixedSizeList) else self.items
         return FixedSizeList(items, self.dimension)
 
 
 @dataclass(frozen=True, slots=True)
 class PackedStruct:
-    """Structs whose fields lie together in one column; decoded, each field is a block of its own."""
+    """Structs whose fields are stored together in one column; each field is decoded to its own block."""
 
     fields: tuple[FixedWidth | VariableWidth | FixedSizeList, ...]
 
@@ -109,16 +110,16 @@ class LayerKind(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Levels:
-    """Repetition and definition levels of the selected rows of a page, with their meaning.
+    """Repetition and definition levels of the selected rows of a page, and their meaning.
 
     Parameters
     ----------
     layers
         Inner-most first, as on the wire.
     num_entries
-        Level entries; equals rows when no layer is a list.
+        Level entries; equals rows if no layer is a list.
     rep, def_
-        ``(num_entries,) uint16`` or None when the page stores no such stream.
+        ``(num_entries,) uint16``, or None if the page stores no such stream.
     """
 
     layers: tuple[LayerKind, ...]
@@ -133,12 +134,12 @@ class Levels:
 
     @property
     def max_visible_def(self) -> int:
-        """Largest definition level of an entry that owns a value slot; only meaningful with a list layer."""
+        """Largest definition level of an entry with a value slot; only meaningful with a list layer."""
         return max_visible_def(self.layers)
 
 
 def max_visible_def(layers: tuple[LayerKind, ...]) -> int:
-    """Sum of definition levels of the layers inside the inner-most list (all of them when there is no list)."""
+    """Sum of definition levels of the layers inside the inner-most list, or of all layers without a list."""
     total = 0
     for layer in layers:
         if layer.is_list:
@@ -178,22 +179,22 @@ class BlockSlice:
         Values to produce; for FixedSizeList, whole (outer) lists.
     values
         ``uint8``. FixedWidth of whole bytes and FixedSizeList of them: exactly the bytes of the values. Bitmaps: the
-        bytes that hold bits ``bit_offset .. bit_offset + n``; other bits must be left alone. VariableWidth: exactly
-        as many bytes as were measured.
+        bytes that hold bits ``bit_offset .. bit_offset + n``; the decoder must not change other bits. VariableWidth:
+        exactly the measured number of bytes.
     bit_offset
         First bit in `values`; 0 unless the (leaf) values are bits.
     offsets
-        VariableWidth only: ``uint8`` view of ``num_values + 1`` signed offsets of `shape.offset_bits`. The first is
-        already there and is the base: the decoder writes the others as base + running length, and the bytes of value
-        i to ``values[offsets[i] - base : offsets[i + 1] - base]``.
+        VariableWidth only: ``uint8`` view of ``num_values + 1`` signed offsets of `shape.offset_bits`. The caller sets
+        the first one, which is the base. The decoder writes the others as base + running length. It writes the bytes of
+        value i to ``values[offsets[i] - base : offsets[i + 1] - base]``.
     validity
         FixedSizeList only: one bitmap per layer of `shape` that has validity, outer first.
     fields
         PackedStruct only: the block of each field; the struct itself has no memory.
     present
         Blocks to be encoded only: a set bit for each value that is not null. None: no value is null, or the block holds
-        no values of a column. Readers never look at a null's value, so an encoder may store any in its place; what lies
-        there is zero, or empty.
+        no values of a column. Readers ignore the value of a null, so an encoder may store any value there. The block
+        holds zero or an empty value.
     """
 
     shape: BlockShape

@@ -1,4 +1,4 @@
-"""Where chunks of fixed-width values are cut: every chunk but the last holds the same power of two."""
+"""Sizes of chunks of fixed-width values: every chunk but the last holds the same power of two."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 
 def largest_power_of_two(limit: int) -> int:
-    """Return the largest power of two that is not above `limit`; 0 when there is none."""
+    """Return the largest power of two that is not above `limit`; 0 if `limit` is below 1."""
     return 1 << (limit.bit_length() - 1) if limit > 0 else 0
 
 
 def cut_evenly(num_values: int, chunk_values: int) -> NDArray[np.int64]:
-    """Return ``(num_chunks,) int64`` values per chunk; no values are one empty chunk."""
+    """Return ``(num_chunks,) int64`` values per chunk; without values there is one empty chunk."""
     counts = np.full(max(-(-num_values // chunk_values), 1), chunk_values, np.int64)
     counts[-1] = num_values - (len(counts) - 1) * chunk_values
     return counts

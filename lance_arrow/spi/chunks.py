@@ -1,4 +1,4 @@
-"""Many chunks or values as arrays, so that one call serves them all."""
+"""Batches of chunks or values as arrays, so that one call decodes them all."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class ChunkBatch:
         ``(total_bytes,) uint8``, usually one fetched page buffer.
     starts, sizes
         ``(num_buffers, num_chunks) int64``: byte range of each buffer of each chunk inside `data`. Buffer-major, so
-        that ``starts[b]`` is contiguous and goes to a kernel as it is.
+        ``starts[b]`` is contiguous and a kernel takes it without a copy.
     value_starts
-        ``(num_chunks + 1,) int64``, starting at 0: where each chunk's values begin in the destination.
+        ``(num_chunks + 1,) int64``, starting at 0: offset of each chunk's values in the destination.
     """
 
     data: Bytes
@@ -44,30 +44,30 @@ class ChunkBatch:
         return int(self.value_starts[-1])
 
     def buffers(self, start: int, stop: int) -> ChunkBatch:
-        """Return the same chunks with only buffers ``start .. stop``: what a composite hands to a child."""
+        """Return the same chunks with only buffers ``start .. stop``, for a child of a composite codec."""
         return ChunkBatch(self.data, self.starts[start:stop], self.sizes[start:stop], self.value_starts)
 
     def part(self, start: int, stop: int) -> ChunkBatch:
-        """Return chunks ``start .. stop``, whose values begin at 0."""
+        """Return chunks ``start .. stop``, with values counted from 0."""
         value_starts = self.value_starts[start : stop + 1]
         return ChunkBatch(
             self.data, self.starts[:, start:stop], self.sizes[:, start:stop], value_starts - value_starts[0]
         )
 
     def scaled(self, items_per_value: int) -> ChunkBatch:
-        """Return the same chunks counted in items: a fixed-size list's view of its items."""
+        """Return the same chunks with counts of items instead of values, for the items of a fixed-size list."""
         return ChunkBatch(self.data, self.starts, self.sizes, self.value_starts * items_per_value)
 
     def derive(self, codec: object, make: Callable[[], T]) -> T:
-        """Remember what `codec` computed for this batch in `measure`, so that `decode` does not repeat it.
+        """Keep an intermediate result of `codec` from `measure`, so that `decode` does not compute it again.
 
-        A composite that must decompress before it can measure keeps its intermediate here; it lives as long as the
-        batch. One batch is used by one thread.
+        A composite that must decompress before it can measure keeps the bytes here, as long as the batch lives. One
+        batch is used by one thread.
         """
         found: T | None = self._derived.get(id(codec))
         if found is None:
             found = make()
-            if found is not self:  # a batch that held itself would keep its bytes until cycles are collected
+            if found is not self:  # a batch that refers to itself would keep its bytes until cycles are collected
                 self._derived[id(codec)] = found
         return found
 
@@ -94,10 +94,10 @@ class ValueBatch:
         return len(self.starts)
 
     def derive(self, codec: object, make: Callable[[], T]) -> T:
-        """Remember an intermediate of `codec` for this batch; see `ChunkBatch.derive`."""
+        """Keep an intermediate result of `codec` for this batch; see `ChunkBatch.derive`."""
         found: T | None = self._derived.get(id(codec))
         if found is None:
             found = make()
-            if found is not self:  # a batch that held itself would keep its bytes until cycles are collected
+            if found is not self:  # a batch that refers to itself would keep its bytes until cycles are collected
                 self._derived[id(codec)] = found
         return found

@@ -1,8 +1,8 @@
-"""Protocols of compressive encodings (codecs): factory and bound decoders per context; writing is in `encoding.py`.
+"""Protocols of compressive encodings (codecs): bound decoders per context; `encoding.py` has the writing side.
 
-A codec turns encoded bytes into a block of values. It knows nothing of files, pages, Arrow, threads or other codecs;
-children are bound by `BindScope.child`. `bind` runs once per distinct description; the bound object is immutable,
-shared by threads, and serves many chunks or values per call.
+A codec turns encoded bytes into a block of values. It knows nothing of files, pages, Arrow, threads or other codecs.
+`BindScope` binds its children. `bind` runs once per distinct description. The bound object is immutable, shared by
+threads, and decodes many chunks or values per call.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ class BoundChunkCodec(Protocol):
 
     @property
     def shape(self) -> BlockShape:
-        """What `decode` produces."""
+        """Shape of the block that `decode` fills."""
 
     @property
     def num_buffers(self) -> int:
-        """How many buffers of each chunk it consumes; 1 in the block context."""
+        """Number of buffers of each chunk that the codec consumes; 1 in the block context."""
 
     def measure(self, chunks: ChunkBatch) -> NumBytes:
         """Return the exact bytes of variable-width data, per field for a packed struct; 0 for other shapes.
@@ -39,23 +39,29 @@ class BoundChunkCodec(Protocol):
         Raises
         ------
         CorruptPageError
-            The bytes contradict themselves or the number of values asked for.
+            The bytes contradict themselves or the requested number of values.
         """
 
 
 class BoundPerValueCodec(Protocol):
-    """Decodes values that lie one by one (full-zip pages)."""
+    """Decodes values that are stored one by one (full-zip pages)."""
 
     @property
     def shape(self) -> BlockShape:
-        """What `decode` produces."""
+        """Shape of the block that `decode` fills."""
 
     @property
     def value_bits(self) -> int | None:
-        """Bits per stored value (a multiple of 8), or None when each value carries its own length."""
+        """Bits per stored value (a multiple of 8), or None if each value has its own length."""
 
     def measure(self, values: ValueBatch) -> NumBytes:
-        """Return the exact bytes of variable-width data, per field for a packed struct; 0 for other shapes."""
+        """Return the exact bytes of variable-width data, per field for a packed struct; 0 for other shapes.
+
+        Raises
+        ------
+        CorruptPageError
+            The bytes contradict themselves.
+        """
 
     def decode(self, values: ValueBatch, out: BlockSlice) -> None:
         """Fill all of `out` (``values.num_values`` values), or raise `CorruptPageError`."""
@@ -63,13 +69,13 @@ class BoundPerValueCodec(Protocol):
 
 @runtime_checkable
 class ValueLocator(Protocol):
-    """Optional part of a bound codec of byte strings: tells where encoded values lie, without decoding them.
+    """Optional part of a bound codec of byte strings: locates encoded values without decoding them.
 
     With it, a wrapper that expands values needs no copy of them, and selected values are decoded without the others.
     """
 
     def locate(self, batch: Any) -> ValueBatch:
-        """Return where each value of a `ChunkBatch` or `ValueBatch` lies, in their order.
+        """Return the places of the values of a `ChunkBatch` or `ValueBatch`, in their order.
 
         Raises
         ------
@@ -79,7 +85,7 @@ class ValueLocator(Protocol):
 
     @property
     def value_codec(self) -> BoundPerValueCodec:
-        """Decodes what `locate` finds."""
+        """Codec that decodes the values that `locate` returns."""
 
 
 BoundCodec: TypeAlias = BoundChunkCodec | BoundPerValueCodec
@@ -91,7 +97,7 @@ class BoundBufferScheme(Protocol):
     def sizes(self, data: Bytes, starts: Any, sizes: Any) -> Any:
         """Return ``(n,) int64`` decompressed sizes of the frames ``data[starts[i] : starts[i] + sizes[i]]``.
 
-        The sizes are what the frames declare: the caller checks them against `Limits` before allocating.
+        The frames declare these sizes. The caller checks them against `Limits` before it allocates memory.
         """
 
     def decompress(self, data: Bytes, starts: Any, sizes: Any, out: Bytes, out_starts: Any) -> None:

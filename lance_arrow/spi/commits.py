@@ -1,7 +1,7 @@
-"""How a version of a table comes into being: exactly one of all writers may make the manifest of a number.
+"""Commit strategies: of all concurrent writers, exactly one may create the manifest of a version.
 
-The built-in ways need nothing but the filesystem. A plugin may bring another one (`lance_commit_strategy`): a lock, a
-key-value store.
+The built-in strategies need only the filesystem. A plugin may provide another one (hook `lance_commit_strategy`), such
+as a lock or a key-value store.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ class TablePlace(Protocol):
 
     @property
     def name(self) -> str:
-        """What to print."""
+        """Printable name of the place, without credentials."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitAttempt:
-    """A manifest that wants to become a version.
+    """A manifest to be published as a version.
 
     Parameters
     ----------
     table
-        Printable place of the table, free of credentials: what a lock may be named after.
+        Printable place of the table, without credentials; a lock may be named after it.
     version
         Number of the version.
     path
         Path of the manifest on the table's filesystem.
     data
-        Its bytes.
+        Bytes of the manifest.
     exists
-        Tells, by asking the store, whether there is such a file.
+        Asks the store whether the file exists.
     write
-        Makes the file appear all at once, and replaces one that is there.
+        Creates the file atomically, or replaces an existing one.
     """
 
     table: str
@@ -58,31 +58,31 @@ class CommitAttempt:
 
 @runtime_checkable
 class CommitStrategy(Protocol):
-    """Makes manifests so that of several writers exactly one succeeds."""
+    """Publishes manifests so that exactly one of several writers succeeds."""
 
     def publish(self, attempt: CommitAttempt) -> bool:
-        """Make the manifest's file, complete and at once, unless there is one.
+        """Create the manifest's file atomically, unless it exists.
 
         Returns
         -------
         bool
-            True: it is there now, by this call. False: there is one already, nothing was changed.
+            True: this call created the file. False: the file existed already, and nothing was changed.
 
         Raises
         ------
         OSError
-            It is not known whether the file appeared or will appear.
+            It is unknown whether the file exists or will appear later.
         """
         ...
 
 
 class LockedCommit:
-    """Looks and writes while holding a lock that all writers of the table take.
+    """Checks and writes under a lock that all writers of the table take.
 
     Parameters
     ----------
     lock
-        Makes the lock for an attempt, a context manager; all writers must get the same one for the same table.
+        Returns the lock for an attempt, a context manager. All writers must get the same lock for the same table.
     """
 
     def __init__(self, lock: Callable[[CommitAttempt], AbstractContextManager[Any]]) -> None:

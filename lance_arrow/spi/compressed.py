@@ -1,6 +1,6 @@
 """Compression around another codec: of a chunk's first buffer, of a block, or of each zipped value.
 
-The format's own ``general`` consists of these parts. A private codec builds a third compression of them.
+The format's codec ``general`` is built from these parts. A private codec can build another compression from them.
 Source: CompressiveEncoding.General; spec 5.11.
 """
 
@@ -30,41 +30,41 @@ Positions = NDArray[np.int64]
 Compress: TypeAlias = Callable[[Bytes, Any, Any, int | None], tuple[Bytes, NDArray[np.int64]]]
 _LARGEST_GROWTH = 255
 _FRAME_BYTES = 64
-"""What frames may add to bytes that do not compress: one in so many, and their headers."""
+"""Overhead of frames whose bytes do not compress: one byte in so many, and the header of each frame."""
 
 
 def bind_compressed(frames: Frames, child: Any, context: DecodeContext, scope: BindScope) -> BoundCodec:
-    """Bind the codec that decompresses frames and hands their content to `child`, a description."""
+    """Bind a codec that decompresses frames and passes their content to the codec of `child`, a description."""
     if context is DecodeContext.PER_VALUE:
         return CompressedValues(frames, scope.value_codec(child))
     return CompressedChunks(frames, scope.chunk_codec(child, context))
 
 
 def with_room(scope: EncodeScope) -> EncodeScope:
-    """Return the scope whose chunks are within the rules even where compression makes them larger."""
+    """Return a scope whose chunks obey the rules even if compression makes them larger."""
     rules = scope.chunk_rules
     most = max(rules.max_bytes - rules.max_bytes // _LARGEST_GROWTH - _FRAME_BYTES, 0)
     return scope.with_rules(replace(rules, max_bytes=most, target_bytes=min(rules.target_bytes, most)))
 
 
 def compressed(child: Encoded, compress: Compress, level: int | None, description: Message) -> Encoded:
-    """Compress what a child made: the first buffer of each chunk, the block, or each value.
+    """Compress the output of a child: the first buffer of each chunk, the block, or each value.
 
     Parameters
     ----------
     child
-        What was encoded, in chunks that leave room (`with_room`).
+        Output of the child, in chunks that leave room (`with_room`).
     compress
         As `SchemeEncoder.compress`.
     level
-        For `compress`.
+        Compression level, passed to `compress`.
     description
-        Of the answer. An answer without bytes to compress is the child's own, with its own description.
+        Description of the result. If there are no bytes to compress, the result is `child`, with its own description.
 
     Raises
     ------
     UnsupportedError
-        The child made zipped values of one width.
+        The child encoded zipped values of one width.
     """
     if isinstance(child, EncodedChunks):
         if not child.buffers:
@@ -86,7 +86,7 @@ def compressed(child: Encoded, compress: Compress, level: int | None, descriptio
 
 @dataclass(frozen=True, slots=True)
 class CompressedChunks:
-    """Decompresses buffer 0 of each chunk and hands the child a batch of plain bytes."""
+    """Decompresses buffer 0 of each chunk and passes a batch of plain bytes to the child."""
 
     frames: Frames
     child: BoundChunkCodec
@@ -115,7 +115,7 @@ class CompressedChunks:
     def _decompress(self, chunks: ChunkBatch) -> ChunkBatch:
         if self.num_buffers == 0:
             return chunks
-        # One batch has one array: the buffers that were never compressed move behind those that were.
+        # One batch has one array: buffers that are not compressed move behind the decompressed ones.
         spare = sum(kernels.measure_variable_values(sizes) for sizes in chunks.sizes[1:])
         plain, plain_starts = self.frames.open(chunks.data, chunks.starts[0], chunks.sizes[0], spare)
         starts, sizes = np.empty_like(chunks.starts), chunks.sizes.copy()
@@ -132,7 +132,7 @@ class CompressedChunks:
 
 @dataclass(frozen=True, slots=True)
 class CompressedValues:
-    """Decompresses each zipped value and hands the child a batch of plain ones."""
+    """Decompresses each zipped value and passes a batch of plain values to the child."""
 
     frames: Frames
     child: BoundPerValueCodec
@@ -145,7 +145,7 @@ class CompressedValues:
     def native(self) -> object | None:
         if self.child.value_bits is not None or not native_codecs.is_plain(native_side(self.child)):
             return None
-        # The content of a frame is the value: a batch is decompressed in one go, and nothing is left to decode.
+        # The content of a frame is the value: one call decompresses a batch, and no decoding is left.
         return native_codecs.called(0, self._open)
 
     def native_stored(self) -> object | None:
@@ -173,7 +173,7 @@ class CompressedValues:
         if self.child.value_bits is None:
             plain, starts = self.frames.open(values.data, values.starts, values.sizes)
             return ValueBatch(plain, starts[:-1], np.diff(starts))
-        # A null has no bytes here, but a child of fixed width wants some: zeros behind the last value.
+        # A null has no bytes here, but a child of fixed width needs some: zeros behind the last value.
         width = self.child.value_bits // 8
         plain, starts = self.frames.open(values.data, values.starts, values.sizes, width)
         plain[len(plain) - width :] = 0

@@ -1,7 +1,7 @@
-"""Declared keys: what installed metadata say a plugin provides, so that it is imported when a key is needed.
+"""Declared keys: encodings of a plugin in its metadata, so that the plugin is imported when a key is needed.
 
-A distribution declares keys in the entry-point group `lance_arrow.keys`, as ``key = module``, where the module is one
-of its plugins. A declaration binds: the plugin provides these keys, no other, and implements no other kind of hook.
+A distribution declares keys in the entry-point group `lance_arrow.keys`, as ``key = module``. The module is one of its
+plugins. A declaration binds: the plugin provides exactly these keys, and implements no other kind of hook.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from lance_arrow.spi.keys import EncodingKey
 GROUP = "lance_arrow"
 """Entry points of this group are plugins: ``name = module``."""
 KEYS_GROUP = "lance_arrow.keys"
-"""Entry points of this group declare what plugins of the same distribution provide: ``key = module``."""
+"""Entry points of this group declare the keys of plugins of the same distribution: ``key = module``."""
 
 
 class Declarations:
     """Declared keys of the distributions that have plugins; each distribution is read once."""
 
     def __init__(self) -> None:
-        # By identity: entry points that were found together share the object. It is held so that the number stays its.
+        # By identity: entry points found together share the object. It is kept, so that its id is not used again.
         self._known: dict[int, tuple[importlib.metadata.Distribution, dict[str, set[EncodingKey]]]] = {}
         self._strays: list[importlib.metadata.EntryPoint] = []
 
     def of(self, point: importlib.metadata.EntryPoint) -> frozenset[EncodingKey]:
-        """Return the keys that the distribution of an entry point declares for its module; none without metadata."""
+        """Return the keys that the distribution of an entry point declares for its module; empty without metadata."""
         if point.dist is None:
             return frozenset()
         known = self._known.get(id(point.dist))
@@ -36,7 +36,7 @@ class Declarations:
         return frozenset(known[1].get(point.value, ()))
 
     def strays(self) -> Iterable[importlib.metadata.EntryPoint]:
-        """Declarations for modules that are no plugin of their distribution."""
+        """Declarations for modules that are not plugins of their distribution."""
         return tuple(self._strays)
 
     def _read(self, distribution: importlib.metadata.Distribution) -> dict[str, set[EncodingKey]]:
@@ -53,18 +53,18 @@ class Declarations:
 
 
 def wrong_hooks(hooks: Iterable[str]) -> str | None:
-    """Say which hooks would be called before a plugin with declared keys is imported; None where there are none."""
+    """Describe hooks that would be called before a plugin with declared keys is imported; None without such hooks."""
     others = sorted(set(hooks) - set(PROVIDE_HOOKS))
     if not others:
         return None
     return (
-        f"declares its keys and implements {', '.join(others)}: a plugin that is imported when a key is needed "
-        f"provides encodings only; remove its keys from the group {KEYS_GROUP!r}, or put the hook into another module"
+        f"declares its keys and implements {', '.join(others)}; a plugin that is imported when a key is needed may "
+        f"provide only encodings. Remove its keys from the group {KEYS_GROUP!r}, or move the hook to another module"
     )
 
 
 def wrong_keys(declared: frozenset[EncodingKey], provided: Iterable[object]) -> str | None:
-    """Say how the keys that a plugin provides differ from those declared, a missing key being None; None when equal."""
+    """Describe how provided keys differ from declared ones; None if equal. A factory without a key counts as None."""
     provided = tuple(provided)
     if set(provided) == declared:
         return None

@@ -1,4 +1,4 @@
-"""`EncodeOptions`: how one column is to be written, from presets, field metadata and the caller's own words."""
+"""`EncodeOptions`: how one column is written, from presets, field metadata and options of the caller."""
 
 from __future__ import annotations
 
@@ -14,44 +14,45 @@ METADATA_PREFIX = "lance-encoding:"
 _FAST_FACTOR = 1.1
 _WISH_FACTOR = 2.0**-20
 _PRIVATE_MARK = "."
-"""Layouts outside the format are named by their message, which has a package; those of the format are one word."""
+"""Layouts outside the format have the name of their message, with its package. Layouts of the format are one word."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncodeOptions:
-    """Options of one column; None means that the encoders decide.
+    """Options of one column; for None the encoders decide.
 
     Parameters
     ----------
     preset
         ``fast`` (scans and takes first), ``default``, ``compact`` (size first).
     codec
-        Codec of the values: the case's name (``fsst``, ``rle``) or a private codec's id (``vendor.name/1``).
-        ``general`` compresses by ``zstd`` unless `compression` says ``lz4``; ``dictionary`` always stores distinct
-        values once.
+        Codec of the values: the name of its case (``fsst``, ``rle``) or the id of a private codec (``vendor.name/1``).
+        ``general`` compresses by ``zstd`` unless `compression` is ``lz4``. ``dictionary`` always stores distinct values
+        once.
     layout
-        ``mini_block``, ``full_zip``, ``constant`` or, in 2.3 files, ``sparse``; or the message of a layout outside the
-        format (``vendor.name``). Pages that it cannot hold are refused.
+        ``mini_block``, ``full_zip``, ``constant`` or, in 2.3 files, ``sparse``. Or the message of a layout outside the
+        format (``vendor.name``). A page that it cannot hold raises an error.
     preferred_layout
-        As `layout`, but as a preference: pages that it cannot hold get another layout. So do pages of one scalar, of no
-        value, and of a dictionary. Source: field metadata ``lance-encoding:structural-encoding``.
+        As `layout`, but as a preference: pages that it cannot hold get another layout. So do pages of a single repeated
+        value, pages without values, and pages of a dictionary. Source: field metadata
+        ``lance-encoding:structural-encoding``.
     compression, compression_level
         ``lz4``, ``zstd``, ``fsst`` or ``none``. Source: ``lance-encoding:compression[-level]``.
     rle_threshold
-        0 forbids run lengths; other values allow them when there are fewer runs than this part of the values.
-        Source: ``lance-encoding:rle-threshold``.
+        0 forbids run lengths. Other values allow them if the number of runs is below this fraction of the number of
+        values. Source: ``lance-encoding:rle-threshold``.
     bss
         ``off``, ``on`` or ``auto``. Source: ``lance-encoding:bss``.
     dict_divisor, dict_size_ratio
-        When a dictionary is worth it. Source: ``lance-encoding:dict-divisor``, ``lance-encoding:dict-size-ratio``.
+        When a dictionary is used. Source: ``lance-encoding:dict-divisor``, ``lance-encoding:dict-size-ratio``.
     dict_values_compression, dict_values_compression_level
         Compression of dictionary items. Source: ``lance-encoding:dict-values-compression[-level]``.
     minichunk_bytes
-        Target of variable-width chunks. Source: ``lance-encoding:minichunk-size``.
+        Target size of variable-width chunks. Source: ``lance-encoding:minichunk-size``.
     zone_map
-        Whether the column gets a zone map; None leaves it to the writer's own option.
+        Whether the column gets a zone map; for None, the writer's option decides.
     extra
-        Options that only a private codec or layout understands, verbatim.
+        Options that only a private codec or layout knows, verbatim.
     """
 
     preset: Preset = "default"
@@ -81,31 +82,31 @@ class EncodeOptions:
 
     @property
     def private_layout(self) -> str | None:
-        """The layout outside the format that the caller named, as ``vendor.name``; None where there is none."""
+        """The layout outside the format that the caller requested, as ``vendor.name``; None if there is none."""
         return self.layout if self.layout is not None and _PRIVATE_MARK in self.layout else None
 
     @property
     def stores_plainly(self) -> bool:
-        """Whether values are to be stored as they are: the caller said ``compression="none"``."""
+        """Whether values are stored without compression: the caller set ``compression="none"``."""
         return self.compression == "none"
 
     def layout_cost(self, name: str, num_bytes: float) -> float | None:
-        """Return the score of a layout that costs `num_bytes` to read: None where the caller demands another."""
+        """Return the score of a layout that costs `num_bytes` to read; None if the caller demands another layout."""
         if self.layout is not None:
             return num_bytes if self.layout == name else None
         return num_bytes * _WISH_FACTOR if self.preferred_layout == name else num_bytes
 
     def cost(self, num_bytes: float) -> float:
-        """Return the score of `num_bytes` that take work to decode: plain values, where nearly as small, are faster."""
+        """Return the score of `num_bytes` of encoded values; plain values win if they have nearly the same size."""
         return num_bytes * _FAST_FACTOR if self.preset == "fast" else num_bytes
 
     def with_metadata(self, metadata: Mapping[bytes, bytes] | None) -> EncodeOptions:
-        """Return these options with what a field's ``lance-encoding:*`` metadata says; other keys are left alone.
+        """Return these options, updated by a field's ``lance-encoding:*`` metadata; other keys are ignored.
 
         Raises
         ------
         InvalidArgumentError
-            A value is not what its key takes.
+            A value is not valid for its key.
         """
         found = {}
         for raw, value in (metadata or {}).items():
@@ -115,9 +116,9 @@ class EncodeOptions:
         return replace(self, **found) if found else self
 
     def with_words(self, words: Mapping[str, Any], *, column: str) -> EncodeOptions:
-        """Return these options with a caller's for one column; names as the parameters above.
+        """Return these options, updated by a caller's options for one column; names as the parameters above.
 
-        Unknown names go to `extra` when a private codec or layout is named, and are refused otherwise.
+        Unknown names go to `extra` if a private codec or layout is named. Otherwise they raise `InvalidArgumentError`.
         """
         known = {name: _converted(name, name, value) for name, value in words.items() if name in _FIELDS}
         extra = {name: value for name, value in words.items() if name not in _FIELDS}
@@ -192,4 +193,4 @@ def _converted(source: str, name: str, value: Any) -> Any:
     try:
         return convert(value)
     except (TypeError, ValueError) as error:
-        raise InvalidArgumentError(f"{source} is {value!r}, which it cannot be", detail=value) from error
+        raise InvalidArgumentError(f"{source} is {value!r}, which is not valid", detail=value) from error

@@ -1,4 +1,4 @@
-"""Protocols of the writing halves of factories: each tells what it would cost, and encodes."""
+"""Protocols of the writing halves of factories: each estimates its cost, and encodes."""
 
 from __future__ import annotations
 
@@ -20,46 +20,48 @@ from lance_arrow.spi.scopes import EncodeScope
 class CodecEncoder(Protocol):
     """Optional writing half of a codec factory.
 
-    It may also have ``writes``, a mapping from context to the first file version (``"2.2"``) whose readers accept it
-    there; a context without one is not written. `score` is asked only where `writes` allows. With ``kinds``, classes of
-    shapes such as `FixedWidth`, it is not asked for blocks of other shapes: pages are small, and asking takes time.
+    It may also have ``writes``, a mapping from context to a file version (``"2.2"``). Readers of that version and later
+    ones accept the codec in that context. A context without an entry is not written. `score` is called only where
+    `writes` allows. With ``kinds``, classes of shapes such as `FixedWidth`, it is not called for blocks of other
+    shapes. Pages are small, so each call matters.
     """
 
     @property
     def key(self) -> EncodingKey:
-        """Which case it writes."""
+        """Key of the case that it writes."""
 
     def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
-        """Estimate the encoded size in bytes, slow decoding added; None withdraws: this block is not for me.
+        """Estimate the encoded size in bytes, plus a penalty for slow decoding; None for unsuitable blocks.
 
-        Must not encode: `scope.summary(block)` has what is usually needed, computed once for all codecs.
+        Must not encode. `scope.summary(block)` has the usual facts, computed once for all codecs.
         """
 
     def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> Encoded:
         """Encode all of `block`: EncodedChunks for MINI_BLOCK, EncodedBlock for BLOCK, EncodedValues for PER_VALUE.
 
-        Chunks obey `scope.chunk_rules`. An encoder that wraps may return its child's answer when it gains nothing.
+        Chunks obey `scope.chunk_rules`. An encoder that wraps another may return its child's result if it saves
+        nothing.
 
         Raises
         ------
         UnsupportedError
-            The block cannot be written this way: only when the caller had asked for this codec by name.
+            The block cannot be written this way. Raise it only if the caller named this codec.
         """
 
 
 @runtime_checkable
 class BlocksEncoder(Protocol):
-    """Optional part of a codec encoder: many blocks of one description in one call, such as the levels of chunks.
+    """Optional part of a codec encoder: encodes many blocks of one description, such as levels of chunks.
 
-    A codec that has a BLOCK context but not these methods is asked block by block, if a hook wants it.
+    A codec with a BLOCK context but without these methods is called block by block, if a hook chose it.
     """
 
     @property
     def key(self) -> EncodingKey:
-        """Which case it writes."""
+        """Key of the case that it writes."""
 
     def score_blocks(self, block: BlockSlice, value_starts: NDArray[np.int64], scope: EncodeScope) -> float | None:
-        """Estimate the bytes of all blocks; None withdraws."""
+        """Estimate the bytes of all blocks; None if the codec does not fit."""
 
     def encode_blocks(self, block: BlockSlice, value_starts: NDArray[np.int64], scope: EncodeScope) -> EncodedChunks:
         """Encode values ``value_starts[i] .. value_starts[i + 1]`` as block i, for each i.
@@ -67,7 +69,7 @@ class BlocksEncoder(Protocol):
         Returns
         -------
         EncodedChunks
-            One buffer, or none where no block needs bytes; a size and a count per block, empty blocks included.
+            One buffer, or none if no block needs bytes. A size and a count per block, empty blocks included.
         """
 
 
@@ -77,10 +79,10 @@ class LayoutEncoder(Protocol):
 
     @property
     def key(self) -> EncodingKey:
-        """Which layout it writes."""
+        """Key of the layout that it writes."""
 
     def score(self, page: PageContent, scope: EncodeScope) -> float | None:
-        """Tell how well the layout fits: the cost of reading the page, in bytes; None withdraws."""
+        """Estimate the cost of reading the page, in bytes; None if the layout does not fit."""
 
     def encode(self, page: PageContent, scope: EncodeScope) -> EncodedPage | PendingPage:
         """Lay out `page`; its blocks are encoded by `scope`.
@@ -88,7 +90,7 @@ class LayoutEncoder(Protocol):
         Raises
         ------
         UnsupportedError
-            The page cannot be written this way: only when the caller had asked for this layout by name.
+            The page cannot be written this way. Raise it only if the caller named this layout.
         """
 
 
@@ -98,22 +100,22 @@ class ColumnEncoder(Protocol):
 
     @property
     def key(self) -> EncodingKey:
-        """Which wrapper it writes."""
+        """Key of the wrapper that it writes."""
 
     def describe(self, inner: Message | None, zone_map: ZoneMapPlace | None) -> Message:
-        """Return the column description: around `inner`, or the innermost one when it is None."""
+        """Return the column description: around `inner`, or the innermost one if `inner` is None."""
 
 
 @runtime_checkable
 class ArrayEncoder(Protocol):
-    """Optional writing half of an array factory. Children are chosen by ``scope.encode_array``."""
+    """Optional writing half of an array factory. ``scope.encode_array`` chooses children."""
 
     @property
     def key(self) -> EncodingKey:
-        """Which case it writes."""
+        """Key of the case that it writes."""
 
     def score(self, content: ArrayContent, scope: EncodeScope) -> float | None:
-        """Tell about how many bytes it would take; None withdraws."""
+        """Estimate the encoded size in bytes; None if the encoding does not fit."""
 
     def encode(self, content: ArrayContent, first_buffer: int, scope: EncodeScope) -> EncodedArray:
         """Encode all values; the first buffer gets the number `first_buffer`.

@@ -1,9 +1,9 @@
-"""Protocols of the writing halves of codecs, layouts and column wrappers: what they are given and what they hand back.
+"""Data of the writing halves of codecs, layouts and column wrappers: their inputs and results.
 
-A page is written in one direction: Arrow rows become a `PageContent` (structure and one block of visible values), a
-layout encoder turns it into buffers with a description and asks the scope to encode its blocks, a codec encoder turns
-a block into bytes. Nobody here knows files: places exist only for values that lie outside their page (`PendingPage`).
-A factory that can also write simply has these methods too; one that cannot is a good plugin all the same.
+A page is written in one direction. Arrow rows become a `PageContent`: structure and one block of visible values. A
+layout encoder turns it into buffers with a description, and the scope encodes its blocks. A codec encoder turns a block
+into bytes. None of them knows files. Only values outside their page have places (`PendingPage`). A factory that can
+write has these methods too; they are optional.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class EncodedChunks:
     description
         ``CompressiveEncoding`` of all chunks.
     buffers
-        For each of a chunk's buffers, the bytes of all chunks one after another, without padding.
+        For each buffer of a chunk, the bytes of all chunks one after another, without padding.
     sizes
         ``(num_buffers, num_chunks) int64`` bytes; rows sum to the sizes of `buffers`.
     value_counts
-        ``(num_chunks,) int64`` values per chunk: all but the last a power of two, at least 2. A block without values
-        is one chunk without values. (Of `BlocksEncoder`: whatever the caller wanted.)
+        ``(num_chunks,) int64`` values per chunk. All but the last are a power of two, at least 2. A block without
+        values is one chunk without values. (For `BlocksEncoder`: the counts that the caller requested.)
     """
 
     description: Message
@@ -51,7 +51,7 @@ class EncodedChunks:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EncodedBlock:
-    """A block as one opaque buffer; `buffer` is None for encodings that need no bytes (2.3 only)."""
+    """A block as one opaque buffer; `buffer` is None for encodings without bytes (2.3 only)."""
 
     description: Message
     buffer: Bytes | None
@@ -73,11 +73,11 @@ class EncodedValues:
     data
         All encoded values one after another, null slots included.
     value_bits
-        Bits (a multiple of 8) of each value, or None where they differ.
+        Bits (a multiple of 8) of each value, or None if they differ.
     offsets
-        ``(num_values + 1,) int64`` into `data`, where they differ; None otherwise.
+        ``(num_values + 1,) int64`` into `data`, if widths differ; None otherwise.
     length_bits
-        Width of the length before each value, 32 or 64, where they differ; 0 otherwise.
+        Width of the length before each value, 32 or 64, if widths differ; 0 otherwise.
     """
 
     description: Message
@@ -97,18 +97,18 @@ Encoded: TypeAlias = EncodedChunks | EncodedBlock | EncodedValues
 
 @dataclass(frozen=True, slots=True)
 class ChunkRules:
-    """What a mini-block page allows its chunks.
+    """Limits of the chunks of a mini-block page.
 
     Parameters
     ----------
     max_bytes
-        Largest sum of a chunk's value buffers, padded. A limit, not a wish: bit-packed chunks of 64-bit values take
-        up to 8200 bytes.
+        Largest sum of a chunk's value buffers, padded. It is a hard limit: bit-packed chunks of 64-bit values take up
+        to 8200 bytes.
     max_values
         Most values in a chunk, a power of two.
     target_bytes
-        Wanted bytes of a chunk whose values have no fixed width, before compression. Plain values of fixed width take
-        8 KiB, or this where it is more.
+        Target size of a chunk of variable-width values, before compression. Plain values of fixed width take 8 KiB, or
+        this size if it is larger.
     """
 
     max_bytes: int
@@ -118,27 +118,27 @@ class ChunkRules:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PageContent:
-    """Rows of one leaf, ready to be laid out.
+    """Rows of one leaf, input of a layout encoder.
 
     Parameters
     ----------
     num_rows
         Top-level rows.
     levels
-        Structure: kinds of layers as the data needs them (a layer without nulls is ALL_VALID), levels numbered by
-        them, streams None where not needed. Spec 2.
+        Structure: kinds of layers for this data (a layer without nulls is ALL_VALID). Levels are numbered by these
+        kinds; streams that are not needed are None. Source: spec 2.
     values
         The visible values, one per visible entry; slots of nulls are zero or empty. None for leaves without values.
-        Memory may be shared with the caller's arrays: read-only.
+        Read-only, because memory may be shared with the caller's arrays.
     leaf
-        What the binder would be told when it reads the page.
+        Type of the leaf, as the binder gets it when the page is read.
     num_nulls
         Visible values that are null.
     items
-        Dictionary items, where the leaf keeps its dictionary: `values` are then indices into it. Item order is kept.
+        Dictionary items, if the leaf keeps its dictionary: `values` are then indices into it. Item order is kept.
     dimensions
         Inner-most node first, like the layers: items of a fixed-size list of structs, 0 for other nodes. Needed only
-        where a node is such a list; without it no sparse structure can be written.
+        with such a list; a sparse structure cannot be written without it.
     """
 
     num_rows: int
@@ -156,7 +156,7 @@ class PageContent:
 
     @property
     def is_blob(self) -> bool:
-        """Whether the values are bytes that pages only point to: the leaf holds descriptors instead."""
+        """Whether the values are stored outside of the page, which then holds descriptors."""
         if self.values is None:
             return False
         return isinstance(self.values.shape, VariableWidth) and isinstance(self.leaf.shape, PackedStruct)
@@ -164,16 +164,16 @@ class PageContent:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EncodedPage:
-    """A page as it is written.
+    """A written page.
 
     Parameters
     ----------
     description
-        The top message, such as ``PageLayout``.
+        The outermost message, such as ``PageLayout``.
     buffers
         Its buffers, in the layout's order.
     distribution
-        What to install to read it; the writer fills it in for layouts outside the format.
+        Name of the distribution that reads the page; the writer sets it for layouts outside the format.
     """
 
     description: Message
@@ -188,12 +188,12 @@ class EncodedPage:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PendingPage:
-    """A page that needs to know where some bytes lie: the writer places `outside`, then calls `complete`.
+    """A page that depends on the places of some bytes: the writer places `outside`, then calls `complete`.
 
     Parameters
     ----------
     outside
-        Bytes to be placed before the page, in this order, each at an alignment of its own.
+        Bytes to be placed before the page, in this order, each at its own alignment.
     complete
         Takes ``(len(outside),) int64`` absolute positions and returns the page.
     """
@@ -208,15 +208,15 @@ class SchemeEncoder(Protocol):
 
     @property
     def key(self) -> EncodingKey:
-        """Which scheme it writes."""
+        """Key of the scheme that it writes."""
 
     def compress(self, data: Bytes, starts: Any, sizes: Any, level: int | None) -> tuple[Bytes, NDArray[np.int64]]:
-        """Compress each of ``data[starts[i] : starts[i] + sizes[i]]`` to a frame as the format frames it.
+        """Compress each of ``data[starts[i] : starts[i] + sizes[i]]`` to one frame of the format.
 
         Returns
         -------
         frames
             All frames one after another; an empty input has an empty frame.
         offsets
-            ``(n + 1,) int64`` where they lie.
+            ``(n + 1,) int64``: offsets of the frames.
         """

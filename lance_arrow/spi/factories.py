@@ -1,4 +1,4 @@
-"""Protocols of what plugins provide: each factory validates one case of a description and returns what reads it."""
+"""Protocols of factories, which plugins provide: each validates one case of a description and returns its reader."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ from lance_arrow.spi.scopes import BindScope
 
 
 class CodecFactory(Protocol):
-    """What a plugin provides for one `oneof` case.
+    """Codec of a plugin for one `oneof` case.
 
-    A factory may also have ``since``, a mapping from context to the first file version (``"2.1"``) in which a writer is
-    known to use it there: `lance-arrow plugins --matrix` prints it. A context without one is read all the same.
+    A factory may also have ``since``, a mapping from context to a file version (``"2.1"``). It is the first version in
+    which a writer is known to use the codec there. `lance-arrow plugins --matrix` prints it. A context without an entry
+    is read all the same.
     """
 
     @property
     def key(self) -> EncodingKey:
-        """Which case it reads."""
+        """Key of the case that it reads."""
 
     @property
     def contexts(self) -> frozenset[DecodeContext]:
-        """Where it may occur; the binder refuses it elsewhere."""
+        """Contexts in which the codec may occur; the binder rejects it in others."""
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundCodec:
         """Validate the description and return the decoder.
@@ -34,79 +35,80 @@ class CodecFactory(Protocol):
         Parameters
         ----------
         message
-            The case's own message (for private codecs: ``PrivateCodec``). It must not be kept.
+            The message of the case (for private codecs: ``PrivateCodec``). The codec must not keep it.
         context
-            Which protocol to return: BoundChunkCodec for MINI_BLOCK and BLOCK, BoundPerValueCodec for PER_VALUE.
+            Decides the protocol of the result: BoundChunkCodec for MINI_BLOCK and BLOCK, BoundPerValueCodec for
+            PER_VALUE.
         scope
-            Binds children and schemes, knows limits and the leaf's type.
+            Binds children and schemes, and has the limits and the leaf's type.
 
         Raises
         ------
         CorruptFileError
             The description contradicts itself (width 0, a child of the wrong shape).
         UnsupportedError
-            It is legal but not readable here.
+            It is valid, but this codec cannot read it.
         """
 
 
 class BufferScheme(Protocol):
-    """What a plugin provides for one of the format's buffer compression schemes. Source: BufferCompression.scheme.
+    """Compression of a plugin for one scheme of the format. Source: BufferCompression.scheme.
 
-    The enum has two values, so a plugin can replace a scheme, not add one: a third compression is a private codec.
+    The enum has two values, so a plugin can replace a scheme but not add one. A third compression is a private codec.
     """
 
     @property
     def key(self) -> EncodingKey:
-        """``("lance.encodings21.CompressionScheme", "LZ4")``: the enum's name and the value's name."""
+        """``("lance.encodings21.CompressionScheme", "LZ4")``: name of the enum and name of the value."""
 
     def bind(self, message: Any, scope: BindScope) -> BoundBufferScheme:
         """Validate ``BufferCompression`` and return the decompressor."""
 
 
 class LayoutFactory(Protocol):
-    """What a plugin provides for one layout."""
+    """Layout of a plugin."""
 
     @property
     def key(self) -> EncodingKey:
-        """The page description's message and case; ``case=None`` for a message that is one layout."""
+        """Message and case of the page description; ``case=None`` if the message is one layout."""
 
     @property
     def message_type(self) -> type[Message]:
-        """Class that parses the description's bytes: the message named by `key.message`."""
+        """Class that parses the description: the message named by `key.message`."""
 
     def bind(self, message: Any, scope: BindScope) -> BoundLayout:
-        """Validate the case's message (the whole message when ``case`` is None) and return the layout."""
+        """Validate the message of the case (the whole message if ``case`` is None) and return the layout."""
 
 
 class ColumnEncodingFactory(Protocol):
-    """What a plugin provides for one column wrapper: plain values, zone index, blob."""
+    """Column wrapper of a plugin: plain values, zone index, blob."""
 
     @property
     def key(self) -> EncodingKey:
-        """``("lance.encodings.ColumnEncoding", "values")`` and its like."""
+        """Key of the wrapper, such as ``("lance.encodings.ColumnEncoding", "values")``."""
 
     @property
     def message_type(self) -> type[Message]:
-        """Class that parses the column description's bytes."""
+        """Class that parses the column description."""
 
     def bind(self, message: Any, num_column_buffers: int, scope: BindScope) -> BoundColumnEncoding:
-        """Validate the case's message and say how to take the pages; wrappers bind `inner` by the scope."""
+        """Validate the message of the case and return how pages are read; wrappers bind `inner` by the scope."""
 
 
 class ArrayFactory(Protocol):
-    """What a plugin provides for one case of an array encoding."""
+    """Array encoding of a plugin for one case."""
 
     @property
     def key(self) -> EncodingKey:
-        """``("lance.encodings.ArrayEncoding", "flat")`` and its like."""
+        """Key of the case, such as ``("lance.encodings.ArrayEncoding", "flat")``."""
 
     def bind(self, message: Any, scope: BindScope) -> BoundArray:
-        """Validate the case's message; children are bound by ``scope.array``.
+        """Validate the message of the case; ``scope.array`` binds children.
 
         Raises
         ------
         CorruptFileError
             The description contradicts itself or the schema.
         UnsupportedError
-            It is legal but not readable here.
+            It is valid, but this plugin cannot read it.
         """

@@ -1,4 +1,4 @@
-"""`Frames`: opening compressed buffers after checking what they declare, for every codec that holds a scheme."""
+"""`Frames`: decompress buffers after a check of their declared sizes, for every codec with a compression scheme."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Frames:
     Parameters
     ----------
     scheme
-        Knows declared sizes and decompresses.
+        Returns declared sizes and decompresses.
     check
         `Limits.check`.
     largest
-        Name of the limit that one frame's content obeys.
+        Name of the limit of one frame's content.
     most_bytes
         That limit.
     """
@@ -47,7 +47,7 @@ class Frames:
 
     @classmethod
     def bind(cls, compression: Any, context: DecodeContext, scope: BindScope) -> Frames:
-        """Bind a ``BufferCompression`` whose frames are a chunk's buffers, blocks, or single values.
+        """Bind a ``BufferCompression`` whose frames are buffers of chunks, blocks, or single values.
 
         Raises
         ------
@@ -58,7 +58,7 @@ class Frames:
 
     @classmethod
     def of(cls, scheme: BoundBufferScheme, context: DecodeContext, scope: BindScope) -> Frames:
-        """Return frames of a scheme that is bound already, such as a private codec's own."""
+        """Return frames of a scheme that is already bound, such as that of a private codec."""
         largest = _LARGEST_FRAME[context]
         return cls(scheme, scope.limits.check, largest, getattr(scope.limits, largest))
 
@@ -70,19 +70,19 @@ class Frames:
         Parameters
         ----------
         spare_bytes
-            Room to leave after the content, undefined.
+            Bytes to leave free after the content; their content is undefined.
 
         Returns
         -------
         tuple
-            Contents back to back, and ``(n + 1,) int64``: where each begins, then where the last ends.
+            Contents back to back, and ``(n + 1,) int64``: the start of each, then the end of the last.
 
         Raises
         ------
         ResourceLimitError
-            A frame, or all together, declare more than the limits allow.
+            A frame, or all frames together, declare more than the limits allow.
         CorruptPageError
-            A frame does not hold what it declares.
+            The content of a frame differs from its declared size.
         """
         plain_starts = self.places(data, starts, sizes)
         total = int(plain_starts[-1])
@@ -91,12 +91,12 @@ class Frames:
         return plain, plain_starts
 
     def places(self, data: Bytes, starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return where the content of each frame begins and the last ends, ``(n + 1,) int64``, as `open` puts them.
+        """Return the start of each content in the result of `open`, then the last end, ``(n + 1,) int64``.
 
         Raises
         ------
         ResourceLimitError, CorruptPageError
-            As `open`, of what the frames declare.
+            As `open`, for declared sizes.
         """
         plain_sizes = self.scheme.sizes(data, starts, sizes)
         self.check(self.largest, int(plain_sizes.max(initial=0)))

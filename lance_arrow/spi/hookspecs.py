@@ -1,11 +1,11 @@
-"""All hooks: the markers, and each specification with when it is called and how often.
+"""All hooks: the markers, and each specification with the time and number of its calls.
 
-Reading has no hook on the page, chunk or value path: the `provide` hooks fill a table of the `Runtime`, binding
-looks keys up in that table, and bound objects carry the data.
+Reading has no hook on the page, chunk or value path. The `provide` hooks fill a table of the `Runtime`, binding looks
+keys up in that table, and bound objects carry the data.
 
-"Called once per plugin" of the `provide` hooks means: for each `Runtime`, when it is built; of a plugin with declared
-keys (`loading.py`), when one of them is first looked up. Threads that look up at the same time may call it once each,
-and one answer is kept.
+"Called once per plugin" of the `provide` hooks means: for each `Runtime`, when it is built. A plugin with declared keys
+(`loading.py`) is called when one of them is first looked up. Concurrent threads may call it once each; one answer is
+kept.
 """
 
 from __future__ import annotations
@@ -67,19 +67,19 @@ def lance_provide_column_encodings() -> Iterable[ColumnEncodingFactory]:  # type
 
 @hookspec
 def lance_read_finished(report: ReadReport) -> None:
-    """Look at the receipt of a finished read. Called once per read of a file or scan; results are ignored."""
+    """Observe the report of a finished read. Called once per read of a file or scan; results are ignored."""
 
 
 @hookspec(firstresult=True)
 def lance_choose_layout(page: PageContent, scope: EncodeScope) -> EncodingKey | None:
-    """Choose the layout of a page; None is no opinion. Called once per written page."""
+    """Choose the layout of a page; None leaves the choice to others. Called once per written page."""
 
 
 @hookspec(firstresult=True)
 def lance_choose_codec(block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> EncodingKey | None:
-    """Choose the codec of a block; None is no opinion. Called once per encoded block of a written page."""
+    """Choose the codec of a block; None leaves the choice to others. Called once per encoded block of a page."""
 
 
 @hookspec(firstresult=True)
 def lance_commit_strategy(location: TablePlace, settings: Settings) -> CommitStrategy | None:
-    """Choose how versions of a table are made; None is no opinion. Called once per operation that writes a table."""
+    """Choose the commit strategy; None leaves the choice to others. Called once per operation that writes a table."""

@@ -1,4 +1,4 @@
-"""Names of encodings and the contexts they decode in."""
+"""Names of encodings, and the contexts in which they decode."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class EncodingKey:
     message
         Full protobuf name of the message that owns the oneof, e.g. ``lance.encodings21.CompressiveEncoding``.
     case
-        Name of the oneof field, e.g. ``inline_bitpacking``; ``#17`` for a field number this package does not know;
-        None when the message itself is the encoding (layouts of third parties). Private codecs, which travel inside
-        ``CompressiveEncoding.private_codec``, have the key ``("lance_arrow.PrivateCodec", "vendor.name/1")``.
+        Name of the oneof field, e.g. ``inline_bitpacking``. ``#17`` for a field number that this package does not know.
+        None if the message itself is the encoding (layouts of third parties). Private codecs are stored in
+        ``CompressiveEncoding.private_codec`` and have the key ``("lance_arrow.PrivateCodec", "vendor.name/1")``.
     """
 
     message: str
@@ -25,7 +25,7 @@ class EncodingKey:
 
     @property
     def is_private(self) -> bool:
-        """Whether the encoding, a codec or a layout, is outside the format: other readers refuse the whole file."""
+        """Whether the encoding, a codec or a layout, is outside the format; other readers reject the whole file."""
         return self.message not in _FORMAT_MESSAGES
 
     def __str__(self) -> str:
@@ -33,7 +33,7 @@ class EncodingKey:
 
     @classmethod
     def parse(cls, text: str) -> EncodingKey:
-        """Read what `str()` printed: the message has no slash, a case may."""
+        """Parse the output of `str()`: the message has no slash, a case may."""
         message, slash, case = text.partition("/")
         return cls(message, case if slash else None)
 
@@ -41,9 +41,9 @@ class EncodingKey:
 COMPRESSIVE = "lance.encodings21.CompressiveEncoding"
 """Owner of the codec oneof of 2.1, 2.2 and 2.3."""
 ARRAY = "lance.encodings.ArrayEncoding"
-"""Owner of the oneof of array encodings, which pages of 2.0 are made of."""
+"""Owner of the oneof of array encodings, for pages of 2.0."""
 LEGACY = "lance_arrow.legacy.LegacyPage"
-"""Owner of the oneof of what pages of 0.1 are."""
+"""Owner of the oneof of pages of 0.1."""
 PRIVATE_CODEC = "lance_arrow.PrivateCodec"
 """Owner name of codecs outside the format's own oneof."""
 PAGE_MESSAGES = (
@@ -52,12 +52,12 @@ PAGE_MESSAGES = (
     "lance.encodings23.PlanarLayout",
     "lance.encodings.PageLayout",
 )
-"""What describes pages in the format: of 2.0, of 2.1 and 2.2, of 2.3, and of drafts of 2.1."""
+"""Messages that describe pages in the format: of 2.0, of 2.1 and 2.2, of 2.3, and of drafts of 2.1."""
 _FORMAT_MESSAGES = frozenset((COMPRESSIVE, ARRAY, LEGACY, *PAGE_MESSAGES))
 
 
 class DecodeContext(enum.Enum):
-    """Where a codec's bytes lie, which decides what it may do with them."""
+    """Where a codec's bytes are stored, which decides its protocol."""
 
     # Members are single objects; `Enum` hashes their names, in Python.
     __hash__ = object.__hash__
@@ -67,11 +67,11 @@ class DecodeContext(enum.Enum):
     BLOCK = "block"
     """One opaque buffer and a count: levels, dictionary items."""
     PER_VALUE = "per-value"
-    """Each value by itself, found without decoding its neighbours: full-zip pages."""
+    """Single values, each located without decoding its neighbours: full-zip pages."""
 
 
 class BufferRole(enum.Enum):
-    """What a page buffer is for, as the inspector prints it."""
+    """Role of a page buffer, as the inspector prints it."""
 
     CHUNK_TABLE = "chunk table"
     DATA = "data"

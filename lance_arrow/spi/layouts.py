@@ -1,9 +1,9 @@
 """Protocols of structural encodings (layouts): how the buffers of a page are arranged.
 
-A page is read in two rounds: `index_slices` names what a plan needs (chunk tables, row indices, dictionaries),
-`plan` turns selected rows into byte ranges. Layouts never touch a source: they name slices of page buffers and get
-bytes. Then `load` opens the bytes (levels are known afterwards, values are measured), the caller allocates one
-destination for many pages, and `LoadedPage.decode` fills this page's part of it.
+A page is read in two rounds. `index_slices` returns the bytes that a plan needs: chunk tables, row indices,
+dictionaries. `plan` turns selected rows into byte ranges. Layouts never access a source: they return slices of page
+buffers and get their bytes. Then `load` opens the bytes: levels are decoded, values are measured. The caller allocates
+one destination for many pages, and `LoadedPage.decode` fills the part of this page.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from lance_arrow.spi.slots import PageStructure
 
 @dataclass(frozen=True, slots=True)
 class PageFacts:
-    """What the container knows of a page, without places: rows and buffer sizes in bytes."""
+    """Number of rows of a page, and sizes of its buffers in bytes; their places are not part of it."""
 
     num_rows: int
     buffer_sizes: tuple[int, ...]
@@ -57,7 +57,7 @@ class FetchedSlices:
 
 
 class PageIndex(Protocol):
-    """What a layout keeps of a page between reads; cached under a byte budget."""
+    """Data of a page that a layout keeps between reads; cached under a byte budget."""
 
     @property
     def nbytes(self) -> int:
@@ -66,14 +66,14 @@ class PageIndex(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PageReadPlan:
-    """What to fetch for the selected rows, and the layout's own notes for `load`."""
+    """Slices to fetch for the selected rows, and data of the layout for `load`."""
 
     slices: tuple[BufferSlices, ...]
     notes: Any = None
 
 
 class DictionaryItems(Protocol):
-    """Items of a page's dictionary, for leaves that keep indices."""
+    """Items of a page's dictionary, for leaves that keep their dictionary."""
 
     @property
     def shape(self) -> BlockShape: ...
@@ -90,15 +90,15 @@ class DictionaryItems(Protocol):
 
 
 class LoadedPage(Protocol):
-    """Selected rows of one page, opened: levels decoded, values measured, nothing written yet."""
+    """Selected rows of one page: levels are decoded, values are measured, nothing is written yet."""
 
     @property
     def levels(self) -> PageStructure:
-        """Lists and nulls of exactly the selected rows: as levels, or as positions."""
+        """Lists and nulls of exactly the selected rows, as levels or as positions."""
 
     @property
     def shape(self) -> BlockShape | None:
-        """What `decode` produces; a FixedSizeList tells here which item layers carry validity. None: no values."""
+        """Shape of the block that `decode` fills, with the item validity of a FixedSizeList. None: no values."""
 
     @property
     def num_values(self) -> int:
@@ -110,48 +110,60 @@ class LoadedPage(Protocol):
 
     @property
     def dictionary(self) -> DictionaryItems | None:
-        """Items, when the leaf keeps its dictionary: `decode` then yields indices."""
+        """Items, if the leaf keeps its dictionary: `decode` then returns indices."""
 
     def decode(self, out: BlockSlice) -> None:
         """Fill all of `out`; slots of null items get any content (zeros or empty)."""
 
 
 class BoundLayout(Protocol):
-    """A validated page description; shared by every page that has the same one, and by threads."""
+    """A validated page description; all pages with the same description share it, and so do threads."""
 
     def roles(self, page: PageFacts) -> tuple[BufferRole, ...]:
-        """What each buffer of the page is for.
+        """Return the role of each buffer of the page.
 
         Raises
         ------
         CorruptFileError
-            The page has not the buffers that the description demands.
+            The page lacks buffers that the description requires.
         """
 
     def index_slices(self, page: PageFacts) -> tuple[BufferSlices, ...]:
-        """Round one: what `load_index` needs; often empty."""
+        """First round: return the slices for `load_index`; often empty."""
 
     def load_index(self, page: PageFacts, fetched: tuple[FetchedSlices, ...]) -> PageIndex | None:
-        """Parse and check round one's bytes."""
+        """Parse and check the bytes of the first round.
+
+        Raises
+        ------
+        CorruptPageError
+            The bytes contradict themselves or the page.
+        """
 
     def plan(self, page: PageFacts, index: PageIndex | None, rows: RowRanges) -> PageReadPlan:
-        """Round two: slices that hold `rows` (offsets within the page, never empty)."""
+        """Second round: return the slices that hold `rows` (offsets within the page, never empty)."""
 
     def load(
         self, page: PageFacts, index: PageIndex | None, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]
     ) -> LoadedPage:
-        """Open round two's bytes."""
+        """Open the bytes of the second round.
+
+        Raises
+        ------
+        CorruptPageError
+            The bytes contradict themselves, the index or the number of rows.
+        """
 
 
 @runtime_checkable
 class FindsFewRows(Protocol):
-    """Optional part of a bound layout whose index grows with the page: an index of a few rows alone.
+    """Optional part of a bound layout whose index grows with the page: it loads an index for a few rows only.
 
-    It serves one `plan` and `load` of exactly these rows, and is not kept.
+    The index is for one `plan` and `load` of exactly these rows, and is not kept.
     """
 
     def few_index_slices(self, page: PageFacts, rows: RowRanges) -> tuple[BufferSlices, ...] | None:
-        """Name what `load_few_index` needs; None where it must be the whole index."""
+        """Return the slices for `load_few_index`; None if the whole index is needed."""
 
     def load_few_index(self, page: PageFacts, rows: RowRanges, fetched: tuple[FetchedSlices, ...]) -> PageIndex:
         """Parse and check these bytes."""
@@ -159,14 +171,14 @@ class FindsFewRows(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ManyPages:
-    """Pages of one description in memory: those of a column in many small files.
+    """Pages of one description in memory, such as those of a column in many small files.
 
     Parameters
     ----------
     num_rows
         ``(n,) int64``.
     starts, sizes
-        ``(n, num_buffers) int64``: where the buffers of each page lie in `data`, and their bytes; inside it.
+        ``(n, num_buffers) int64``: byte offset in `data` and size of each buffer of each page, all inside `data`.
     data
         ``(m,) uint8``.
     """
@@ -179,13 +191,13 @@ class ManyPages:
 
 @runtime_checkable
 class OpensManyPages(Protocol):
-    """Optional part of a bound layout with a native side: the indices of many pages at once.
+    """Optional part of a bound layout with a native side: opens the indices of many pages at once.
 
-    Without it, or where it returns None, `load_index` opens them one by one.
+    Without it, or if it returns None, `load_index` opens them one by one.
     """
 
     def index_buffers(self, num_buffers: int) -> tuple[int, ...]:
-        """Number the buffers that `native_pages` looks at, of a page of so many."""
+        """Return the numbers of the buffers that `native_pages` needs, for a page with `num_buffers` buffers."""
 
     def native_pages(self, pages: ManyPages) -> list[Any] | None:
         """Parse and check the indices; return a `lance_arrow.pages.NativePage` for each page, in order.
@@ -193,13 +205,13 @@ class OpensManyPages(Protocol):
         Raises
         ------
         CorruptFileError
-            As `load_index`, of any of them.
+            As `load_index`, for any of the pages.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class ZoneMapPlace:
-    """Where a column keeps its zone map. Source: ColumnEncoding.ZoneIndex."""
+    """Place of a column's zone map. Source: ColumnEncoding.ZoneIndex."""
 
     rows_per_zone: int
     column_buffer: int
@@ -207,9 +219,10 @@ class ZoneMapPlace:
 
 @dataclass(frozen=True, slots=True)
 class BoundColumnEncoding:
-    """How the pages of a column are to be taken.
+    """How the pages of a column are read.
 
-    `zone_map` tells where bounds are; `holds_descriptors` that pages hold (position, size) of values elsewhere.
+    `zone_map`: place of the bounds. `holds_descriptors`: whether pages hold (position, size) of values that are stored
+    elsewhere.
     """
 
     zone_map: ZoneMapPlace | None = None

@@ -1,4 +1,4 @@
-"""What the schema says of a physical column: the shape of its values, and the nodes above them."""
+"""`LeafType`: what the schema defines for a physical column: the shape of its values, and the nodes above them."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ class NodeKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class LeafType:
-    """What the schema says of a physical column; part of the binder's cache key.
+    """Schema of a physical column; part of the key of the binder's cache.
 
     Parameters
     ----------
     shape
-        Values as Arrow wants them; None for columns without values (null, empty struct). For a leaf that keeps its
-        dictionary: the indices.
+        Shape of the values in Arrow; None for columns without values (null, empty struct). If the leaf keeps its
+        dictionary: shape of the indices.
     nodes
         Inner-most first: the leaf itself, then each struct, list or fixed-size list of structs above it.
     items
-        For a leaf that keeps its dictionary: the shape of the items; None otherwise.
+        If the leaf keeps its dictionary: the shape of the items; None otherwise.
     is_text
-        Whether values (or items, or a field of a packed struct) are text, not just bytes.
+        Whether values (or items, or a field of a packed struct) are UTF-8 text instead of bytes.
     """
 
     shape: BlockShape | None
@@ -40,7 +40,7 @@ class LeafType:
     _hash: int = field(init=False, default=0, compare=False, repr=False)
 
     def __hash__(self) -> int:
-        # Asked for whenever a page is bound; the fields have fields of their own.
+        # Computed whenever a page is bound; the fields have nested fields.
         found = self._hash
         if not found:
             found = hash((self.shape, self.nodes, self.items, self.is_text))

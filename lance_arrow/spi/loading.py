@@ -1,4 +1,4 @@
-"""Finding plugins: each is imported by itself, when it is needed; a broken one is recorded and hinders no other.
+"""Find plugins. Each is imported separately, when it is needed; a broken one is recorded and does not affect others.
 
 A plugin whose distribution declares its keys (`declarations.py`) is imported when one of them is first looked up. A
 plugin without declared keys is imported at once.
@@ -22,7 +22,7 @@ from lance_arrow.spi.keys import EncodingKey
 
 
 class Provider:
-    """The distribution of a plugin; its metadata are read when they are asked for."""
+    """The distribution of a plugin; its metadata are read at the first use."""
 
     def __init__(self, distribution: importlib.metadata.Distribution | None) -> None:
         self._distribution = distribution
@@ -48,10 +48,10 @@ _UNKNOWN = Provider(None)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PluginRecord:
-    """One entry point: who provides it, and the module or the reason it could not be imported.
+    """One entry point: its distribution, and the module or the import error.
 
-    `keys` are those its distribution declares, and those it provides in spite of the declaration; `hooks` are the
-    functions by which it provides encodings.
+    `keys` are the keys that its distribution declares, or that it provides although they are not declared. `hooks` are
+    the functions that provide its encodings.
     """
 
     name: str
@@ -73,7 +73,7 @@ class PluginRecord:
 
 @dataclass(frozen=True, slots=True)
 class _Declared:
-    """A plugin that is not imported before one of its keys is needed."""
+    """A plugin that is not imported until one of its keys is needed."""
 
     point: importlib.metadata.EntryPoint
     provider: Provider
@@ -81,21 +81,21 @@ class _Declared:
 
 
 class LoadedPlugins:
-    """All entry points of the group, and the manager that holds those with hooks of every kind.
+    """All entry points of the group, and the manager with the plugins that implement hooks.
 
-    Threads share it without a lock: two that need a plugin at the same time may both import it, which the import
-    system makes one import of, and keep the same record.
+    Threads share it without a lock. Two threads that need a plugin at the same time may both import it. The import
+    system makes that one import, and both keep the same record.
 
     Parameters
     ----------
     records
-        Plugins that were imported, or could not be.
+        Plugins that were imported, or that failed.
     manager
         Holds the modules of those that were imported.
     waiting
         Plugins with declared keys, by name.
     names
-        All names in the order of the listing; those of `records` when None.
+        All names in the order of the listing; names of `records` if None.
     """
 
     def __init__(
@@ -119,24 +119,24 @@ class LoadedPlugins:
 
     @property
     def records(self) -> tuple[PluginRecord, ...]:
-        """Every plugin, imported for this listing; those that failed, at import or when asked, with their error."""
+        """Every plugin, imported for this listing; failed ones have their error, from the import or from a hook."""
         for name in self.names:
             self._load(name)
         return tuple(self._records[name] for name in self.names if name in self._records)
 
     def is_declared(self, name: str) -> bool:
-        """Whether a plugin waits for one of its keys to be needed; also after that."""
+        """Whether a plugin has declared keys, imported or not."""
         return name in self._waiting
 
     def ask(self, name: str) -> tuple[PluginRecord, Mapping[str, tuple[Any, ...]]] | None:
-        """Import a plugin where that is still to be done, and call its `provide` hooks.
+        """Import a plugin if needed, and call its `provide` hooks.
 
         Returns
         -------
         tuple of (PluginRecord, mapping)
-            The objects by the name of the hook. A plugin that raises, or provides other keys than those that are
-            declared, is recorded as broken and provides nothing by this hook, or at all. None where this thread is
-            importing the plugin right now.
+            The provided objects by the name of the hook. A plugin that raises is recorded as broken and provides
+            nothing by this hook. If the provided keys differ from the declared ones, it provides nothing at all. None
+            if this thread is importing the plugin at the moment.
         """
         record = self._load(name)
         if record is None:
@@ -155,11 +155,11 @@ class LoadedPlugins:
             problem = wrong_keys(record.keys, keys)
             if problem is not None:
                 known = record.keys.union(key for key in keys if isinstance(key, EncodingKey))
-                record = self._records[name] = replace(record, error=_breach(record, problem), keys=known)
+                record = self._records[name] = replace(record, error=_contract_error(record, problem), keys=known)
         return record, answers if record.error is None else {}
 
     def provided(self, hook: str) -> Iterator[tuple[PluginRecord, Any]]:
-        """Ask each plugin and yield (record, provided object) of one hook."""
+        """Call one hook of each plugin and yield (record, provided object)."""
         for name in self.names:
             asked = self.ask(name)
             if asked is not None:
@@ -173,7 +173,7 @@ class LoadedPlugins:
         return sorted(caller.name for caller in self.manager.get_hookcallers(record.module) or ())
 
     def claimants(self, key: EncodingKey) -> Iterable[PluginRecord]:
-        """Broken plugins that declare `key`, or whose name ends in its case: the likely providers of a missing one."""
+        """Broken plugins that declare `key`, or whose name ends in its case: probable providers of a missing key."""
         for record in self.records:
             ending = record.name.rpartition(".")[2]
             if record.error is not None and (
@@ -182,7 +182,7 @@ class LoadedPlugins:
                 yield record
 
     def _load(self, name: str) -> PluginRecord | None:
-        """Import a plugin once; None while this thread imports it, and its import looks something up."""
+        """Import a plugin once; None if this thread is importing it, and the import looks a key up."""
         record = self._records.get(name)
         if record is not None:
             return record
@@ -208,25 +208,25 @@ class LoadedPlugins:
 
 
 def entry_points() -> tuple[importlib.metadata.EntryPoint, ...]:
-    """Entry points of the group in sorted order; the order decides nothing but the listing."""
+    """Entry points of the group in sorted order, which matters only for the listing."""
     found = importlib.metadata.entry_points(group=GROUP)
     return tuple(sorted(set(found), key=lambda point: (point.name, point.value)))
 
 
 def load_plugins(points: Iterable[importlib.metadata.EntryPoint] | None = None) -> LoadedPlugins:
-    """Import every entry point without declared keys by itself, and register the good ones.
+    """Import every entry point without declared keys separately, and register those that succeed.
 
     Raises
     ------
     PluginLoadError
-        The group is empty (the distribution is not installed: entry points live in installed metadata), or a
-        plugin implements a hook that does not exist.
+        The group is empty: the distribution is not installed (entry points are installed metadata). Or a plugin
+        implements a hook that does not exist.
     """
     points = entry_points() if points is None else tuple(points)
     if not points:
         raise PluginLoadError(
-            f"no entry points in group {GROUP!r}: the distribution 'lance-arrow' is not installed "
-            "(a source tree on sys.path is not enough), expected its built-in encodings there"
+            f"no entry points in group {GROUP!r}: the distribution 'lance-arrow' is not installed. It has the "
+            "built-in encodings; a source tree on sys.path is not enough"
         )
     manager = pluggy.PluginManager(hookspecs.PROJECT)
     manager.add_hookspecs(hookspecs)
@@ -247,7 +247,7 @@ def load_plugins(points: Iterable[importlib.metadata.EntryPoint] | None = None) 
     for stray in declarations.strays():
         name = _name(stray, Provider(stray.dist), names)
         names.append(name)
-        records[name] = _stray(name, stray)
+        records[name] = _record_without_plugin(name, stray)
     try:
         manager.check_pending()
     except pluggy.PluginValidationError as error:
@@ -278,7 +278,7 @@ def _load_at_once(
 
 
 def _load_declared(name: str, declared: _Declared, manager: pluggy.PluginManager) -> PluginRecord:
-    """Import a plugin with declared keys. It may implement `provide` hooks alone: others would be called too late."""
+    """Import a plugin with declared keys. It may implement only `provide` hooks: others would be called too late."""
     record = PluginRecord(name=name, target=declared.point.value, provider=declared.provider, keys=declared.keys)
     try:
         module = declared.point.load()
@@ -288,20 +288,20 @@ def _load_declared(name: str, declared: _Declared, manager: pluggy.PluginManager
         return replace(record, error=error)
     problem = wrong_hooks(hooks)
     if problem is not None:
-        return replace(record, module=module, error=_breach(record, problem))
+        return replace(record, module=module, error=_contract_error(record, problem))
     return replace(record, module=module, hooks=hooks)
 
 
-def _stray(name: str, point: importlib.metadata.EntryPoint) -> PluginRecord:
+def _record_without_plugin(name: str, point: importlib.metadata.EntryPoint) -> PluginRecord:
     error = PluginLoadError(
-        f"the group {KEYS_GROUP!r} declares {point.name} for the module {point.value!r}, which is no entry point of "
-        f"the group {GROUP!r} in the same distribution"
+        f"the group {KEYS_GROUP!r} declares {point.name} for the module {point.value!r}; the group {GROUP!r} of the "
+        "same distribution has no entry point for this module"
     )
     keys = frozenset((EncodingKey.parse(point.name),))
     return PluginRecord(name=name, target=point.value, provider=Provider(point.dist), error=error, keys=keys)
 
 
-def _breach(record: PluginRecord, problem: str) -> PluginContractError:
+def _contract_error(record: PluginRecord, problem: str) -> PluginContractError:
     return PluginContractError(f"plugin {record.name!r} of {record.distribution} {problem}")
 
 

@@ -1,8 +1,8 @@
-"""The native side of codecs and pages: optional, and the same for everyone.
+"""The native side of codecs and pages: optional, with one interface for built-in and other plugins.
 
-A bound codec may have a method ``native()`` that returns a capsule around a table of C functions, or None where this
-instance has none (`include_dir` has the header that says what they do). Reads of few rows then run without Python; all
-other reads, and everything without a native side, go through ``measure`` and ``decode``. Both must give equal values.
+A bound codec may have a method ``native()``. It returns a capsule around a table of C functions, or None if this
+instance has none. The header in `include_dir` defines the functions. Reads of few rows then run without Python. All
+other reads, and codecs without a native side, use ``measure`` and ``decode``. Both must return equal values.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ class NativeSide(Protocol):
 
 
 class HasStoredValues(Protocol):
-    """A bound codec of zipped values, or a bound buffer scheme, that keeps some values as they are behind a head."""
+    """A bound codec of zipped values, or a bound buffer scheme, that stores some values plainly behind a header."""
 
     def native_stored(self) -> Any | None:
         """Return a capsule named ``lance_arrow.stored_values/1``, or None."""
 
 
 class HasNativePage(Protocol):
-    """A page index that the native engine can read rows with."""
+    """A page index from which the native engine can read rows."""
 
     @property
     def native(self) -> Any | None:
@@ -52,15 +52,16 @@ class HasNativePage(Protocol):
 
 @runtime_checkable
 class ReadNatively(Protocol):
-    """Optional part of a bound layout, or array: pages that the native engine reads without an index from `load_index`.
+    """Optional part of a bound layout or array: the native engine reads its pages without an index from `load_index`.
 
-    Such a page needs none, or reads its own when its rows are first wanted.
+    Such a page needs no index, or reads its own when its rows are first needed.
     """
 
     def native_page(self, page: PageFacts) -> Any | None:
         """Return a `lance_arrow.pages.NativePage`, as `lance_arrow.pages` builds them.
 
-        None where the engine cannot read the page, or its buffers are too small: the layout's methods tell that.
+        None if the engine cannot read the page, or if buffers are too small. Then the layout's methods read it, or
+        raise.
         """
 
 
@@ -71,7 +72,7 @@ def native_side(codec: object) -> Any | None:
 
 
 def stored_side(codec: object) -> Any | None:
-    """Return the capsule that tells which values are stored as they are, or None when the codec has none."""
+    """Return the capsule that locates plainly stored values, or None if the codec has none."""
     offer = getattr(codec, "native_stored", None)
     return None if offer is None else offer()
 

@@ -8,7 +8,7 @@ from typing import Any
 
 
 def __getattr__(name: str) -> Any:
-    # By name: pages stand above the agreement with plugins, which imports nothing of them.
+    # By name: `pages` is above `spi`, which must not import it.
     found = getattr(importlib.import_module("lance_arrow.pages"), name)
     warnings.warn("lance_arrow.spi.pages is now lance_arrow.pages", DeprecationWarning, stacklevel=2)
     return found

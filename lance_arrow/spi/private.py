@@ -12,32 +12,32 @@ from lance_arrow.spi.keys import PRIVATE_CODEC, EncodingKey
 def private_description(
     key: EncodingKey, distribution: str, config: bytes = b"", children: Iterable[CompressiveEncoding] = ()
 ) -> CompressiveEncoding:
-    """Return the description that an encoder of a private codec hands back.
+    """Return the description for an encoder of a private codec.
 
     Parameters
     ----------
     key
-        The codec's: ``EncodingKey(PRIVATE_CODEC, "vendor.name/1")``, the number being the version of its bytes.
+        Key of the codec: ``EncodingKey(PRIVATE_CODEC, "vendor.name/1")``. The number is the version of its bytes.
     distribution
-        What to install to read it; shown to readers that lack it.
+        Name of the distribution that reads it; readers without the codec print it.
     config
-        What the codec wants to know when it reads.
+        Parameters that the codec needs for reading.
     children
-        Descriptions of what it encoded further.
+        Descriptions of children that it encoded.
 
     Raises
     ------
     PluginContractError
-        The key is not that of a private codec, or nobody could find the distribution.
+        The key is not that of a private codec, or `distribution` is empty.
 
     Notes
     -----
-    Source: `CompressiveEncoding.private_codec`, which is ours: other readers refuse the whole file.
+    Source: `CompressiveEncoding.private_codec`, an extension of this project: other readers reject the whole file.
     """
     vendor, slash, version = (key.case or "").rpartition("/")
     if key.message != PRIVATE_CODEC or not slash or not vendor or not version.isdecimal():
         raise PluginContractError(f"{key} is not a key of a private codec, expected {PRIVATE_CODEC}/vendor.name/1")
     if not distribution:
-        raise PluginContractError(f"the private codec {key.case!r} does not say what to install to read it")
+        raise PluginContractError(f"the private codec {key.case!r} does not name the distribution that reads it")
     inner = PrivateCodec(id=key.case, distribution=distribution, config=config, children=children)
     return CompressiveEncoding(private_codec=inner)

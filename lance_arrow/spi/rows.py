@@ -1,4 +1,4 @@
-"""Which rows: sorted disjoint half-open ranges, as arrays."""
+"""`RowRanges`: selected rows as sorted, disjoint, half-open ranges in arrays."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ class RowRanges:
 
     @cached_property
     def num_rows(self) -> int:
-        """How many rows there are; of many ranges, that takes as long as reading some of them."""
+        """Number of rows; for many ranges, this takes as long as reading some of them."""
         if len(self.starts) == 1:
             return int(self.stops[0]) - int(self.starts[0])
-        # Sums may wrap, what they differ by does not.
+        # The sums may wrap; their difference does not.
         return int(self.stops.sum() - self.starts.sum())
 
     @cached_property
     def before(self) -> NDArray[np.int64]:
-        """``(n + 1,) int64``: how many rows lie in the ranges before each, and in all of them."""
+        """``(n + 1,) int64``: number of rows before each range, then in all ranges."""
         found = np.zeros(len(self.starts) + 1, np.int64)
         np.cumsum(self.stops - self.starts, out=found[1:])
         return found

@@ -1,4 +1,4 @@
-"""What the binder gives to plugins: children, schemes, limits, scratch, and the leaf's type."""
+"""Services of the binder and the page writer for plugins: children, schemes, limits, scratch, and the leaf's type."""
 
 from __future__ import annotations
 
@@ -50,27 +50,27 @@ class BindScope(Protocol):
         Raises
         ------
         UnknownEncodingError
-            No plugin provides it; the column is unreadable, the file is not.
+            No plugin provides it. The column is unreadable, the file is not.
         CorruptFileError
-            The message is empty, too deep, or refused in this context.
+            The message is empty, nested too deeply, or not allowed in this context.
         """
 
     def value_codec(self, message: Any) -> BoundPerValueCodec:
         """Bind a child ``CompressiveEncoding`` in the PER_VALUE context."""
 
     def array(self, message: Any) -> BoundArray:
-        """Bind a child ``ArrayEncoding``; errors as of `chunk_codec`."""
+        """Bind a child ``ArrayEncoding``; errors as for `chunk_codec`."""
 
     def for_shape(self, shape: BlockShape | None) -> BindScope:
-        """Return the scope for a child that holds something else than the leaf's values: items, indices, bits."""
+        """Return the scope for a child whose values are not those of the leaf: items, indices, bits."""
 
     def for_field(self, field: int) -> BindScope:
         """Return the scope for the codec of one field of a packed struct: its `leaf` is the field alone."""
 
     def for_entries(self) -> BindScope:
-        """Return the scope for an inner layout that stores one value per level entry, and no structure.
+        """Return the scope for an inner layout with one value per level entry and without structure.
 
-        A wrapper that tells the structure itself binds with it: the leaf has the same shape and no node above.
+        A wrapper that stores the structure itself binds with it: the leaf has the same shape, without nodes above it.
         """
 
     def layout(self, message: Any) -> BoundLayout:
@@ -88,15 +88,15 @@ class BindScope(Protocol):
         Raises
         ------
         CorruptFileError
-            Unknown layer numbers, or a list layer where the schema has none.
+            Unknown layer numbers, or a list layer that the schema does not have.
         """
 
 
 class EncodeScope(Protocol):
-    """The page writer's side of encoding: children are chosen, not named, so any codec may be one.
+    """The page writer's side of encoding: children are chosen, not named, so any codec can be a child.
 
-    Choosing asks the hook `lance_choose_codec` first, then takes the smallest score of all encoders whose ``writes``
-    allows the context in this file version.
+    The choice of the hook `lance_choose_codec` comes first. Otherwise the smallest score wins, among encoders whose
+    ``writes`` allows the context in this file version.
     """
 
     @property
@@ -110,50 +110,50 @@ class EncodeScope(Protocol):
 
     @property
     def options(self) -> EncodeOptions:
-        """How this column is to be written."""
+        """Options of this column."""
 
     @property
     def file_version(self) -> str:
-        """Which grammar the file obeys: ``2.0``, ``2.1``, ``2.2`` or ``2.3``."""
+        """Version of the written file: ``2.0``, ``2.1``, ``2.2`` or ``2.3``."""
 
     @property
     def chunk_rules(self) -> ChunkRules:
-        """What chunks may be in the MINI_BLOCK context."""
+        """Limits of chunks in the MINI_BLOCK context."""
 
     @property
     def excluded(self) -> frozenset[EncodingKey]:
-        """Codecs that are not to be chosen, among them those that this scope's codec lies within."""
+        """Codecs that must not be chosen, including those around the codec of this scope."""
 
     def with_rules(self, rules: ChunkRules) -> EncodeScope:
         """Return a scope whose chunks obey other rules."""
 
     def for_values(self) -> EncodeScope:
-        """Return the scope for the values of the page: a codec that the caller named is used for them."""
+        """Return the scope for the values of the page, which uses the codec that the caller named."""
 
     def for_parts(self, *, compression: str | None = None, compression_level: int | None = None) -> EncodeScope:
         """Return the scope for levels, dictionary items and other parts: options of the values do not apply.
 
-        `compression` is what the caller wants of the parts, in the words of `EncodeOptions`.
+        `compression` is the compression that the caller requested for the parts, with the names of `EncodeOptions`.
         """
 
     def summary(self, block: BlockSlice) -> BlockSummary:
-        """Facts about a block, each computed once for all who ask."""
+        """Return facts about a block, each computed once and shared."""
 
     def encode_child(
         self, block: BlockSlice, context: DecodeContext, *, without: frozenset[EncodingKey] = frozenset()
     ) -> Encoded:
-        """Choose a codec for `block`, not one of `without` (nor in its children), and encode it.
+        """Choose a codec for `block`, not one of `without` (also not in its children), and encode.
 
         Raises
         ------
         UnsupportedError
-            No installed codec can hold it.
+            No installed codec can hold the block.
         """
 
     def estimate_child(
         self, block: BlockSlice, context: DecodeContext, *, without: frozenset[EncodingKey] = frozenset()
     ) -> float | None:
-        """Return the smallest score of what `encode_child` could choose; None when nothing can hold the block."""
+        """Return the smallest score among the choices of `encode_child`; None if no codec can hold the block."""
 
     def encode_with(self, key: EncodingKey, block: BlockSlice, context: DecodeContext) -> Encoded:
         """Encode `block` with the codec of `key`."""
@@ -161,20 +161,20 @@ class EncodeScope(Protocol):
     def encode_blocks(self, block: BlockSlice, value_starts: NDArray[np.int64]) -> EncodedChunks:
         """Choose a codec and encode each ``value_starts[i] .. value_starts[i + 1]`` of `block` in the BLOCK context.
 
-        All blocks share one description: levels of mini-block chunks. The answer has one buffer, or none where the
+        All blocks share one description, such as levels of mini-block chunks. The result has one buffer, or none if the
         blocks need no bytes (2.3 only), and a size and a count for each block.
 
         Raises
         ------
         UnsupportedError
-            No installed codec can hold them, or the one that a hook chose describes them differently.
+            No installed codec can hold them, or the codec that a hook chose describes them differently.
         """
 
     def scheme(self, name: str) -> SchemeEncoder:
-        """Return what compresses buffers by the scheme ``LZ4`` or ``ZSTD``. Source: BufferCompression.scheme."""
+        """Return the compressor of the scheme ``LZ4`` or ``ZSTD``. Source: BufferCompression.scheme."""
 
     def encode_array(self, content: ArrayContent, first_buffer: int) -> EncodedArray:
-        """Choose an array encoding, by the smallest score, and encode; its buffers are numbered from `first_buffer`.
+        """Choose an array encoding, by the smallest score, and encode; buffers are numbered from `first_buffer`.
 
         Raises
         ------
@@ -183,4 +183,4 @@ class EncodeScope(Protocol):
         """
 
     def layout(self, page: PageContent) -> EncodedPage | PendingPage:
-        """Lay out an inner page (a wrapper's), of whose values the leaf is the only node."""
+        """Lay out an inner page of a wrapper; the leaf is the only node above its values."""

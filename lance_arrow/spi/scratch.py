@@ -1,6 +1,6 @@
 """Scratch memory: per-thread byte arrays that are reused between calls.
 
-Fresh memory of several MiB costs more in page faults than a decode does, so composites borrow theirs here.
+Page faults of several MiB of new memory cost more than decoding, so composites borrow their memory here.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from lance_arrow.spi.blocks import (
 
 
 class Scratch(threading.local):
-    """Borrow byte arrays; what is returned is kept for the same thread, up to a budget.
+    """Lends byte arrays; returned arrays are kept for the same thread, up to a budget.
 
-    Sizes follow what files declare, so they are checked against ``Limits.max_batch_bytes``.
+    Files declare the sizes, so they are checked against ``Limits.max_batch_bytes``.
     """
 
     def __init__(self, max_kept_bytes: int, limits: Limits | None = None) -> None:
@@ -51,13 +51,19 @@ class Scratch(threading.local):
 
     @contextmanager
     def block(self, shape: BlockShape, num_values: int, num_bytes: NumBytes = 0) -> Iterator[BlockSlice]:
-        """Lend a block of `num_values` values; `num_bytes` is the measured data of a variable-width one."""
+        """Lend a block of `num_values` values; `num_bytes` is the measured data of variable-width values."""
         size = block_bytes(shape, num_values, num_bytes)
         with self.bytes(size) as memory:
             yield block_over(memory, shape, num_values, num_bytes)
 
     def new_block(self, shape: BlockShape, num_values: int, num_bytes: NumBytes = 0) -> BlockSlice:
-        """Allocate a block that outlives the call, no larger than the limit."""
+        """Allocate a block that stays valid after the call, not larger than the limit.
+
+        Raises
+        ------
+        ResourceLimitError
+            The block exceeds ``Limits.max_batch_bytes``.
+        """
         self._limits.check("max_batch_bytes", block_bytes(shape, num_values, num_bytes))
         return new_block(shape, num_values, num_bytes)
 
@@ -85,7 +91,7 @@ def block_bytes(shape: BlockShape, num_values: int, num_bytes: NumBytes = 0) -> 
 
 
 def block_over(memory: Bytes, shape: BlockShape, num_values: int, num_bytes: NumBytes = 0) -> BlockSlice:
-    """Lay a block over plain bytes; a variable-width one starts at offset 0."""
+    """Return a block over plain bytes; variable-width blocks start at offset 0."""
     if isinstance(shape, PackedStruct):
         return _struct_over(memory, shape, num_values, num_bytes)
     num_bytes = _plain(num_bytes)
@@ -108,7 +114,7 @@ def block_over(memory: Bytes, shape: BlockShape, num_values: int, num_bytes: Num
 
 
 def new_block(shape: BlockShape, num_values: int, num_bytes: NumBytes = 0) -> BlockSlice:
-    """Allocate a block that outlives the call: dictionaries, intermediates kept by `derive`."""
+    """Allocate a block that stays valid after the call: dictionaries, intermediate results of `derive`."""
     size = block_bytes(shape, num_values, num_bytes)
     memory = np.empty(size, np.uint8) if size else NO_BYTES
     return block_over(memory, shape, num_values, num_bytes)
@@ -125,7 +131,7 @@ def _struct_over(memory: Bytes, shape: PackedStruct, num_values: int, num_bytes:
 
 
 def field_bytes(shape: PackedStruct, num_bytes: NumBytes) -> tuple[int, ...]:
-    """Measured bytes per field; a struct whose fields all have fixed widths may be measured as 0."""
+    """Return measured bytes per field; 0 is allowed for a struct whose fields all have fixed widths."""
     return num_bytes if isinstance(num_bytes, tuple) else (num_bytes,) * len(shape.fields)
 
 

@@ -1,8 +1,8 @@
-"""Structure kept as positions: which slots are null and which lists hold items, instead of a level per entry.
+"""Structure as positions: which slots are null and which lists hold items, instead of a level per entry.
 
-Each node of a leaf's path is a layer with slots: the rows of the page are those of the outer-most, the items of a list
-(or `dimension` times the slots of a fixed-size list of structs) those of the layer inside. A run of rows is a run of
-slots in every layer, so a selection needs no entries at all.
+Each node of a leaf's path is a layer with slots. The slots of the outer-most layer are the rows of the page. The layer
+inside a list has its items as slots. The layer inside a fixed-size list of structs has `dimension` slots per list. A
+run of rows is a run of slots in every layer, so a selection needs no entries.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ class SlotLayer:
     num_slots
         Slots of the whole page.
     lists_nulls
-        Whether `positions` are the null slots; else they are the valid ones.
+        Whether `positions` are the null slots; otherwise they are the valid ones.
     positions
         ``(n,) int64``, strictly ascending, below `num_slots`.
     list_slots, item_starts
-        Lists only: ``(m,) int64`` slots of lists that hold items, ascending, and ``(m + 1,) int64`` slots of the layer
-        inside where their items begin, then the end.
+        Lists only. ``(m,) int64``: slots of lists that hold items, ascending. ``(m + 1,) int64``: slots of the layer
+        inside at which their items begin, then the end.
     dimension
-        Fixed-size lists of structs only: slots of the layer inside per slot; 0 for other layers.
+        Fixed-size lists of structs only: slots of the layer inside per slot. 0 for other layers.
     """
 
     num_slots: int
@@ -62,12 +62,12 @@ class SlotLayer:
         return self.num_valid != self.num_slots
 
     def valid_before(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Count for each of the slots the valid ones before it."""
+        """Return the number of valid slots before each of `slots`."""
         listed = np.searchsorted(self.positions, slots)
         return slots - listed if self.lists_nulls else listed
 
     def nulls(self, slots: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Tell for each of the slots whether it is null."""
+        """Return for each of `slots` whether it is null."""
         listed = np.searchsorted(self.positions, slots, side="right") > np.searchsorted(self.positions, slots)
         return listed if self.lists_nulls else ~listed
 
@@ -94,7 +94,7 @@ class SlotStructure:
     layers
         Inner-most first.
     runs
-        For each layer the selected slots.
+        Selected slots of each layer.
     """
 
     layers: tuple[SlotLayer, ...]
@@ -102,7 +102,7 @@ class SlotStructure:
 
     @classmethod
     def select(cls, layers: tuple[SlotLayer, ...], rows: RowRanges) -> SlotStructure:
-        """Follow a selection of slots of the outer-most layer to the leaf; `layers` are inner-most first."""
+        """Return the slots of all layers for selected slots of the outer-most one; `layers` are inner-most first."""
         runs = [rows]
         for layer in reversed(layers[1:]):
             runs.append(layer.inside(runs[-1]))
@@ -119,7 +119,7 @@ class SlotStructure:
         return tuple(runs.num_rows for runs in self.runs)
 
     def null_flags(self) -> NDArray[np.uint16] | None:
-        """Tell for each selected leaf slot whether it is null, ``(num_slots,)`` 0 or 1; None when none is."""
+        """Null flags of the selected leaf slots, ``(num_slots,)`` 0 or 1; None if no slot is null."""
         if not self.layers[0].has_nulls:
             return None
         flags = np.empty(self.num_slots, np.uint16)
@@ -127,7 +127,7 @@ class SlotStructure:
         return flags
 
     def parts(self) -> list[tuple[object, ...]]:
-        """The layers as `kernels.unravel_slots` takes them."""
+        """The layers as arguments of `kernels.unravel_slots`."""
         return [
             (runs.starts, runs.stops, layer.positions, layer.lists_nulls, layer.list_slots, layer.item_starts)
             for layer, runs in zip(self.layers, self.runs, strict=True)
@@ -136,7 +136,7 @@ class SlotStructure:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ItemValidity:
-    """Nulls of a column that knows of nothing above it: in 2.0, structs and lists have columns of their own.
+    """Nulls of a column without nodes above it: in 2.0, structs and lists have columns of their own.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ class ItemValidity:
     bits: Bytes | None = None
 
     def null_flags(self) -> NDArray[np.bool_] | None:
-        """Tell for each slot whether it is null, ``(num_slots,)``; None when none is."""
+        """Null flags of the slots, ``(num_slots,)``; None if no slot is null."""
         if self.bits is None:
             return None
         nulls: NDArray[np.bool_] = np.unpackbits(self.bits, count=self.num_slots, bitorder="little") == 0
@@ -167,14 +167,14 @@ class ItemValidity:
         return ItemValidity(num_slots, bits)
 
     def under(self, outer: ItemValidity) -> ItemValidity:
-        """Return what is valid here and in `outer`."""
+        """Return the validity of slots that are valid here and in `outer`."""
         if self.bits is None or outer.bits is None:
             return outer if self.bits is None else self
         return ItemValidity(self.num_slots, self.bits & outer.bits)
 
 
 Structure: TypeAlias = Levels | SlotStructure
-"""How a page tells of lists and nulls above its values."""
+"""Structure of a page above its values: lists and nulls."""
 
 PageStructure: TypeAlias = Structure | ItemValidity
-"""How a page tells of nulls, and of lists where it knows of them."""
+"""Structure of a page with nulls, and with lists where the page stores them."""

@@ -1,9 +1,9 @@
 """`EncodingTable`: maps from key to factory; building it reports conflicts.
 
-    lookup ─► who declares the key, and who was imported at once ─► ask them ─► the one provider, remembered
+    lookup ─► plugins that declare the key or were imported at once ─► call their hooks ─► the one provider, kept
 
-A plugin with declared keys is asked when one of them is looked up. Keys that several declare are looked up when the
-table is built, so that a conflict is found there, whether it will matter or not.
+The hooks of a plugin with declared keys are called when one of its keys is looked up. Keys that several plugins declare
+are looked up when the table is built, so that every conflict is reported then.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ if TYPE_CHECKING:
     )
 
 _LONGEST_NAME = 100
-# Hooks whose factories say which class parses a whole description.
+# Hooks whose factories name the class that parses a whole description.
 _WITH_MESSAGES = ("lance_provide_layouts", "lance_provide_column_encodings")
 
 
 @dataclass(frozen=True, slots=True)
 class Provided:
-    """A factory with the plugin it came from."""
+    """A factory and its plugin."""
 
     factory: Any
     plugin: PluginRecord
 
 
 class EncodingTable:
-    """Everything the plugins provide, by key.
+    """All encodings of the plugins, by key.
 
     Parameters
     ----------
     plugins
         Loaded plugins.
     prefer
-        ``{str(key): plugin name}``, decides between several providers.
+        ``{str(key): plugin name}``: decides between several providers.
 
     Raises
     ------
@@ -66,7 +66,7 @@ class EncodingTable:
         self.codecs, self.layouts, self.arrays, self.schemes, self.column_encodings = (
             _Provisions(self, hook) for hook in PROVIDE_HOOKS
         )
-        # How many may provide a key, before those that declare it are asked.
+        # Number of possible providers of a key, before the plugins that declare it are imported.
         candidates = {key: len(names) for key, names in plugins.declaring.items()}
         self._at_once = tuple(name for name in plugins.names if not plugins.is_declared(name))
         for name in self._at_once:
@@ -81,15 +81,15 @@ class EncodingTable:
                 raise PluginConflictError(f"the preference {text}={plugin} names an encoding that no plugin provides")
 
     def tables(self) -> Iterable[Mapping[EncodingKey, Provided]]:
-        """The five maps, in the order of the hooks. Listing their keys imports all plugins, getting one does not."""
+        """The five maps, in the order of the hooks. Listing their keys imports all plugins; getting one does not."""
         return self.codecs, self.layouts, self.arrays, self.schemes, self.column_encodings
 
     def message_type(self, message: str, distribution: str = "") -> type[Message]:
         """Class that parses a page or column description named `message` on the wire.
 
-        `distribution` is what the file says to install where no plugin knows the message.
+        `distribution` is the name of the distribution in the file, for the error if no plugin knows the message.
         """
-        # Any of them knows the class.
+        # All plugins that declare the message know the class.
         keys = reversed([key for key in self.plugins.declaring if key.message == message])
         declaring = (name for key in keys for name in self.plugins.declaring[key])
         while (found := self._message_types.get(message)) is None:
@@ -100,7 +100,7 @@ class EncodingTable:
         return found
 
     def codec(self, key: EncodingKey, distribution: str = "") -> CodecFactory:
-        """Find a codec; `distribution` is what a private one says is to be installed."""
+        """Find a codec; `distribution` is the name in the description of a private codec, for the error."""
         found = self.codecs.get(key)
         if found is None:
             raise self.missing(key, distribution)
@@ -122,15 +122,15 @@ class EncodingTable:
         return self._find(self.column_encodings, key).factory
 
     def missing(self, key: EncodingKey, distribution: str = "") -> UnknownEncodingError:
-        """The error for a key that no plugin provides, chained to a broken plugin that seems to claim it.
+        """Return the error for a key that no plugin provides; its cause is a broken plugin that seems to provide it.
 
-        All plugins are imported and asked first: one whose declared keys are wrong is found and named.
+        All plugins are imported first, so that a plugin with wrongly declared keys is found and named.
         """
         for name in self.plugins.names:
             self.answer(name)
-        advice = "`lance-arrow plugins` lists what there is"
+        advice = "`lance-arrow plugins` lists the installed plugins"
         if distribution:
-            # Words of the file: shown as such, and no more of them than a name has.
+            # The name comes from the file: it is quoted, and cut to the length of a name.
             advice = f"the file says to install {distribution[:_LONGEST_NAME]!r}"
         error = UnknownEncodingError(f"no installed plugin provides the encoding {key}; {advice}", detail=key)
         for record in self.plugins.claimants(key):
@@ -147,14 +147,14 @@ class EncodingTable:
         return found
 
     def answer(self, name: str) -> Mapping[str, tuple[Provided, ...]]:
-        """What one plugin provides, by hook; it is asked once, at the first call.
+        """Return what one plugin provides, by hook; its hooks are called once, at the first call.
 
         Raises
         ------
         PluginContractError
-            Something provided has no key.
+            A provided object has no key.
         PluginConflictError
-            The plugin parses a message with another class than the plugins that were asked before.
+            The plugin parses a message with another class than plugins that were imported before.
         """
         known = self._answers.get(name)
         if known is not None:
@@ -170,7 +170,7 @@ class EncodingTable:
             for factory in answers.get(hook, ()):
                 self._agree(factory, record)
         found = {hook: tuple(Provided(factory, record) for factory in items) for hook, items in answers.items()}
-        # Of threads that come at the same time, all use what the first one keeps.
+        # Concurrent threads all use the result that was kept first.
         return self._answers.setdefault(name, found)
 
     def _agree(self, factory: Any, record: PluginRecord) -> None:
@@ -181,17 +181,17 @@ class EncodingTable:
             )
 
     def _is_provided(self, key: EncodingKey) -> bool:
-        """Whether any table has a key; raises where a conflict of its providers is undecided."""
+        """Return whether any table has a key; raises if a conflict of its providers is undecided."""
         return any([key in table for table in self.tables()])
 
     def provider(self, hook: str, key: EncodingKey) -> Provided | None:
-        """Find the one provider of a key; plugins that declare it are asked, and those that declare no keys were."""
+        """Find the one provider of a key, among plugins that declare it and those without declared keys."""
         names = (*self._at_once, *self.plugins.declaring.get(key, ()))
         found = [one for name in names for one in self.answer(name).get(hook, ()) if one.factory.key == key]
         return self._decide(key, found) if found else None
 
     def keys(self, hook: str) -> Iterable[EncodingKey]:
-        """All keys of a hook in the order of the plugins, each once; every plugin is asked."""
+        """Return all keys of a hook in the order of the plugins, each once; all plugins are imported."""
         found = (one.factory.key for name in self.plugins.names for one in self.answer(name).get(hook, ()))
         return dict.fromkeys(found)
 
@@ -212,7 +212,7 @@ class EncodingTable:
 
 
 class _Provisions(Mapping[EncodingKey, Provided]):
-    """What the plugins provide by one hook: one lookup asks those that may provide the key, listing asks all."""
+    """Encodings of one hook: a lookup imports plugins that may provide the key, a listing imports all."""
 
     def __init__(self, table: EncodingTable, hook: str) -> None:
         self._table = table
@@ -239,7 +239,7 @@ _ANSWERED: dict[tuple[type, type], bool] = {}
 
 
 def has_methods(factory: Any, protocol: type) -> bool:
-    """Whether a factory has the methods of a protocol; to ask takes longer than many an answer, so once per class."""
+    """Return whether a factory has the methods of a protocol; cached per class, because the check is slow."""
     asked = type(factory), protocol
     found = _ANSWERED.get(asked)
     if found is None:

@@ -1,7 +1,7 @@
-"""`encode_plain`: zone maps of zones that hold values and nulls, written by filling a form.
+"""`encode_plain`: encode zone maps of values and nulls by filling a template.
 
-What Arrow writes for a map is the same for all maps of one type and of the same sizes, but for the bytes of its few
-columns. Small files have a map of one zone for each column: making Arrow write it takes longer than the bounds.
+Arrow writes the same bytes for all maps of one type and size, except in their few columns. Small files have a map of
+one zone for each column: encoding it with Arrow takes longer than computing the bounds.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _COUNT_TYPES = tuple((type_.bit_width, np.dtype(str(type_))) for type_ in COUNT_
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """A map, and where the bytes of its columns begin."""
+    """A template: a serialized map, and the places of its columns."""
 
     data: bytes
     starts: tuple[int, ...]
@@ -39,21 +39,21 @@ _lock = Lock()
 def encode_plain(
     mins: pa.Array, maxs: pa.Array, nulls: NDArray[np.int64], rows: NDArray[np.int64], encode: Callable[[], bytes]
 ) -> bytes:
-    """Serialise a zone map of which no zone holds NaN, nothing but nulls, or another number of items than of rows.
+    """Serialize a zone map without NaN, without zones of only nulls, and with one item per row.
 
     Parameters
     ----------
     mins, maxs
-        ``(num_zones,)`` bounds, all of them values of their zones.
+        ``(num_zones,)`` bounds, all of them exact values of their zones.
     nulls, rows
         ``(num_zones,) int64``: nulls and rows of the zones.
     encode
-        Serialises the map where there is no form for it.
+        Serializes the map if there is no template for it.
 
     Returns
     -------
     bytes
-        What `encode` returns.
+        The same bytes as `encode` returns.
     """
     if len(rows) > _MAX_ZONES or mins.type == _BOOLEAN:
         return encode()
@@ -91,7 +91,7 @@ def _remember(key: Hashable, data: bytes, bounds: pa.DataType, counts: list[str]
 
 
 def _parts(array: pa.Array) -> list[memoryview]:
-    """Return the bytes of an array without nulls, which is no slice."""
+    """Return the bytes of an array without nulls that is not a slice."""
     _, *buffers = array.buffers()
     if not is_variable(array.type):
         return [memoryview(buffers[0])[: len(array) * array.type.bit_width // 8]]

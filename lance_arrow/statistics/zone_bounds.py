@@ -1,4 +1,4 @@
-"""Bounds of runs of values of one Arrow array: a kernel for every type that has an order, long values cut outward."""
+"""Bounds of runs of values of one Arrow array: a kernel for every ordered type; long values are cut outward."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lance_arrow.kernels import bound_fixed, bound_variable
 from lance_arrow.statistics.zone_types import is_large, is_text, is_variable
 
 MAX_BOUND_BYTES = 64
-"""Longer strings and binary are cut."""
+"""Longer strings and binary values are cut."""
 
 _FEW_PLACES = 16
 _SIGNED, _UNSIGNED, _FLOATING, _BIT, _BYTES = range(5)
@@ -28,12 +28,12 @@ class Bounds(NamedTuple):
     Parameters
     ----------
     mins, maxs
-        ``(num_zones,)`` of the values' type; null for zones without values and, in `maxs`, where nothing of the wanted
-        length is greater than all values.
+        ``(num_zones,)`` of the values' type. Null for zones without values. In `maxs` also null if no bound of the
+        allowed length is greater than all values.
     min_exact, max_exact
         ``(num_zones,) bool``: whether the bound is a value of the zone.
     num_values, num_nulls, num_nans
-        ``(num_zones,) int64``: values that are neither null nor NaN, and the others.
+        ``(num_zones,) int64``: values that are neither null nor NaN; nulls; NaNs.
     """
 
     mins: pa.Array
@@ -46,12 +46,12 @@ class Bounds(NamedTuple):
 
 
 def bound_array(array: pa.Array, starts: NDArray[np.int64]) -> Bounds:
-    """Bound the zones ``starts[i] .. starts[i + 1]`` of an array whose type has an order.
+    """Compute the bounds of zones ``starts[i] .. starts[i + 1]`` of an array of an ordered type.
 
     Parameters
     ----------
     array
-        Values; a slice if need be.
+        Values; may be a slice.
     starts
         ``(num_zones + 1,) int64`` ascending positions in `array`.
     """
@@ -68,7 +68,7 @@ def bound_array(array: pa.Array, starts: NDArray[np.int64]) -> Bounds:
 
 
 def merge_bounds(parts: Bounds, starts: NDArray[np.int64]) -> Bounds:
-    """Join the zones ``starts[i] .. starts[i + 1]`` to one each; none of these runs is empty."""
+    """Join the zones ``starts[i] .. starts[i + 1]``; none of these runs is empty."""
     below, above = bound_array(parts.mins, starts), bound_array(parts.maxs, starts)
     num_values, num_nulls, num_nans = (
         np.add.reduceat(counts, starts[:-1]) for counts in (parts.num_values, parts.num_nulls, parts.num_nans)
@@ -76,7 +76,7 @@ def merge_bounds(parts: Bounds, starts: NDArray[np.int64]) -> Bounds:
     mins, maxs = below.mins, above.maxs
     owners = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     if is_variable(parts.mins.type):
-        # A part without an upper bound leaves the whole without one.
+        # If a part has no upper bound, the whole has none.
         has_unbounded = np.logical_or.reduceat((parts.num_values > 0) & _nulls(parts.maxs), starts[:-1])
         maxs = _with_nulls(maxs, has_unbounded)
     min_exact = _any_equal(parts.mins, mins, parts.min_exact, owners, starts)
@@ -87,7 +87,7 @@ def merge_bounds(parts: Bounds, starts: NDArray[np.int64]) -> Bounds:
 def _any_equal(
     parts: pa.Array, merged: pa.Array, exact: NDArray[np.bool_], owners: NDArray[np.int64], starts: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Whether some part's exact bound is the merged one. Inexact ones exist for strings alone."""
+    """Return whether the exact bound of some part is the merged one. Only strings have inexact bounds."""
     if not is_variable(parts.type):
         return ~_nulls(merged)
     equal = np.array([a == b for a, b in zip(_as_bytes(parts), _as_bytes(merged.take(owners)), strict=True)], np.bool_)
@@ -95,12 +95,12 @@ def _any_equal(
 
 
 def _bound_dictionary(array: pa.DictionaryArray, starts: NDArray[np.int64]) -> Bounds:
-    """Bound indices by the rank of their items, then look the items up."""
+    """Compute bounds of indices by the rank of their items, then replace them by the items."""
     items, indices = array.dictionary, array.indices
     order = _sorted_items(items)
     ranks = np.full(len(items), -1, np.int64)
     ranks[order] = np.arange(len(order))
-    # Items that are null, or NaN, have no rank; values that are null have no item.
+    # Null items and NaN items have no rank; null values have no item.
     of_values = pa.array(ranks, mask=ranks < 0).take(indices)
     found = bound_array(of_values, starts)
     num_nans = np.zeros(len(starts) - 1, np.int64)
@@ -120,7 +120,7 @@ def _bound_dictionary(array: pa.DictionaryArray, starts: NDArray[np.int64]) -> B
 
 
 def _sorted_items(items: pa.Array) -> NDArray[np.int64]:
-    """Places of the items, smallest first, without nulls and NaN."""
+    """Return the positions of the items, smallest first, without nulls and NaN."""
     if pa.types.is_float16(items.type):
         items = items.cast(pa.float32())
     if pa.types.is_boolean(items.type):
@@ -157,7 +157,7 @@ def _validity(array: pa.Array) -> NDArray[np.uint8] | None:
 
 
 def _kind(type_: pa.DataType) -> tuple[int, int]:
-    """Kind of the kernel and bytes of a value."""
+    """Return the kind of the kernel and the bytes of a value."""
     types = pa.types
     if types.is_boolean(type_):
         return _BIT, 1
@@ -192,23 +192,23 @@ def _bound_variable(
     bits = 64 if is_large(array.type) else 32
     low, high = np.zeros(num_zones, np.int64), np.zeros(num_zones, np.int64)
     _, offsets, data = array.buffers()
-    # Arrays of no values may have no offsets.
+    # Empty arrays may have no offsets.
     of_slice = _bytes_of(offsets)[array.offset * bits // 8 :] if len(array) else np.zeros(bits // 8, np.uint8)
     bound_variable(of_slice, bits, _bytes_of(data), _validity(array), array.offset, starts, low, high, counts)
-    mins, min_exact = _outward(array, low, _cut_down)
-    maxs, max_exact = _outward(array, high, _cut_up)
+    mins, min_exact = _cut_bounds(array, low, _cut_down)
+    maxs, max_exact = _cut_bounds(array, high, _cut_up)
     return mins, maxs, min_exact, max_exact
 
 
 def _as_bytes(array: pa.Array) -> list[bytes | None]:
-    """Values, cut so that nothing long is copied, though with a byte more than fits."""
+    """Return values, cut to one byte more than the limit, so that no long value is copied."""
     raw = array.view(pa.large_binary() if is_large(array.type) else pa.binary())
     cut: list[bytes | None] = pc.binary_slice(raw, 0, MAX_BOUND_BYTES + 4).to_pylist()
     return cut
 
 
 def _values_at(array: pa.Array, places: NDArray[np.int64]) -> list[bytes | None]:
-    """Return few values (-1: none), cut as `_as_bytes` cuts them: slices of bytes take less than calls of Arrow."""
+    """Return few values (-1: none), cut as in `_as_bytes`: slices of bytes are faster than Arrow calls."""
     _, offsets, data = array.buffers()
     width = 8 if is_large(array.type) else 4
     if offsets is None:
@@ -225,8 +225,8 @@ def _values_at(array: pa.Array, places: NDArray[np.int64]) -> list[bytes | None]
     return found
 
 
-def _outward(array: pa.Array, places: NDArray[np.int64], cut: object) -> tuple[pa.Array, NDArray[np.bool_]]:
-    """Take the values at `places` (-1: none) as bounds."""
+def _cut_bounds(array: pa.Array, places: NDArray[np.int64], cut: object) -> tuple[pa.Array, NDArray[np.bool_]]:
+    """Return the values at `places` (-1: none) as bounds."""
     text = is_text(array.type)
     if len(places) <= _FEW_PLACES:
         chosen = _values_at(array, places)
@@ -238,7 +238,7 @@ def _outward(array: pa.Array, places: NDArray[np.int64], cut: object) -> tuple[p
 
 
 def _strings(values: list[bytes | None], type_: pa.DataType) -> pa.Array:
-    """Make an array of strings or binary; what Arrow needs to convert few values is more than to check them."""
+    """Build an array of strings or binary; a check of few values takes less time than Arrow's conversion."""
     parts = [b"" if value is None else value for value in values]
     offsets = np.zeros(len(parts) + 1, np.int64 if is_large(type_) else np.int32)
     offsets[1:] = list(accumulate(map(len, parts)))
@@ -251,7 +251,7 @@ def _strings(values: list[bytes | None], type_: pa.DataType) -> pa.Array:
 
 
 def _fitting(value: bytes, text: bool) -> bytes:
-    """Return the longest prefix of a bound's length, of whole characters."""
+    """Return the longest prefix of whole characters within the length limit of a bound."""
     prefix = value[:MAX_BOUND_BYTES]
     if not text:
         return prefix
@@ -263,13 +263,13 @@ def _fitting(value: bytes, text: bool) -> bytes:
 
 
 def _cut_down(value: bytes, text: bool) -> tuple[bytes | None, bool]:
-    """Return the lower bound of a value, and whether it is the value."""
+    """Return the lower bound of a value, and whether it equals the value."""
     prefix = _fitting(value, text)
     return prefix, len(prefix) == len(value)
 
 
 def _cut_up(value: bytes, text: bool) -> tuple[bytes | None, bool]:
-    """Return the upper bound of a value, None when there is none of this length, and whether it is the value."""
+    """Return the upper bound of a value, None if none of this length exists, and whether it equals the value."""
     prefix = _fitting(value, text)
     if len(prefix) == len(value):
         return prefix, True
@@ -277,7 +277,7 @@ def _cut_up(value: bytes, text: bool) -> tuple[bytes | None, bool]:
 
 
 def successor(prefix: bytes, text: bool) -> bytes | None:
-    """Return the smallest value above all that begin with `prefix`; None when there is none (all ``0xff``)."""
+    """Return the smallest value above all that begin with `prefix`; None if there is none (all ``0xff``)."""
     if not text:
         kept = prefix.rstrip(b"\xff")
         return kept[:-1] + bytes([kept[-1] + 1]) if kept else None

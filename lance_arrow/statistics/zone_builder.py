@@ -1,4 +1,4 @@
-"""`ZoneBuilder`: the zone map of one leaf, from consecutive chunks of the column it lies in."""
+"""`ZoneBuilder`: builds the zone map of one leaf from consecutive chunks of its column."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _OTHER_BYTES_PER_ZONE = 8
 _SMALLEST_BUDGET_BYTES = 4096
 _COLUMN_BYTES_PER_MAP_BYTE = 1000
 MAX_COARSER = 4
-"""How many times longer zones may become so that a zone map of some rows can be added."""
+"""Most times by which zones may become longer so that an existing zone map can be added."""
 
 
 class ZoneBuilder:
     """Bounds of runs of rows of one leaf.
 
-    Zones count rows of the file. The bounds of a zone hold for every value of the leaf that is visible in its rows:
-    not null, and below no null struct or list. `ZoneMap` tells what is counted.
+    Zones count rows of the file. The bounds of a zone hold for every visible value of the leaf in its rows. Visible
+    values are not null, and not inside a null struct or list. `ZoneMap` documents the counts.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class ZoneBuilder:
     Raises
     ------
     InvalidArgumentError
-        `rows_per_zone` is no number of rows.
+        `rows_per_zone` is out of range.
     """
 
     def __init__(self, leaf: LeafNode, rows_per_zone: int = DEFAULT_ROWS_PER_ZONE) -> None:
@@ -73,7 +73,7 @@ class ZoneBuilder:
         Parameters
         ----------
         array
-            Rows of the top-level column that the leaf lies in; may be a slice, and zones may go on in the next one.
+            Rows of the top-level column of the leaf; may be a slice. A zone may continue in the next chunk.
         """
         if not len(array):
             return
@@ -91,19 +91,19 @@ class ZoneBuilder:
         self.num_rows = stop
 
     def add_zones(self, zone_map: ZoneMap) -> bool:
-        """Add the next rows by a zone map of theirs, whose zones become parts of zones of these.
+        """Add the next rows by their zone map, whose zones become parts of these zones.
 
-        Zones must not cross borders of these. Longer zones make all zones as long, at most `MAX_COARSER` times longer.
+        Zones must not cross borders of these zones. Longer zones make all zones longer, at most `MAX_COARSER` times.
 
         Parameters
         ----------
         zone_map
-            Of the same leaf, for as many rows as are added.
+            Zone map of the same leaf, for the added rows.
 
         Returns
         -------
         bool
-            False where the zones do not fit, and nothing was added: the values are needed.
+            False if the zones do not fit; then nothing was added, and the values are needed.
         """
         rows, slots = zone_map.counts("row_count"), zone_map.counts("value_count")
         own, other = self.rows_per_zone, zone_map.rows_per_zone
@@ -128,8 +128,8 @@ class ZoneBuilder:
         Parameters
         ----------
         column_bytes
-            What the pages of the leaf take in the file: pairs of zones are joined, and these again, until the map
-            takes at most a thousandth of it, or 4 KiB. None keeps `rows_per_zone`.
+            Bytes of the leaf's pages in the file. Pairs of zones are joined repeatedly, until the map takes at most a
+            thousandth of these bytes, or 4 KiB. None keeps `rows_per_zone`.
         """
         zones = self._zones(column_bytes)
         if zones is None:
@@ -138,7 +138,7 @@ class ZoneBuilder:
         return zones.batch(self._type)
 
     def encode(self, column_bytes: int | None = None) -> bytes:
-        """Return the zone map as it is stored: ``encode_zones(finish(column_bytes))``."""
+        """Return the serialized zone map: ``encode_zones(finish(column_bytes))``."""
         zones = self._zones(column_bytes)
         if zones is None:
             return encode_zones(self.finish(column_bytes))
@@ -150,7 +150,7 @@ class ZoneBuilder:
         )
 
     def _zones(self, column_bytes: int | None) -> _Zones | None:
-        """Return the zones, as few as `column_bytes` asks for; None where there are no rows."""
+        """Return the zones, joined as `column_bytes` requires; None without rows."""
         if not self._parts:
             return None
         if len(self._parts) == 1 and len(self._slots[0]) == 1:
@@ -169,7 +169,7 @@ class ZoneBuilder:
 
 
 class _Zones(NamedTuple):
-    """Zones, or parts of them: their bounds, and ``(num_zones,) int64`` rows and visible items."""
+    """Zones or parts of zones: their bounds, and ``(num_zones,) int64`` rows and visible items."""
 
     bounds: Bounds
     rows: NDArray[np.int64]
@@ -177,9 +177,9 @@ class _Zones(NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Whether each row has one item, none of them is NaN, and all bounds are values."""
+        """Whether each row has one item, there is no NaN, and all bounds are values."""
         bounds, rows = self.bounds, self.rows.tobytes()
-        # Few numbers are compared sooner as bytes than as arrays.
+        # Few numbers are compared faster as bytes than as arrays.
         return (
             (bounds.num_values + bounds.num_nulls).tobytes() == rows
             and self.slots.tobytes() == rows
@@ -189,7 +189,7 @@ class _Zones(NamedTuple):
         )
 
     def joined(self, owners: NDArray[np.int64]) -> _Zones:
-        """Join neighbours that have the same (ascending) owner."""
+        """Join neighbours with the same (ascending) owner."""
         starts = np.concatenate([[0], np.flatnonzero(np.diff(owners)) + 1, [len(owners)]]).astype(np.int64)
         if len(starts) - 1 == len(owners):
             return self
@@ -207,12 +207,12 @@ class _Zones(NamedTuple):
 
 
 def _plain(type_: pa.DataType, length: int, data: NDArray[Any]) -> pa.Array:
-    """Make an array of values that are all there."""
+    """Return an array without nulls."""
     return pa.Array.from_buffers(type_, length, [None, pa.py_buffer(data)], 0)
 
 
 def _factor(zones: _Zones, column_bytes: int, rows_per_zone: int) -> int:
-    """How many zones to join so that the map is small, a power of two: it depends on the rows, not on their chunks."""
+    """Return how many zones to join, a power of two. It depends on the rows, not on their chunks."""
     num_zones = len(zones.slots)
     zone_bytes = (zones.bounds.mins.nbytes + zones.bounds.maxs.nbytes) // num_zones + _OTHER_BYTES_PER_ZONE
     budget = max(_SMALLEST_BUDGET_BYTES, column_bytes // _COLUMN_BYTES_PER_MAP_BYTE)
@@ -237,7 +237,7 @@ def _concatenated(parts: list[Bounds]) -> Bounds:
 
 
 def _steps(leaf: LeafNode, type_: pa.DataType) -> tuple[int, ...]:
-    """Children to follow from the column to the leaf."""
+    """Return the numbers of the children on the path from the column to the leaf."""
     if len(leaf.leaf.nodes) == 1:
         return ()
     for names, steps in _paths(type_, len(leaf.leaf.nodes) - 1):
@@ -257,7 +257,7 @@ def _paths(type_: pa.DataType, depth: int) -> Iterator[tuple[tuple[str, ...], tu
 
 
 def _values(array: pa.Array, steps: tuple[int, ...], starts: NDArray[np.int64]) -> tuple[pa.Array, NDArray[np.int64]]:
-    """Follow steps to the leaf: its visible items, and where those of rows ``starts[i]`` onwards begin."""
+    """Follow steps to the leaf; return its visible items, and the offsets of those of rows ``starts[i]`` onwards."""
     for step in steps:
         array = _without_extension(array)
         if isinstance(array, pa.StructArray):

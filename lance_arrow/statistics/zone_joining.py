@@ -1,4 +1,4 @@
-"""`joined_maps`: two zone maps of one leaf as one that knows what either does."""
+"""`joined_maps`: combine the knowledge of two zone maps of one leaf."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _UNKNOWABLE = ("null_count", "nan_count")
 
 
 def joined_maps(first: ZoneMap, second: ZoneMap) -> ZoneMap:
-    """Fill in what the map of shorter zones leaves open by what the other one says of the zones around.
+    """Return the map of the shorter zones, with unknown values filled in from the longer zones around them.
 
     Parameters
     ----------
@@ -22,14 +22,14 @@ def joined_maps(first: ZoneMap, second: ZoneMap) -> ZoneMap:
     Returns
     -------
     ZoneMap
-        Of the shorter zones.
+        A map of the shorter zones.
     """
     fine, coarse = (first, second) if first.rows_per_zone <= second.rows_per_zone else (second, first)
     if not fine.is_partial:
         return fine
     starts = np.arange(fine.num_zones, dtype=np.int64) * fine.rows_per_zone
     lasts = starts + fine.counts("row_count") - 1
-    # A zone lies in one of the longer zones, or in two.
+    # A zone lies inside one or two of the longer zones.
     left, right = (coarse.zones.take(pa.array(rows // coarse.rows_per_zone)) for rows in (starts, lasts))
     columns = dict(zip(fine.zones.schema.names, fine.zones.columns, strict=True))
     for name, comes_first in (("min", pc.less), ("max", pc.greater)):
@@ -38,7 +38,7 @@ def joined_maps(first: ZoneMap, second: ZoneMap) -> ZoneMap:
         columns[f"{name}_exact"] = pc.and_(columns[f"{name}_exact"], columns[name].is_valid())
         columns[name] = pc.coalesce(columns[name], around)
     for name in _UNKNOWABLE:
-        # None in all of them is none in each; of some, nobody knows where they are.
+        # A count of 0 holds for each part; other counts do not show which part has the items.
         has_none = pc.equal(pc.add(left.column(name), right.column(name)), 0)
         none = pc.if_else(has_none, pa.scalar(0, pa.int64()), pa.scalar(None, pa.int64()))
         is_same = coarse.rows_per_zone == fine.rows_per_zone

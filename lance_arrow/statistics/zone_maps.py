@@ -1,7 +1,8 @@
-"""`ZoneMap`: bounds of runs of rows as they are stored, checked when they are read.
+"""`ZoneMap`: stored bounds of runs of rows, checked when they are read.
 
-A zone map is one Arrow IPC stream: schema, one record batch, end. Columns that say nothing are left out (`OPTIONAL`),
-counts are as narrow as they can be. Source: docs/format/zone_maps.md; ColumnEncoding.ZoneIndex.zone_map_buffer.
+A zone map is one Arrow IPC stream: schema, one record batch, end. Columns with default content are omitted
+(`OPTIONAL`), and counts have the narrowest type. Source: docs/format/zone_maps.md;
+ColumnEncoding.ZoneIndex.zone_map_buffer.
 """
 
 from __future__ import annotations
@@ -33,23 +34,23 @@ class ZoneMap:
         One row per zone, of `zones_schema`:
 
         ``min``, ``max``
-            Not above, not below, any value that is neither null nor NaN. Null where there is no such value, and in
-            ``max`` where no bound of the wanted length exists.
+            Lower and upper bound of all values that are neither null nor NaN. Null if there is no such value; ``max``
+            is also null if no bound of the allowed length exists.
         ``min_exact``, ``max_exact``
             Whether the bound is a value of the zone.
         ``null_count``, ``nan_count``
-            Visible items that are null (or below a null struct), and that are NaN. Null where that is not known.
+            Visible items that are null (or inside a null struct), and that are NaN. Null if unknown.
         ``row_count``
             Rows of the file.
         ``value_count``
-            Visible items: for leaves outside lists one per row; for leaves inside lists those of all lists that are
-            not null. What a null or empty list hides is counted nowhere.
+            Visible items: for leaves outside lists one per row. For leaves inside lists, those of all lists that are
+            not null. Items under null or empty lists are not counted.
     rows_per_zone
         Rows of every zone but the last.
     is_repeated
-        Whether the leaf lies inside lists, so that counts and bounds are of items, not of rows.
+        Whether the leaf is inside lists; counts and bounds are then of items, not of rows.
     is_partial
-        Whether something is not known that the values would tell.
+        Whether some values are unknown that could be computed from the column.
 
     Attributes
     ----------
@@ -58,7 +59,7 @@ class ZoneMap:
     num_zones
         Rows of `zones`.
     cast
-        The same zones with bounds of other types, kept by those that made them; None where that is impossible.
+        The same zones with bounds of other types, cached by users of the map; None if the cast is impossible.
     """
 
     is_partial = False
@@ -74,7 +75,7 @@ class ZoneMap:
 
     @classmethod
     def stored(cls, stored: StoredZones, rows_per_zone: int, is_repeated: bool) -> ZoneMap:
-        """Make the map of what was stored; what was left out is what it stands for."""
+        """Build the map from stored columns; omitted columns get their default content."""
         made = cls.__new__(cls)
         made._of(stored)
         made.rows_per_zone, made.is_repeated, made._zones = rows_per_zone, is_repeated, None
@@ -89,7 +90,7 @@ class ZoneMap:
 
     @property
     def zones(self) -> pa.RecordBatch:
-        """All columns; most that judge zones need few of them, and no batch."""
+        """All columns; most zone predicates need few of them, and no batch."""
         if self._zones is None:
             arrays = dict(self._stored.arrays)
             arrays.setdefault("min_exact", self.low.is_valid())
@@ -104,7 +105,7 @@ class ZoneMap:
         return int(self.zones.nbytes)
 
     def counts(self, name: str) -> NDArray[np.int64]:
-        """Return one of the counts, ``(num_zones,) int64``; 0 where it is not known."""
+        """Return one of the counts, ``(num_zones,) int64``; 0 if unknown."""
         found = self._counts.get(name)
         if found is None:
             if name in self._stored.arrays:
@@ -118,7 +119,7 @@ class ZoneMap:
         return found
 
     def may_have(self, name: str) -> NDArray[np.bool_]:
-        """Return in which zones a count is not 0, or not known to be, ``(num_zones,) bool``."""
+        """Return flags of the zones with a count that is not 0, or unknown, ``(num_zones,) bool``."""
         found = self.counts(name) > 0
         stored = self._stored.arrays.get(name)
         if stored is not None and stored.null_count:
@@ -127,7 +128,7 @@ class ZoneMap:
 
     @cached_property
     def flags(self) -> NDArray[np.uint8]:
-        """What may occur among the values of each zone, as `NativeZones` wants it."""
+        """Kinds of values that may occur in each zone, in the form of `NativeZones`."""
         if self.counts_nothing_but_values:
             return np.ones(self.num_zones, np.uint8)
         nulls = self.counts("null_count")
@@ -139,32 +140,32 @@ class ZoneMap:
 
     @cached_property
     def native(self) -> NativeZones:
-        """The zones as native code judges them."""
+        """The zones for native predicates."""
         form = form_of(self.low.type)
         assert form is not None
         return NativeZones(self.low, self.high, *form, self.flags)
 
     @property
     def counts_nothing_but_values(self) -> bool:
-        """Whether it is stored that no item is null or NaN, and that each row has one."""
+        """Whether the map stores that no item is null or NaN, and that each row has one."""
         return self._stored.counts.keys() == {"row_count"}
 
 
 def encode_zones(zones: pa.RecordBatch) -> bytes:
-    """Serialise a zone map.
+    """Serialize a zone map.
 
     Parameters
     ----------
     zones
-        As `ZoneBuilder.finish` returns it.
+        Result of `ZoneBuilder.finish`.
 
     Returns
     -------
     bytes
-        An IPC stream; the same for the same zones.
+        An IPC stream; equal zones give equal bytes.
     """
     columns = {name: zones.column(name) for name in zones.schema.names}
-    kept = {name: column for name, column in columns.items() if not _says_nothing(name, columns)}
+    kept = {name: column for name, column in columns.items() if not _has_default_content(name, columns)}
     stored = {name: _narrow(column) if name in COUNTS else _compact(column) for name, column in kept.items()}
     schema = pa.schema(
         [pa.field(name, column.type, nullable=name in ("min", "max")) for name, column in stored.items()]
@@ -183,16 +184,16 @@ def decode_zones(data: Bytes, leaf: LeafNode, limits: Limits, *, rows_per_zone: 
     data
         The zone map buffer.
     leaf
-        Whose bounds they are.
+        Leaf of the zone map.
     limits
-        ``max_metadata_bytes`` bounds the buffer.
+        Its ``max_metadata_bytes`` limits the buffer.
     rows_per_zone, num_rows
-        As the column's description and the file say.
+        From the column's description, and from the file.
 
     Returns
     -------
     ZoneMap or None
-        None for what is no Arrow stream, a map in somebody else's form, and for leaves that have no bounds here.
+        None if the data is not an Arrow stream (another writer's zone map), and for leaves without bounds.
 
     Raises
     ------
@@ -212,8 +213,8 @@ def decode_zones(data: Bytes, leaf: LeafNode, limits: Limits, *, rows_per_zone: 
     return found
 
 
-def _says_nothing(name: str, columns: dict[str, pa.Array]) -> bool:
-    """Whether a column holds what is assumed of a column that is left out."""
+def _has_default_content(name: str, columns: dict[str, pa.Array]) -> bool:
+    """Return whether a column has the default content of an omitted column."""
     if name not in OPTIONAL:
         return False
     column = columns[name]
@@ -231,7 +232,7 @@ def _narrow(column: pa.Array) -> pa.Array:
 
 
 def _compact(column: pa.Array) -> pa.Array:
-    """Copy a column without what slices leave around it, and with nothing in the slots of nulls."""
+    """Copy a column without unused bytes around slices, and with zeros in the slots of nulls."""
     if not column.null_count:
         return pa.concat_arrays([column])
     return column.take(pa.array(np.arange(len(column))))
@@ -241,17 +242,17 @@ def _check_counts(found: ZoneMap, num_rows: int) -> None:
     rows, items = found.counts("row_count"), found.counts("value_count")
     num_zones, step = -(-num_rows // found.rows_per_zone), found.rows_per_zone
     if found.num_zones != num_zones:
-        raise CorruptFileError(f"the zone map has {found.num_zones} zones, {num_rows} rows make {num_zones}")
+        raise CorruptFileError(f"the zone map has {found.num_zones} zones, expected {num_zones} for {num_rows} rows")
     if num_zones and ((rows[:-1] != step).any() or rows[-1] != num_rows - (num_zones - 1) * step):
-        raise CorruptFileError(f"the zone map has zones of other than {step} rows")
+        raise CorruptFileError(f"the zones of the zone map do not have {step} rows each")
     if found.counts_nothing_but_values:
         return
     nulls, nans = found.counts("null_count"), found.counts("nan_count")
-    # Each is checked by itself first, so that their sum cannot overflow.
+    # Each is checked separately first, so that their sum cannot overflow.
     if ((nulls > items) | (nans > items - np.minimum(nulls, items))).any():
         raise CorruptFileError("the zone map counts more nulls than items")
     if not found.is_repeated and (items != rows).any():
-        raise CorruptFileError("the zone map counts other than one item per row")
+        raise CorruptFileError("the zone map does not count one item per row")
 
 
 def _check_bounds(found: ZoneMap) -> None:

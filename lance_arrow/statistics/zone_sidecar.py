@@ -1,8 +1,9 @@
-"""Zone maps beside a file that has none of its own: ``_<file>.zones``, bound to the file it was built from.
+"""Zone maps beside a file without its own: ``_<file>.zones``, bound to the file from which it was built.
 
-header (40 bytes) ─► entries (32 bytes each) ─► CRC32C of both ─► zone maps as `encode_zones` makes them
-Source: docs/format/zone_maps.md, "Beside the file". A sidecar is a hint: one that does not fit, or is damaged, says
-nothing, and the scan reads everything.
+header (40 bytes) ─► entries (32 bytes each) ─► CRC32C of both ─► zone maps from `encode_zones`
+
+Source: docs/format/zone_maps.md, "Beside the file". A sidecar is a hint: a damaged sidecar, or that of another file, is
+ignored, and the scan reads all rows.
 """
 
 from __future__ import annotations
@@ -35,14 +36,14 @@ _TAIL_BYTES = 64 << 10
 
 @dataclass(frozen=True, slots=True)
 class FileBinding:
-    """What a sidecar knows of the file it was built from.
+    """Properties of the file from which a sidecar was built.
 
     Parameters
     ----------
     size_bytes, num_rows
-        Of the file.
+        Size and rows of the file.
     tail_crc, tail_bytes
-        CRC32C of the file's last bytes, and how many these are: footer, tables and most metadata.
+        CRC32C of the file's last bytes, and their number: footer, tables and most metadata.
     """
 
     size_bytes: int
@@ -52,7 +53,7 @@ class FileBinding:
 
     @classmethod
     def of(cls, file: LanceFileReader) -> FileBinding:
-        """Describe an open file."""
+        """Return the properties of an open file."""
         tail, size = file.tail, file.footer.file_size
         if len(tail) < min(size, _TAIL_BYTES):
             (tail,) = file.source.read(np.array([max(size - _TAIL_BYTES, 0)]), np.array([size]))
@@ -69,13 +70,13 @@ class StoredMap:
 
 
 def sidecar_location(location: Location) -> Location:
-    """Return where the sidecar of a file is: beside it, and of a name that folders of data files do not show."""
+    """Return the place of a file's sidecar: beside it, with a name that is hidden in folders of data files."""
     folder, name = posixpath.split(location.path)
     return location.at(posixpath.join(folder, f"_{name}.zones"))
 
 
 def encode_sidecar(binding: FileBinding, maps: Sequence[StoredMap]) -> bytes:
-    """Serialise zone maps; the same for the same file and maps."""
+    """Serialize zone maps; the same file and maps give the same bytes."""
     start = _HEADER.size + len(maps) * _ENTRY.size + _CRC_BYTES
     entries = []
     for one in maps:
@@ -94,16 +95,16 @@ def encode_sidecar(binding: FileBinding, maps: Sequence[StoredMap]) -> bytes:
 
 
 class ZoneSidecar:
-    """The sidecar of one open file, looked for when it is first asked; safe to share between threads.
+    """The sidecar of one open file, opened at its first use; safe to share between threads.
 
     Parameters
     ----------
     file
         The file.
     location
-        Where the file is.
+        Place of the file.
     limits
-        ``max_metadata_bytes`` bounds what is read at once.
+        Its ``max_metadata_bytes`` limits the bytes of one read.
     """
 
     def __init__(self, file: LanceFileReader, location: Location, limits: Limits) -> None:
@@ -114,7 +115,7 @@ class ZoneSidecar:
         self._lock = Lock()
 
     def get(self, leaves: Sequence[LeafNode]) -> dict[int, ZoneMap]:
-        """Return the maps of leaves, by physical column; nothing where there is no sidecar that fits and is whole."""
+        """Return the maps of leaves, by physical column; empty without an intact sidecar of this file."""
         with self._lock:
             if self._entries == {}:
                 return {}
@@ -124,12 +125,12 @@ class ZoneSidecar:
                         self._entries = self._read_entries(source)
                     return self._read_maps(source, leaves, self._entries)
             except (LanceError, OSError):
-                # Nobody has to have one, nor to let us see it.
+                # Sidecars are optional, and may not be readable.
                 self._entries = {}
                 return {}
 
     def _read_entries(self, source: RangeSource) -> dict[int, tuple[int, int, int, int]]:
-        """Column to rows per zone, place and CRC; nothing when the sidecar is that of another file."""
+        """Return rows per zone, place and CRC by column; empty if the sidecar belongs to another file."""
         (head,) = read_coalesced(source, np.array([0]), np.array([min(source.size(), _HEAD_BYTES)]))
         raw = head.tobytes()
         if len(raw) < _HEADER.size + _CRC_BYTES:
@@ -156,7 +157,7 @@ class ZoneSidecar:
         return found
 
     def _is_older(self) -> bool:
-        """Whether the file may have been written after the sidecar: values may change and leave the tail as it was."""
+        """Return whether the file may be newer than the sidecar: values can change while the tail stays the same."""
         of_sidecar, of_file = modified_ns(sidecar_location(self._location)), modified_ns(self._location)
         return of_sidecar is None or of_file is None or of_sidecar < of_file
 

@@ -1,7 +1,7 @@
-"""Zone maps as they are stored: one Arrow IPC stream each (schema, one record batch, end), read and checked as such.
+"""Stored zone maps: one Arrow IPC stream each (schema, one record batch, end), read and checked.
 
-What Arrow works out of the messages of a stream is where its columns are. Streams of the same length with the same
-messages (the zone maps of files that were written alike) have them in the same places: `StreamLayout` keeps these.
+From the messages of a stream, Arrow computes the places of its columns. Streams of the same length with the same
+messages have them in the same places; similarly written files have such zone maps. `StreamLayout` caches the places.
 
     schema message │ batch message │ columns ...          key: both messages and the length     value: places of columns
 """
@@ -42,16 +42,16 @@ _UNREADABLE = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredZones:
-    """Columns of a zone map, as far as they are stored.
+    """Stored columns of a zone map.
 
     Parameters
     ----------
     num_zones
         Length of each.
     arrays
-        ``min``, ``max``; ``min_exact``, ``max_exact`` unless they say nothing.
+        ``min``, ``max``; ``min_exact``, ``max_exact`` unless they have their default content.
     counts
-        ``(num_zones,) int64``: ``row_count``; the others unless they say nothing.
+        ``(num_zones,) int64``: ``row_count``; the others unless they have their default content.
     """
 
     num_zones: int
@@ -72,12 +72,12 @@ def read_stream(raw: bytes, bounds: pa.DataType) -> StoredZones | None:
     Returns
     -------
     StoredZones or None
-        None for what is no Arrow stream, a map in somebody else's form.
+        None if the data is not an Arrow stream, but another writer's zone map.
 
     Raises
     ------
     CorruptFileError
-        The stream is damaged, or has other columns than a zone map of these bounds.
+        The stream is damaged, or its columns are not those of a zone map with these bounds.
     """
     if not raw.startswith(_CONTINUATION):
         return None
@@ -107,9 +107,9 @@ def read_stream(raw: bytes, bounds: pa.DataType) -> StoredZones | None:
 
 
 def stream_layout(raw: bytes, bounds: pa.DataType) -> tuple[bytes, StreamLayout] | None:
-    """Return the messages of a zone map and where its columns are; None where these lie in no place that lasts.
+    """Return the messages of a zone map and the places of its columns; None if these cannot be reused.
 
-    Raises as `read_stream`.
+    Raises the errors of `read_stream`.
     """
     key = _head_of(raw), len(raw)
     found = _layouts.get(key)
@@ -120,25 +120,25 @@ def stream_layout(raw: bytes, bounds: pa.DataType) -> tuple[bytes, StreamLayout]
 
 
 _Place = tuple[int, int] | None
-"""Where a buffer begins in the stream, and its bytes; None where there is none."""
+"""Offset and size of a buffer in the stream; None if it is absent."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StreamLayout:
-    """Where the columns of streams are that have the same messages and length.
+    """Places of the columns in streams with the same messages and length.
 
     Parameters
     ----------
     bounds
         Type of the bounds.
     num_zones
-        Zones.
+        Number of zones.
     arrays
-        By name, the type and buffers of bounds and flags.
+        By name: type and buffers of bounds and flags.
     counts
-        By name, type and first byte of counts.
+        By name: type and first byte of counts.
     has_checks
-        Whether values of this type may be wrong by themselves, so that Arrow has to look at them.
+        Whether values of this type may be invalid, so that Arrow must validate them.
     """
 
     bounds: pa.DataType
@@ -149,7 +149,7 @@ class StreamLayout:
 
     @classmethod
     def of(cls, raw: bytes, bounds: pa.DataType, batch: pa.RecordBatch) -> StreamLayout | None:
-        """Note where Arrow found the columns of a valid stream; None where it had to copy some."""
+        """Record where Arrow found the columns of a valid stream; None if it had to copy some."""
         whole = pa.py_buffer(raw)
         places: dict[str, tuple[_Place, ...]] = {}
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
@@ -174,7 +174,7 @@ class StreamLayout:
         return cls(bounds, batch.num_rows, arrays, tuple(counts), not is_plain)
 
     def columns(self, raw: bytes) -> StoredZones:
-        """Cut the columns out of a stream; raises what Arrow does for values that are none of their type."""
+        """Slice the columns out of a stream; raises Arrow's errors for invalid values."""
         whole = pa.py_buffer(raw)
         arrays = {}
         for name, type_, places in self.arrays:
@@ -191,7 +191,7 @@ _lock = Lock()
 
 
 def _head_of(raw: bytes) -> bytes:
-    """Both messages of a stream; nothing where they are not there, or too long to be kept."""
+    """Return both messages of a stream; empty if they are missing, or too long to be cached."""
     stop = 0
     for _ in range(2):
         if stop + _PREFIX.size > len(raw):
@@ -219,7 +219,7 @@ def _read_batch(data: pa.Buffer, bounds: pa.DataType) -> pa.RecordBatch:
         raise CorruptFileError("the zone map is not one record batch")
     schema = pa.ipc.read_schema(first)
     _check_schema(schema, bounds)
-    # Compressed buffers claim sizes of their own: Arrow would allocate whatever they say.
+    # Compressed buffers declare their own sizes, which Arrow would allocate.
     if _is_compressed(second.metadata):
         raise CorruptFileError("the zone map is compressed")
     return pa.ipc.read_record_batch(second, schema)
@@ -237,11 +237,11 @@ def _check_schema(schema: pa.Schema, bounds: pa.DataType) -> None:
         else:
             is_right = field.type in COUNT_TYPES
         if not is_right:
-            raise CorruptFileError(f"the zone map has {field.name} of type {field.type}, the values are {bounds}")
+            raise CorruptFileError(f"the zone map has {field.name} of type {field.type}, but the values are {bounds}")
 
 
 def _is_compressed(metadata: pa.Buffer) -> bool:
-    """Whether a record batch message (a flatbuffer) has field 3, ``RecordBatch.compression``.
+    """Return whether a record batch message (a flatbuffer) has field 3, ``RecordBatch.compression``.
 
     Source: Arrow's format/Message.fbs: ``Message.header`` is field 2.
     """
@@ -256,7 +256,7 @@ def _is_compressed(metadata: pa.Buffer) -> bool:
 
 
 def _field(raw: bytes, table: int, number: int) -> int:
-    """Offset of a flatbuffer table's field from the table; 0 when it is absent."""
+    """Return the offset of a flatbuffer table's field from the table; 0 if it is absent."""
     (back,) = struct.unpack_from("<i", raw, table)
     vtable = table - back
     if vtable < 0:

@@ -1,4 +1,4 @@
-"""Which leaves have zone maps, and the columns of these: shared by who builds maps and who reads them."""
+"""Leaves that have zone maps, and the columns of zone maps; shared by builders and readers."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from lance_arrow.spi import NodeKind
 DEFAULT_ROWS_PER_ZONE = 8192
 
 MAX_FIXED_BYTES = 64
-"""Widest fixed-size binary values that are bounded: their bounds cannot be cut."""
+"""Widest fixed-size binary values with bounds: such bounds cannot be cut."""
 
 Form: TypeAlias = tuple[str, int]
-"""Kind and width of values as ``engine/prune/bound_values.hpp`` has them."""
+"""Kind and width of values, as in ``engine/prune/bound_values.hpp``."""
 
 _SMALL_DECIMALS = (pa.decimal32(1), pa.decimal64(1))
 _COUNTED = (pa.date32(), pa.time32("s"), pa.date64(), pa.time64("us"), pa.timestamp("us"), pa.duration("us"))
@@ -41,9 +41,9 @@ COUNTS = ("null_count", "nan_count", "row_count", "value_count")
 def bounds_type(leaf: LeafNode) -> pa.DataType | None:
     """Return the Arrow type of a leaf's bounds; None for leaves without a zone map.
 
-    Numbers, booleans, temporal values, decimals, strings and binary have the order that Arrow's comparisons use. For
-    dictionaries it is the type of their values, for extension types that of their storage. Structs packed into one
-    column, fixed-size lists, nulls, blobs and wide fixed-size binary have none.
+    Numbers, booleans, temporal values, decimals, strings and binary have the order of Arrow's comparisons. For
+    dictionaries the result is the type of their values, for extension types that of their storage. Structs packed into
+    one column, fixed-size lists, nulls, blobs and wide fixed-size binary have no bounds.
     """
     if leaf.is_blob or leaf.refusal is not None or pa.types.is_null(leaf.storage):
         return None
@@ -54,34 +54,34 @@ def bounds_type(leaf: LeafNode) -> pa.DataType | None:
 
 
 def form_of(type_: pa.DataType) -> Form | None:
-    """Return how values of a type are compared; None for those that are not."""
+    """Return how values of a type are compared; None for types without comparison."""
     if type_.id == _FIXED:
         return ("x", type_.byte_width) if 0 < type_.byte_width <= MAX_FIXED_BYTES else None
     return _FORMS.get(type_.id)
 
 
 def has_order(type_: pa.DataType) -> bool:
-    """Whether values of a type are bounded."""
+    """Return whether values of a type have bounds."""
     return form_of(type_) is not None and type_.id not in _UNBOUNDED
 
 
 def is_variable(type_: pa.DataType) -> bool:
-    """Whether values are strings or binary of any length."""
+    """Return whether values are strings or binary of any length."""
     return type_.id in _TEXTS or type_.id in _BINARY
 
 
 def is_text(type_: pa.DataType) -> bool:
-    """Whether values are UTF-8."""
+    """Return whether values are UTF-8 text."""
     return type_.id in _TEXTS
 
 
 def is_large(type_: pa.DataType) -> bool:
-    """Whether offsets of values have 64 bits."""
+    """Return whether offsets of values have 64 bits."""
     return type_.id in _LARGE
 
 
 def is_repeated(leaf: LeafNode) -> bool:
-    """Whether a row may hold any number of the leaf's values: it lies within a list, map or fixed-size list."""
+    """Return whether a row may hold several values of the leaf: it is inside a list, map or fixed-size list."""
     return any(kind in (NodeKind.LIST, NodeKind.FIXED_SIZE_LIST) for kind in leaf.leaf.nodes)
 
 

@@ -1,14 +1,15 @@
-"""A page as a plan: descriptions bound to runnable layouts, selected rows cut at page borders, two rounds of reading.
+"""Reading and encoding of pages: bind descriptions to layouts, cut rows at page borders, read in two rounds.
 
-In: page descriptions and row selections. Out: opened pages for arrays, descriptions as trees for the inspector.
+Input: page descriptions and row selections. Output: opened pages for arrays, and descriptions as trees for the
+inspector.
 
 | Module | Open it for |
 |---|---|
-| `binder` | description bytes to `BoundLayout`, through the encoding table, memoised |
-| `page_scan` | running many pages: one fetch for all indices, one for all data; start here |
+| `binder` | description bytes to `BoundLayout`, by the encoding table, cached |
+| `page_scan` | reading many pages: one fetch for all indices, one for all data; start here |
 | `row_selection` | the only place with row arithmetic |
 | `index_cache` | chunk tables and row indices kept under a byte budget |
-| `description` | encoding trees for eyes, also where no plugin can bind them |
+| `description` | printable encoding trees, also if no plugin can bind them |
 
-Forbidden here: pyarrow, plugins by name, anything per chunk or per value.
+This package must not use pyarrow, import plugins by name, or run code per chunk or per value.
 """

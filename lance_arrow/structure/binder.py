@@ -1,11 +1,11 @@
-"""Description bytes to bound objects, walking the tree through the encoding table, memoised.
+"""Bind description bytes to objects, by a walk over the tree with the encoding table; results are cached.
 
-    description bytes ── known? ──► BoundLayout (shared, immutable)
-          │ no
-          ▼
-    parse ► EncodingKey ► table ► factory.bind(message, scope) ──► scope.chunk_codec(child) ► the same steps
+description bytes ── known? ──► BoundLayout (shared, immutable)
+      │ no
+      ▼
+parse ► EncodingKey ► table ► factory.bind(message, scope) ──► scope.chunk_codec(child) ► the same steps
 
-Everything doubtful is refused here; below this line there is no protobuf and no pluggy.
+Invalid descriptions are rejected here; code below this level uses neither protobuf nor pluggy.
 """
 
 from __future__ import annotations
@@ -68,11 +68,11 @@ class Binder:
         message
             Full protobuf name from the page's ``Any``.
         description
-            Its value bytes.
+            Bytes of the value.
         leaf
-            What the schema says of the column.
+            Schema of the column.
         distribution
-            What the file says to install to read the page.
+            Name of the distribution in the file that reads the page.
 
         Raises
         ------
@@ -113,11 +113,11 @@ class Binder:
 
     def _parse(self, message: str, description: bytes, what: str, distribution: str = "") -> Message:
         self.limits.check("max_description_bytes", len(description))
-        # How deep it goes, binding looks at: it goes as deep, and no deeper.
+        # Binding limits the depth, so parsing does not.
         return parse(self.table.message_type(message, distribution), description, what=what, max_depth=None)
 
     def scope(self, leaf: LeafType) -> BindScope:
-        """Return the scope in which a description of `leaf` is bound; tests of single plugins start here."""
+        """Return the scope for binding descriptions of `leaf`; tests of single plugins start here."""
         return _Scope(self, leaf, 0)
 
 
@@ -180,7 +180,7 @@ class _Scope:
     def layers(self, values: Any) -> tuple[LayerKind, ...]:
         nodes = self.leaf.nodes
         if isinstance(self.leaf.shape, PackedStruct) and len(values) == len(nodes) + 1:
-            # Writers 4 to 8 gave descriptors of blobs a layer for the fields too, which takes no level.
+            # Writers 4 to 8 also stored a layer for the fields of blob descriptors, which has no level.
             if values[0] != LayerKind.ALL_VALID_ITEM:
                 raise CorruptFileError(f"a page has a layer {values[0]} for the fields of a packed struct")
             values = values[1:]
@@ -193,7 +193,7 @@ class _Scope:
         distribution = message.private_codec.distribution if key.message == PRIVATE_CODEC else ""
         factory = self.binder.table.codec(key, distribution)
         if context not in factory.contexts:
-            raise UnsupportedError(f"the codec {key} does not occur in the {context.value} context", detail=key)
+            raise UnsupportedError(f"the codec {key} is not allowed in the {context.value} context", detail=key)
         case = message.WhichOneof(message.DESCRIPTOR.oneofs[0].name)
         return _returned(key, factory.bind(getattr(message, case), context, self._deeper()))
 
@@ -204,7 +204,7 @@ class _Scope:
 
 
 def key_of(message: Message) -> EncodingKey:
-    """Name what a description message is: its own name and the case that is set.
+    """Return the key of a description message: its own name and the set case.
 
     Raises
     ------
@@ -226,7 +226,7 @@ def _layer(value: int, node: NodeKind) -> LayerKind:
     try:
         layer = LayerKind(value)
     except ValueError:
-        raise CorruptFileError(f"a page has a layer of unknown meaning {value}") from None
+        raise CorruptFileError(f"a page has a layer of unknown kind {value}") from None
     if layer.is_list != (node is NodeKind.LIST):
         raise CorruptFileError(f"a page has a layer {layer.name} where the schema has a {node.value}")
     return layer
@@ -234,5 +234,5 @@ def _layer(value: int, node: NodeKind) -> LayerKind:
 
 def _returned(key: EncodingKey, bound: Any) -> Any:
     if bound is None:
-        raise PluginContractError(f"the plugin of {key} returned nothing from bind")
+        raise PluginContractError(f"the plugin of {key} returned None from bind")
     return bound

@@ -1,9 +1,8 @@
-"""`describe`: a description's bytes as a printable tree, walked message by message, so that no plugin has to bind it.
+"""`describe`: convert a description to a printable tree, message by message, without binding it.
 
-Three kinds of messages occur. A *choice* (all fields are cases of one oneof, each a message) names an encoding: the
-case's own message gives the parameters. A message with an enum ``scheme`` names a general compression. Any other one
-is what it is called. Scalars are parameters, messages below are children; fields unknown to the message's class
-are kept under their number.
+There are three kinds of messages. A *choice* (all fields are cases of one oneof, each a message) names an encoding; the
+case's message has the parameters. A message with an enum ``scheme`` names a general compression. Other messages are
+printed by their names. Scalars are parameters, messages are children. Unknown fields are printed with their numbers.
 """
 
 from __future__ import annotations
@@ -42,15 +41,15 @@ class EncodingReport:
     Parameters
     ----------
     key
-        Printed `EncodingKey`, or the message's name.
+        Printed `EncodingKey`, or name of the message.
     parameters
-        Fields that are set, by name (``#17`` for a nameless number). Bytes are given as their count, enums by name.
+        Set fields, by name (``#17`` for an unknown number). Bytes are printed as their count, enums by name.
     children
-        Role (the field's name, with its place in brackets where it repeats) and node, in the order of field numbers.
+        Role (the field's name, with an index in brackets if it is repeated) and node, in the order of field numbers.
     provider
-        Entry-point name of the plugin that reads the encoding; None when there is none, and for plain messages.
+        Entry-point name of the plugin that reads the encoding; None without a plugin, and for plain messages.
     detail
-        What hinders reading: no plugin, a broken one, bytes that do not parse. None when nothing does.
+        Why it cannot be read: no plugin, a broken plugin, invalid bytes. None if it can.
     """
 
     key: str
@@ -67,23 +66,23 @@ class EncodingReport:
 
 
 def describe(message_name: str, value: bytes, table: EncodingTable, distribution: str = "") -> EncodingReport:
-    """Print a page or column description as a tree; nothing is bound, so missing plugins are findings, not errors.
+    """Convert a page or column description to a tree; nothing is bound, so missing plugins are reported, not raised.
 
     Parameters
     ----------
     message_name
         Full protobuf name from the description's ``Any``.
     value
-        Its value bytes.
+        Bytes of the value.
     table
-        Tells which plugin reads what, and which class parses `message_name`.
+        Has the plugin of each encoding, and the class that parses `message_name`.
     distribution
-        What the file says to install to read the page; a parameter of unknown messages.
+        Name of the distribution in the file that reads the page; a parameter of unknown messages.
 
     Returns
     -------
     EncodingReport
-        With `detail` set and no children where nobody knows the message or the bytes do not parse.
+        With `detail` and without children if the message is unknown or the bytes are invalid.
     """
     size = _count_bytes(len(value))
     message_type = _message_type(message_name, table)
@@ -100,7 +99,7 @@ def describe(message_name: str, value: bytes, table: EncodingTable, distribution
 
 
 def _message_type(name: str, table: EncodingTable) -> type[Message] | None:
-    """The plugins' class, else the format's own: its families print without any plugin."""
+    """Return the plugins' class, otherwise the format's own, so that its messages print without any plugin."""
     try:
         return table.message_type(name)
     except UnknownEncodingError:
@@ -109,7 +108,7 @@ def _message_type(name: str, table: EncodingTable) -> type[Message] | None:
 
 @dataclass(frozen=True, slots=True)
 class _Walk:
-    """One walk: the table, and the messages whose cases plugins provide (other choices are mere structure)."""
+    """One walk: the table, and the messages whose cases are encodings of plugins."""
 
     table: EncodingTable
     owners: frozenset[str]
@@ -131,7 +130,7 @@ class _Walk:
         if case is None:
             return EncodingReport(key=name, detail="the description is empty, expected one case to be set")
         if case.startswith("#"):
-            # The class does not know the case: its content is a field of the choice itself.
+            # The class does not know the case: its content is an unknown field of the choice.
             key = EncodingKey(name, case)
             return EncodingReport(key=str(key), parameters=dict(_unknown(message)), detail=self._missing(key))
         inner = getattr(message, case)

@@ -1,4 +1,4 @@
-"""`IndexCache`: chunk tables and row indices kept between reads, least recently used out first, under a byte budget."""
+"""`IndexCache`: chunk tables and row indices kept between reads, least recently used, under a byte budget."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from lance_arrow.spi import PageIndex
 
 
 class IndexCache:
-    """Page indices by (file token, column, page); shared by threads. Those of a file that was closed are dropped.
+    """Page indices by (file token, column, page); shared by threads. Indices of closed files are removed.
 
     Parameters
     ----------
     budget_bytes
-        Sum of `PageIndex.nbytes` that may be held; an index above it alone is not kept.
+        Largest sum of `PageIndex.nbytes`; a single larger index is not kept.
     proves_rows
-        Whether a row index must be proven by its whole page before it is used and kept.
+        Whether a row index must be verified with its whole page before it is used and kept.
     """
 
     def __init__(self, budget_bytes: int, *, proves_rows: bool = False) -> None:
@@ -47,11 +47,11 @@ class IndexCache:
             return found
 
     def put(self, key: Hashable, index: PageIndex) -> None:
-        """Hold an index, if it is not above the budget by itself."""
+        """Keep an index, unless it alone exceeds the budget."""
         self.put_many([(key, index)])
 
     def put_many(self, indices: Sequence[tuple[Hashable, PageIndex]]) -> None:
-        """Hold indices, as `put` does."""
+        """Keep indices, as `put` does."""
         with self._lock:
             self._drop_forgotten()
             for key, index in indices:
@@ -70,13 +70,13 @@ class IndexCache:
             self._drop(next(iter(self._held)))
 
     def forget(self, token: Hashable) -> None:
-        """Drop what is held of a file, the next time that something is put; may be called while it is collected."""
-        # A collector may call this in the middle of any other method here: the lock may be held, by this very thread.
+        """Drop the indices of a file at the next `put`; may be called while the file is garbage collected."""
+        # The collector may call this inside any other method here, so this thread may already hold the lock.
         self._forgotten.append(token)
 
     @property
     def held_bytes(self) -> int:
-        """Bytes held now."""
+        """Number of bytes in the cache."""
         with self._lock:
             self._drop_forgotten()
             return self._held_bytes
@@ -89,7 +89,7 @@ class IndexCache:
     def _drop(self, key: Hashable) -> None:
         if self._held.pop(key, None) is None:
             return
-        # What it took when it came: some grow meanwhile.
+        # Subtract the size at `put`: some indices have grown since.
         self._held_bytes -= self._sizes.pop(key)
         keys = self._keys_of[_owner(key)]
         keys.discard(key)

@@ -1,4 +1,4 @@
-"""`PageEncoder`: from the content of a page to its buffers and description, by whatever encoders are installed.
+"""`PageEncoder`: encode the content of a page to buffers and a description, with the installed encoders.
 
 PageContent ──► hook or smallest score ──► LayoutEncoder ──► scope.encode_child(block) ──► CodecEncoder
                                                  │                                             │
@@ -67,7 +67,7 @@ class PageEncoder:
     Parameters
     ----------
     table
-        What the plugins provide.
+        Encodings of the plugins.
     limits, scratch
         As for reading.
     file_version
@@ -81,7 +81,7 @@ class PageEncoder:
     scratch: Scratch
     file_version: str
     allow_private_encodings: bool = False
-    # Asking a factory whether it has a protocol's methods takes longer than many an answer: asked once.
+    # A check of a protocol's methods takes longer than many calls, so it is cached.
     _writers: dict[Hashable, tuple[Any, ...]] = field(default_factory=dict, init=False, repr=False)
     _columns: dict[int | None, Message] = field(default_factory=dict, init=False, repr=False)
 
@@ -93,22 +93,22 @@ class PageEncoder:
         UnsupportedError
             No installed layout or codec can hold it, or not in this file version.
         InvalidArgumentError
-            A codec or layout outside the format is wanted without permission.
+            A codec or layout outside the format is requested without permission.
         """
         return self.scope(page.leaf, options).layout(page)
 
     def scope(self, leaf: LeafType, options: EncodeOptions) -> PageScope:
-        """Return the scope of one leaf: what its layout encoder is given."""
+        """Return the scope of one leaf, for its layout encoder."""
         return PageScope(self, leaf, options, _Summaries())
 
     def codecs(self, context: DecodeContext) -> tuple[Provided, ...]:
-        """Encoders that may write in `context` in this file version."""
+        """Return the encoders that may write in `context` in this file version."""
         return self._remembered(context, lambda: self._codecs(context, CodecEncoder))
 
     def guesses(self, context: DecodeContext, kind: type) -> tuple[tuple[Provided, str], ...]:
-        """Encoders of blocks of a kind of shape that are chosen by their scores, and their names.
+        """Return encoders of blocks of a kind of shape that are chosen by score, with their names.
 
-        One outside the format is named, or a hook's.
+        Encoders outside the format are never among them: a caller or a hook must name them.
         """
         found = self._writers.get((context, kind))
         if found is None:
@@ -118,7 +118,7 @@ class PageEncoder:
         return found
 
     def column(self, rows_per_zone: int | None) -> Message:
-        """Describe a column whose zone map, of so many rows a zone, is its first buffer; None for none."""
+        """Return the description of a column with a zone map in its first buffer; None for no zone map."""
         found = self._columns.get(rows_per_zone)
         if found is None:
             provided = self.table.column_encoding
@@ -131,11 +131,11 @@ class PageEncoder:
         return found
 
     def block_codecs(self) -> tuple[Provided, ...]:
-        """Encoders of many blocks in one call."""
+        """Return the encoders of many blocks in one call."""
         return self._remembered("blocks", lambda: self._codecs(DecodeContext.BLOCK, BlocksEncoder))
 
     def layouts(self) -> tuple[tuple[Provided, str], ...]:
-        """Layouts that are chosen by their scores, and their names: one outside the format is named, or a hook's."""
+        """Return the layouts that are chosen by score, with their names; others must be named by a caller or a hook."""
         return self._remembered("layouts", self._layouts)
 
     def _layouts(self) -> tuple[tuple[Provided, str], ...]:
@@ -143,7 +143,7 @@ class PageEncoder:
         return tuple((one, str(one.factory.key)) for one in written if not one.factory.key.is_private)
 
     def arrays(self) -> tuple[Provided, ...]:
-        """Array encodings that can be written."""
+        """Return the array encodings that can be written."""
         arrays = self.table.arrays.values()
         return self._remembered(
             "arrays", lambda: tuple(one for one in arrays if has_methods(one.factory, ArrayEncoder))
@@ -164,11 +164,11 @@ class PageEncoder:
         return since is not None and version_number(since) <= version_number(self.file_version)
 
     def named(self, name: str) -> Provided:
-        """Return the codec that a caller named: the case of a known encoding, or the id of a private one."""
+        """Return the codec that a caller named: a case of the format, or the id of a private codec."""
         for key, provided in self.table.codecs.items():
             if key.case == name:
                 if not has_methods(provided.factory, CodecEncoder):
-                    raise UnsupportedError(f"the codec {name!r} of plugin {provided.plugin.name!r} can only be read")
+                    raise UnsupportedError(f"the codec {name!r} of plugin {provided.plugin.name!r} cannot be written")
                 return provided
         raise self.table.missing(EncodingKey(PRIVATE_CODEC if "/" in name else "codec", name))
 
@@ -179,16 +179,16 @@ class PageEncoder:
         if provided is None:
             raise self.table.missing(key)
         if not has_methods(provided.factory, LayoutEncoder):
-            raise UnsupportedError(f"the layout {name!r} of plugin {provided.plugin.name!r} can only be read")
+            raise UnsupportedError(f"the layout {name!r} of plugin {provided.plugin.name!r} cannot be written")
         return provided
 
     def permit(self, key: EncodingKey) -> None:
-        """Raise `InvalidArgumentError` for an encoding outside the format that the caller has not allowed."""
+        """Raise `InvalidArgumentError` for an encoding outside the format that the caller did not allow."""
         if key.is_private and not self.allow_private_encodings:
             kind, name = ("codec", key.case) if key.message == PRIVATE_CODEC else ("layout", str(key))
             raise InvalidArgumentError(
                 f"the {kind} {name!r} is not part of the format: other readers reject the whole file; "
-                "pass allow_private_encodings=True to write it all the same",
+                "pass allow_private_encodings=True to allow it",
                 detail=key,
             )
 
@@ -203,7 +203,7 @@ def _checked_page(chosen: Provided, page: Any) -> EncodedPage:
     described = EncodingKey(name)
     if not described.is_private:
         return page
-    # Permission was asked for one message.
+    # Permission holds for one message.
     if name != key.message:
         raise PluginContractError(f"layout encoder {chosen.plugin.name!r} returned a page described by {described}")
     return replace(page, distribution=chosen.plugin.distribution)
@@ -215,16 +215,16 @@ def _options_of_parts(preset: Preset, compression: str | None, level: int | None
 
 
 class _Summaries:
-    """Summaries of the blocks of one page, by identity; the blocks are kept so that identities stay theirs."""
+    """Summaries of the blocks of one page, by identity; the blocks are kept so that identities are not reused."""
 
     def __init__(self) -> None:
         self.held: dict[int, BlockSummary] = {}
-        # What estimated a block encodes it next: its codec is looked for once.
+        # The codec that was found for an estimate is used for encoding: it is searched once.
         self.best: dict[Hashable, tuple[EncodeOptions, ChunkRules, tuple[float, Provided] | None]] = {}
 
 
 class PageScope:
-    """`EncodeScope` of one page. It never changes; a frozen dataclass would take three times as long to make."""
+    """`EncodeScope` of one page; immutable. Creating a frozen dataclass would take three times as long."""
 
     __slots__ = ("chunk_rules", "encoder", "excluded", "file_version", "forced", "leaf", "options", "summaries")
 
@@ -261,7 +261,7 @@ class PageScope:
         return PageScope(self.encoder, self.leaf, self.options, self.summaries, rules, self.excluded, self.forced)
 
     def for_values(self) -> PageScope:
-        # A dictionary is of the page, not of its values: the layout makes it.
+        # A dictionary belongs to the page, not to its values: the layout creates it.
         codec = self.options.codec
         return self if codec in (_DICTIONARY, self.forced) else self.altered(forced=codec)
 
@@ -360,13 +360,13 @@ class PageScope:
     def scheme(self, name: str) -> SchemeEncoder:
         found = self.encoder.table.scheme(EncodingKey(_SCHEMES, name))
         if not has_methods(found, SchemeEncoder):
-            raise UnsupportedError(f"the buffer scheme {name} can only be read")
+            raise UnsupportedError(f"the buffer scheme {name} cannot be written")
         return found
 
     def layout(self, page: PageContent) -> EncodedPage | PendingPage:
         chosen = self._chosen_layout(page)
         self.encoder.permit(chosen.factory.key)
-        # The layout that was named is for the page: pages inside it are laid out by the others.
+        # The named layout is for the page; pages inside it use the others.
         inner = self if self.options.private_layout is None else self._without_layout()
         answer = chosen.factory.encode(page, inner)
         if isinstance(answer, PendingPage):
@@ -420,13 +420,13 @@ class PageScope:
         return None if best is None else best[1]
 
     def _named_codec(self, block: BlockSlice, context: DecodeContext) -> EncodingKey | None:
-        """Return the codec that a hook names; most runtimes have none that would."""
+        """Return the codec that a hook names; most runtimes have no such hook."""
         hook = self._hook().lance_choose_codec
         return hook(block=block, context=context, scope=self) if hook.get_hookimpls() else None
 
     def _forced(self, block: BlockSlice, context: DecodeContext) -> Provided:
         if self.forced is None:
-            raise InternalError("no codec was named")
+            raise InternalError("no codec was requested")
         found = self.encoder.named(self.forced)
         scope = self.altered(forced=None)
         if not self.encoder.allows(found.factory, context) or found.factory.score(block, context, scope) is None:
@@ -437,7 +437,7 @@ class PageScope:
         return found
 
     def _best(self, block: BlockSlice, context: DecodeContext) -> tuple[float, Provided] | None:
-        # The summary keeps the block, hence its identity.
+        # The summary keeps the block, and so its identity.
         key = id(self.summary(block)), context, self.excluded, self.forced
         known = self.summaries.best.get(key)
         if known is not None and known[0] is self.options and known[1] == self.chunk_rules:
@@ -457,13 +457,13 @@ class PageScope:
         return None if best is None else (best[0], best[2])
 
     def _within(self, chosen: Provided) -> PageScope:
-        """Return the scope that the codec encodes with; a codec outside the format needs permission."""
+        """Return the scope for encoding with the codec; a codec outside the format needs permission."""
         key = chosen.factory.key
         self.encoder.permit(key)
         return self._without(self.excluded | {key})
 
     def _without(self, excluded: frozenset[EncodingKey]) -> PageScope:
-        """Return a scope that names no codec and excludes some."""
+        """Return a scope without a named codec that excludes some codecs."""
         return PageScope(self.encoder, self.leaf, self.options, self.summaries, self.chunk_rules, excluded)
 
     def _encode_all(self, chosen: Provided, block: BlockSlice, value_starts: NDArray[np.int64]) -> EncodedChunks:

@@ -1,11 +1,11 @@
-"""Running many pages in two rounds: index buffers of all of them, then data of all of them; one fetch per round.
+"""Read many pages in two rounds: index buffers of all pages, then data of all pages; one fetch per round.
 
     wanted rows ─► index_slices (all pages) ─► one coalesced fetch ─► load_index
                 ─► plan (all pages)         ─► one coalesced fetch ─► load ─► LoadedPage
 
-A page that is wanted whole asks for everything in round one, so a full scan is one fetch; a page whose index is cached
-has no round one, so a second take is one fetch. A page whose row index must be proven asks for everything too: it is
-opened row by row before the index is used or kept.
+A page that is read completely is fetched in the first round, so a full scan is one fetch. A page with a cached index
+has no first round, so a second take is one fetch. A page whose row index must be verified is also fetched completely.
+It is opened row by row before the index is used or kept.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from lance_arrow.structure.index_cache import IndexCache
 
 R = TypeVar("R")
 FEW_ROWS = 64
-"""One row in so many is few: their part of an index is read each time, rather than all of it once."""
+"""At most one row in this many is few: their part of an index is read each time, instead of the whole once."""
 
 
 @dataclass(slots=True, eq=False)
 class PageTask:
-    """One page to read: which rows, how, and under which name its index is cached (None: not at all)."""
+    """One page to read: its rows, its layout, and the key of its index in the cache (None: not cached)."""
 
     column: str
     meta: PageMeta
@@ -60,7 +60,7 @@ class PageTask:
 
 
 def load_pages(source: RangeSource, tasks: Sequence[PageTask], cache: IndexCache) -> list[LoadedPage]:
-    """Fetch and open the wanted rows of many pages, in order.
+    """Fetch and open the selected rows of many pages, in order.
 
     Raises
     ------
@@ -90,14 +90,14 @@ def load_pages(source: RangeSource, tasks: Sequence[PageTask], cache: IndexCache
 def load_indices(
     source: RangeSource, tasks: Sequence[PageTask], cache: IndexCache, *, with_whole_pages: bool = True
 ) -> list[tuple[FetchedSlices, ...] | None]:
-    """Round one: give every task its index; returns, for pages wanted (or to be proven) whole, all of their buffers.
+    """First round: load the index of every task; returns all buffers of pages to be read (or verified) completely.
 
     Parameters
     ----------
     source, tasks, cache
         As in `load_pages`.
     with_whole_pages
-        Whether pages that are wanted whole are fetched along; else there is nothing to return for them.
+        Whether pages that are read completely are fetched now; otherwise no buffers are returned for them.
     """
     whole: list[bool] = []
     wanted: list[tuple[int, BufferSlices]] = []
@@ -105,7 +105,7 @@ def load_indices(
     few: set[int] = set()
     for n, task in enumerate(tasks):
         if task.cache_key is not None and task.index is None:
-            task.index = _layouts_index(cache.get(task.cache_key))
+            task.index = _index_of_layout(cache.get(task.cache_key))
         if task.index is None:
             slices_of_few = _few_slices(task) if with_whole_pages and not cache.proves_rows else None
             if slices_of_few is not None:
@@ -135,13 +135,13 @@ def load_indices(
     return [fetched.get(n, ()) if whole[n] else None for n in range(len(tasks))]
 
 
-def _layouts_index(held: PageIndex | None) -> PageIndex | None:
-    """Return the index if it is a layout's own: pages that the engine reads alone are of no use to layouts."""
+def _index_of_layout(held: PageIndex | None) -> PageIndex | None:
+    """Return the index if a layout loaded it: layouts cannot use pages of the engine."""
     return None if isinstance(held, NativePage) else held
 
 
 def _few_slices(task: PageTask) -> tuple[BufferSlices, ...] | None:
-    """What an index of the wanted rows alone needs, where it is so much less than the whole that it is not kept."""
+    """Return the slices for an index of only the selected rows, if it is so much smaller that it is not kept."""
     layout = task.layout
     is_few = task.rows.num_rows * FEW_ROWS <= task.meta.num_rows and not task.is_whole
     if not is_few or not isinstance(layout, FindsFewRows):
@@ -153,7 +153,7 @@ def _few_slices(task: PageTask) -> tuple[BufferSlices, ...] | None:
 
 
 def _prove(task: PageTask, whole: tuple[FetchedSlices, ...]) -> None:
-    """Open a page at once, then row by row: its layout compares the index with every chunk and every border of rows."""
+    """Open a page completely, then row by row: its layout compares the index with every chunk and row border."""
     borders = np.arange(task.facts.num_rows + 1)
     for rows in (RowRanges.one(0, len(borders) - 1), RowRanges(borders[:-1], borders[1:])):
         if len(rows):
@@ -164,7 +164,7 @@ def _prove(task: PageTask, whole: tuple[FetchedSlices, ...]) -> None:
 def _fetch(
     source: RangeSource, tasks: Sequence[PageTask], wanted: Sequence[tuple[int, BufferSlices]]
 ) -> dict[int, tuple[FetchedSlices, ...]]:
-    """Fetch slices of many pages as one plan; returns them by task number, in the order they were named."""
+    """Fetch slices of many pages as one plan; returns them by task number, in the order of the request."""
     if not wanted:
         return {}
     starts, stops = [], []
@@ -184,12 +184,12 @@ def _fetch(
 
 
 def _file_offset(task: PageTask, slices: BufferSlices) -> int:
-    """Where the buffer begins in the file; slices beyond its end would read a neighbour's bytes."""
+    """Return the start of the buffer in the file; raises for slices beyond its end, which belong to a neighbour."""
     size = task.facts.buffer_sizes[slices.buffer]
     if len(slices.starts) and (int(slices.starts[0]) < 0 or int(slices.stops[-1]) > size):
         offset = int(task.meta.buffer_offsets[slices.buffer])
         raise CorruptPageError(
-            f"bytes {int(slices.starts[0])}..{int(slices.stops[-1])} of buffer {slices.buffer} are wanted, "
+            f"bytes {int(slices.starts[0])}..{int(slices.stops[-1])} of buffer {slices.buffer} are requested, "
             f"which has {size}",
             column=task.column,
             page=task.meta.number,
@@ -199,7 +199,7 @@ def _file_offset(task: PageTask, slices: BufferSlices) -> int:
 
 
 def _cut(whole: tuple[FetchedSlices, ...], plan: PageReadPlan) -> tuple[FetchedSlices, ...]:
-    """Find a plan's slices inside whole buffers that are already here."""
+    """Return a plan's slices from whole buffers in memory."""
     return tuple(_slice_of(whole, slices) for slices in plan.slices)
 
 

@@ -1,4 +1,4 @@
-"""Row arithmetic: sorted disjoint ranges, their parts per page, and the way back to the caller's order."""
+"""Row arithmetic: sorted disjoint ranges, their parts per page, and the inverse mapping to the caller's order."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from lance_arrow.spi import RowRanges
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TakeOrder:
-    """Wanted row offsets as ranges to read, and how to lay the read rows out again.
+    """Requested row offsets as ranges to read, and the positions of the requested rows in them.
 
     Parameters
     ----------
     rows
         Distinct rows, ascending.
     positions
-        ``(num_wanted,) int64``: for each wanted row, its place among the read ones; None when nothing moves.
+        ``(num_wanted,) int64``: for each requested row, its position among the read rows; None if the order is the
+        same.
     """
 
     rows: RowRanges
@@ -32,19 +33,19 @@ class TakeOrder:
 
 
 def take_order(indices: NDArray[np.int64], num_rows: int) -> TakeOrder:
-    """Sort, drop duplicates and join neighbours of the wanted row offsets.
+    """Sort, deduplicate and join neighbours of the requested row offsets.
 
     Parameters
     ----------
     indices
         ``(n,) int64`` row offsets in any order, duplicates allowed.
     num_rows
-        Rows there are.
+        Number of rows.
 
     Raises
     ------
     InvalidArgumentError
-        An offset is negative or not below `num_rows`; it is named.
+        An offset is negative or not below `num_rows`; the message has it.
     """
     if len(indices) == 0:
         return TakeOrder(RowRanges.one(0, 0), None)
@@ -54,7 +55,7 @@ def take_order(indices: NDArray[np.int64], num_rows: int) -> TakeOrder:
     if smallest < 0:
         check_numbers(indices, num_rows)
     if smallest > 1:
-        # Callers may pass every seventh item of an array; native code wants its own row of numbers.
+        # The caller's array may have strides; native code needs a contiguous copy.
         return TakeOrder(RowRanges(np.ascontiguousarray(indices), indices + 1), None)
     if smallest == 1:
         return TakeOrder(_joined(indices), None)
@@ -70,7 +71,7 @@ def _joined(ascending: NDArray[np.int64]) -> RowRanges:
 
 
 def cut(rows: RowRanges, start: int, stop: int) -> RowRanges:
-    """Keep the selected rows from the `start`-th to before the `stop`-th of them."""
+    """Keep the selected rows from the `start`-th to before the `stop`-th."""
     if len(rows) == 1:
         first = int(rows.starts[0])
         return RowRanges.one(first + start, min(first + stop, int(rows.stops[0])))
@@ -86,7 +87,7 @@ def cut(rows: RowRanges, start: int, stop: int) -> RowRanges:
 
 
 def joined_ranges(starts: NDArray[np.int64], stops: NDArray[np.int64]) -> RowRanges:
-    """Leave out empty ranges and join neighbours of ascending, disjoint ones."""
+    """Remove empty ranges, and join neighbours of ascending, disjoint ones."""
     kept = stops > starts
     starts, stops = starts[kept], stops[kept]
     if len(starts) < 2:
@@ -97,7 +98,7 @@ def joined_ranges(starts: NDArray[np.int64], stops: NDArray[np.int64]) -> RowRan
 
 
 def intersection(left: RowRanges, right: RowRanges) -> RowRanges:
-    """Rows in both."""
+    """Return the rows in both."""
     if not len(left) or not len(right):
         return RowRanges.one(0, 0)
     if len(left) == len(right) == 1:
@@ -118,7 +119,7 @@ def intersection(left: RowRanges, right: RowRanges) -> RowRanges:
 
 
 def _within(rows: RowRanges, start: int, stop: int) -> RowRanges:
-    """Rows from one to before another."""
+    """Return the rows from `start` to before `stop`."""
     first, last = int(np.searchsorted(rows.stops, start, "right")), int(np.searchsorted(rows.starts, stop, "left"))
     if first >= last:
         return RowRanges.one(0, 0)
@@ -131,7 +132,7 @@ def _within(rows: RowRanges, start: int, stop: int) -> RowRanges:
 
 
 def rows_before(rows: RowRanges, places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Count the rows that lie before each of some rows of the file, ``(n,) int64``."""
+    """Return the number of rows in `rows` before each of `places`, ``(n,) int64``."""
     if not len(rows):
         return np.zeros(len(places), np.int64)
     at = np.searchsorted(rows.starts, places, "right") - 1
@@ -141,12 +142,12 @@ def rows_before(rows: RowRanges, places: NDArray[np.int64]) -> NDArray[np.int64]
 
 
 def nth_rows(rows: RowRanges, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return which rows of the file are the n-th of `rows`; any order, duplicates allowed.
+    """Return the rows of the file that are the n-th of `rows`; any order, duplicates allowed.
 
     Raises
     ------
     InvalidArgumentError
-        A number is negative, or there are not so many rows; it is named.
+        A number is negative, or not below the number of rows; the message has it.
     """
     check_numbers(numbers, rows.num_rows)
     if not len(numbers):
@@ -158,14 +159,14 @@ def nth_rows(rows: RowRanges, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def check_numbers(numbers: NDArray[np.int64], num_rows: int) -> None:
-    """Raise `InvalidArgumentError`, which names it, for a row number that is negative or not below `num_rows`."""
+    """Raise `InvalidArgumentError` with the number, if a row number is negative or not below `num_rows`."""
     if len(numbers) and (numbers.min() < 0 or numbers.max() >= num_rows):
         wrong = int(numbers[np.argmax((numbers < 0) | (numbers >= num_rows))])
         raise InvalidArgumentError(f"row {wrong} does not exist, expected 0 <= row < {num_rows}", detail=wrong)
 
 
 def difference(left: RowRanges, right: RowRanges) -> RowRanges:
-    """Rows of the left that are not in the right."""
+    """Return the rows of the left that are not in the right."""
     if not len(left) or not len(right):
         return left
     end = max(int(left.stops[-1]), int(right.stops[-1]))
@@ -174,7 +175,7 @@ def difference(left: RowRanges, right: RowRanges) -> RowRanges:
 
 
 def disjoint_union(left: RowRanges, right: RowRanges) -> RowRanges:
-    """Rows of both, which have none in common."""
+    """Return the rows of both, which must be disjoint."""
     if not len(left) or not len(right):
         return right if not len(left) else left
     starts, stops = np.concatenate([left.starts, right.starts]), np.concatenate([left.stops, right.stops])
@@ -183,14 +184,14 @@ def disjoint_union(left: RowRanges, right: RowRanges) -> RowRanges:
 
 
 def marked(rows: RowRanges, mask: pa.BooleanArray) -> RowRanges:
-    """Keep the rows that are marked.
+    """Keep the rows with a true flag.
 
     Parameters
     ----------
     rows
         Some rows.
     mask
-        ``(rows.num_rows,)``: which of them, in order; null is not.
+        ``(rows.num_rows,)``: flags of the rows, in order; null counts as false.
     """
     if not len(mask):
         return rows
@@ -203,16 +204,16 @@ def marked(rows: RowRanges, mask: pa.BooleanArray) -> RowRanges:
 
 
 def scaled(rows: RowRanges, factor: int) -> RowRanges:
-    """Count the same rows in units of which each row has `factor` (items of fixed-size lists of structs)."""
+    """Multiply rows by `factor`, the number of units per row (items of fixed-size lists of structs)."""
     return rows if factor == 1 else RowRanges(rows.starts * factor, rows.stops * factor)
 
 
 def pages_with(rows: RowRanges, page_starts: NDArray[np.int64]) -> list[int]:
-    """Number the pages that hold at least one of `rows` (not empty); see `by_page` for `page_starts`."""
+    """Return the numbers of the pages that hold at least one of `rows` (not empty); see `by_page` for `page_starts`."""
     if len(page_starts) == 2:
         return [0]
     if len(rows) == 1:
-        # Looking at a few borders costs less than numpy's search of one number.
+        # A search over few borders is faster in Python than numpy's search of one number.
         first = bisect_right(page_starts, rows.starts.item()) - 1
         last = bisect_left(page_starts, rows.stops.item())
         if last == first + 1:
@@ -237,7 +238,7 @@ def by_page(rows: RowRanges, page_starts: NDArray[np.int64]) -> Iterator[tuple[i
     Yields
     ------
     tuple
-        Page number and the rows wanted of it, counted from the page's first row; pages without any are left out.
+        Page number and its selected rows, counted from the page's first row; pages without selected rows are omitted.
     """
     if len(rows) == 0:
         return
@@ -254,7 +255,7 @@ def by_page(rows: RowRanges, page_starts: NDArray[np.int64]) -> Iterator[tuple[i
 
 
 def halves(rows: RowRanges) -> tuple[RowRanges, RowRanges]:
-    """Divide more than one row in two."""
+    """Divide a selection of more than one row in two."""
     lengths = np.cumsum(rows.stops - rows.starts)
     middle = int(lengths[-1]) // 2
     at = int(np.searchsorted(lengths, middle, side="left"))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from lance_arrow.scan.fragments.table_reader import TableReader
 
 check_durability = partial(check_choice, "durability", names(Durability))
-"""Refuse what is none of `Durability`; raises `InvalidArgumentError`."""
+"""Raise `InvalidArgumentError` for a value that is not one of `Durability`."""
 _WRITABLE = ("2.0", "2.1", "2.2", "2.3")
 
 

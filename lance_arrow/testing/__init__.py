@@ -1,14 +1,14 @@
-"""What plugin authors and our own tests prove contracts with; nothing at run time imports it.
+"""Test suites that prove the contracts of plugins, for plugin authors and this project; not used at run time.
 
-| Module | What it is for |
+| Module | Purpose |
 |---|---|
-| `codec_suite` | inherited by the test of a codec; with it `native_suite` and `write_suite` |
-| `array_suite` | inherited by the test of an array encoding; with it `array_damage_suite` and `array_write_suite` |
-| `layout_suite` | inherited by the test of a layout |
-| `samples`, `array_samples` | the values that are stored, and what reading them must give |
-| `array_pages` | one page of an array encoding, read in every way there is |
+| `codec_suite` | base class for tests of a codec; includes `native_suite` and `write_suite` |
+| `array_suite` | base class for tests of an array encoding; includes `array_damage_suite` and `array_write_suite` |
+| `layout_suite` | base class for tests of a layout |
+| `samples`, `array_samples` | stored values, and the expected results of reading them |
+| `array_pages` | one page of an array encoding, read in every possible way |
 | `round_trip` | encodes and decodes single blocks |
-| `scattered` | page bytes as a reader fetches them, and damaged ones |
-| `slot_levels` | positions as levels |
+| `scattered` | page bytes as a reader fetches them, and damaged bytes |
+| `slot_levels` | converts positions to levels |
 | `twins` | compares a native kernel with plain numpy |
 """

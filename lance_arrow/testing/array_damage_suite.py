@@ -1,7 +1,7 @@
-"""`ArrayDamageSuite`: what an array encoding must make of bytes and descriptions that lie; `ArraySuite` inherits it.
+"""`ArrayDamageSuite`: tests an array encoding with damaged bytes and descriptions; `ArraySuite` inherits it.
 
-Whatever is changed, the rows asked for come out, in their number, or a `LanceError`: no other exception, no byte
-outside the page or the destination, and no more memory than the limits allow.
+After any change, a read must return the requested number of rows, or raise a `LanceError`. It must not raise another
+exception, access bytes outside the page or the destination, or allocate more memory than the limits allow.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ _FLIPS_PER_BUFFER = 7
 _DESCRIPTION_FLIPS = 60
 _MASKS = (0x01, 0x80, 0xFF)
 _HEAD_BYTES = 9
-"""Where sizes stand, if anywhere."""
+"""Positions at which buffers may store sizes."""
 _HOSTILE = Limits(max_batch_bytes=MOST_BYTES, max_dictionary_bytes=MOST_BYTES, max_value_bytes=MOST_BYTES)
 
 
 class ArrayDamageSuite:
-    """The hostile half of `ArraySuite`, which says what the attributes and methods are."""
+    """The part of `ArraySuite` with damaged input; the attributes and methods are documented there."""
 
     shapes: ClassVar[Sequence[BlockShape | None]]
     null_names: ClassVar[Sequence[str]]
     sample_names: ClassVar[Sequence[str]]
     is_bounded: ClassVar[bool] = True
-    """Whether the bytes tell, at least about, how many values there are."""
+    """Whether the bytes determine the number of values, at least approximately."""
 
     def encode(self, sample: ArraySample) -> EncodedArraySample:
         """Encode `sample`."""
@@ -54,7 +54,7 @@ class ArrayDamageSuite:
         raise NotImplementedError
 
     def hostile_sample(self, shape: BlockShape | None, nulls: str) -> ArraySample:
-        """Return the rows whose bytes are then damaged."""
+        """Return the rows whose bytes the tests damage."""
         raise NotImplementedError
 
     def page(self, sample: ArraySample, runtime: Runtime | None = None) -> ArrayPage:
@@ -91,7 +91,7 @@ class ArrayDamageSuite:
             changed = [content[:size] for size in sorted(sizes)] + [content + b"\xff", content + bytes(4096)]
             for one in changed:
                 other = replace(page, buffers=_with(page.buffers, number, one))
-                # Only padding may be missed, or be there.
+                # Only padding may be missing or additional.
                 assert _rows_or_none(other) in (None, rows), f"buffer {number} with {len(one)} bytes"
                 read_or_refuse(other, selections(sample.num_values)[:4])
 
@@ -144,7 +144,7 @@ class ArrayDamageSuite:
             read_or_refuse(ArrayPage(bound, sample.num_values, encoded.buffers), selections(sample.num_values)[:4])
 
     def _read_as_told(self, sample: ArraySample, told: bytes, chosen: list[RowRanges]) -> None:
-        """Read the sample's page by another description, if that can be parsed and bound."""
+        """Read the sample's page with another description, if it can be parsed and bound."""
         encoded = self.encode(sample)
         try:
             message = type(encoded.description).FromString(told)

@@ -1,4 +1,4 @@
-"""One page of an array encoding, read as a scan reads it: index, plan, slices and values, each held to its promise."""
+"""One page of an array encoding, read as by a scan: index, plan, slices and values, with a check of each contract."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from lance_arrow.testing.samples import Destination
 from lance_arrow.testing.scattered import fetch_scattered, some, unaligned
 
 MOST_BYTES = 1 << 26
-"""No reader of samples allocates more; a loaded page that wants more is not decoded."""
+"""Memory limit of these reads; a loaded page that declares more is not decoded."""
 _LARGEST_OFFSET = (1 << 31) - 1
 _SINGLE_ROWS = 12
 _RANDOM_RUNS = 8
@@ -48,11 +48,11 @@ class ArrayPage:
     Parameters
     ----------
     bound
-        What `ArrayFactory.bind` returned.
+        Result of `ArrayFactory.bind`.
     num_rows
-        Values that the container tells.
+        Number of values, as the container stores it.
     buffers
-        The page's.
+        Buffers of the page.
     """
 
     bound: BoundArray
@@ -64,8 +64,8 @@ class ArrayPage:
         return PageFacts(self.num_rows, tuple(map(len, self.buffers)))
 
     def load_index(self) -> PageIndex | None:
-        """Run round one: the array gets the buffers it asked for, and no others."""
-        # What a page must have is proved before any array sees it.
+        """Run the first round; the array gets only the buffers that it requested."""
+        # `ArrayPages` checks the buffers of the page before any array reads them.
         ArrayPages(self.bound).roles(self.facts)
         whole = {number: unaligned(self.buffers[number]) for number in self.bound.index_buffers}
         index = self.bound.load_index(self.facts, whole)
@@ -73,13 +73,13 @@ class ArrayPage:
         return index
 
     def read(self, rows: RowRanges, index: PageIndex | None = None, *, is_loaded: bool = False) -> list[Any]:
-        """Read rows by the whole index (loaded here unless `is_loaded`), into guarded memory, twice."""
+        """Read rows with the whole index (loaded here unless `is_loaded`), into guarded memory, twice."""
         index = index if is_loaded else self.load_index()
         plan = self.bound.plan(self.facts, index, rows)
         return self._opened(index, plan, rows)
 
     def read_few(self, rows: RowRanges) -> list[Any] | None:
-        """Read rows by an index of these rows alone; None where the array has no such index."""
+        """Read rows with an index of only these rows; None if the array has no such index."""
         if not isinstance(self.bound, FindsFewValues):
             return None
         ArrayPages(self.bound).roles(self.facts)
@@ -90,7 +90,7 @@ class ArrayPage:
         return self._opened(index, self.bound.plan(self.facts, index, rows), rows)
 
     def read_natively(self, rows: RowRanges) -> list[Any] | str | None:
-        """Read rows by the engine; a sentence where it refuses, None where it is not for this page."""
+        """Read rows by the engine; returns the text of its error, or None if it does not support the page."""
         page = ArrayPages(self.bound).native_page(self.facts)
         bits = value_bits(self.bound.shape)
         if page is None or bits is None or not rows.num_rows:
@@ -115,12 +115,12 @@ class ArrayPage:
         return None if done[0] is None else _laid_out(self.bound, done[0], rows.num_rows)
 
     def planned_bytes(self, rows: RowRanges, index: PageIndex | None) -> int:
-        """Bytes that a plan asks for."""
+        """Return the number of bytes that a plan requests."""
         return sum(int((one.stops - one.starts).sum()) for one in self.bound.plan(self.facts, index, rows).slices)
 
     def _fetched(self, slices: tuple[BufferSlices, ...]) -> tuple[FetchedSlices, ...]:
         known = dict(self.bound.buffers)
-        assert all(one.buffer in known for one in slices), "a plan asks for a buffer that the array did not name"
+        assert all(one.buffer in known for one in slices), "a plan requests a buffer that the array did not name"
         return tuple(fetch_scattered(self.buffers[one.buffer], one) for one in slices)
 
     def _opened(self, index: PageIndex | None, plan: PageReadPlan, rows: RowRanges) -> list[Any]:
@@ -130,13 +130,13 @@ class ArrayPage:
         assert isinstance(loaded.levels, ItemValidity)
         assert loaded.num_values == loaded.levels.num_slots == rows.num_rows
         assert loaded.shape == self.bound.shape
-        assert self.bound.has_nulls or loaded.levels.bits is None, "nulls where the array says that there are none"
+        assert self.bound.has_nulls or loaded.levels.bits is None, "nulls in an array with has_nulls=False"
         nulls = loaded.levels.null_flags()
         if rows.num_rows > MOST_BYTES:
             return []
         values = [()] * rows.num_rows if loaded.shape is None else _decoded(loaded)
         if loaded.shape is not None:
-            assert _decoded(loaded) == values, "values differ when they are decoded again"
+            assert _decoded(loaded) == values, "decoding again returned other values"
         if loaded.dictionary is not None:
             items = _decoded(loaded.dictionary)
             numbers = [int.from_bytes(one, "little") for one in values]
@@ -162,7 +162,7 @@ def _decoded(loaded: Any) -> list[Any]:
 
 
 def _lists_of(bound: BoundArray, loaded: LoadedPage, structure: SlotStructure, rows: RowRanges) -> list[Any]:
-    """Which items each selected list has, None where it is null."""
+    """Return the items of each selected list, None if it is null."""
     items, lists = structure.layers
     assert isinstance(bound, HoldsItems)
     assert items.num_slots == bound.num_items
@@ -182,7 +182,7 @@ def _lists_of(bound: BoundArray, loaded: LoadedPage, structure: SlotStructure, r
             is_null = bool(lists.nulls(np.array([slot]))[0])
             assert bound.has_nulls or not is_null
             found.append(None if is_null else pair)
-    assert structure.num_slots == held, "the items selected are not those of the lists"
+    assert structure.num_slots == held, "the selected items are not those of the lists"
     return found
 
 
@@ -216,7 +216,7 @@ def _laid_out(bound: BoundArray, done: Any, num_rows: int) -> list[Any]:
 
 
 def selections(num_rows: int) -> list[RowRanges]:
-    """All rows, the first, the last, none, single ones, neighbours apart, every other, and random runs of them."""
+    """Return selections: all rows, first, last, none, single ones, separate ones, every other, random runs."""
     found = [RowRanges.one(0, num_rows), RowRanges.one(0, min(1, num_rows)), RowRanges.one(num_rows - 1, num_rows)]
     found.append(RowRanges.one(0, 0))
     if not num_rows:
@@ -236,15 +236,15 @@ def selections(num_rows: int) -> list[RowRanges]:
 
 
 def read_or_refuse(page: ArrayPage, selections: list[RowRanges]) -> None:
-    """Read a damaged page in every way; anything but a `LanceError`, or rows of their number, fails the test."""
+    """Read a damaged page in every way; each must raise a `LanceError` or return the requested rows."""
     for rows in selections:
         found = _rows_or_none(page.read, rows)
         _rows_or_none(page.read_few, rows)
         natively = page.read_natively(rows)
         if isinstance(natively, list):
-            # Of few rows, the engine does not see what else is damaged.
-            assert found is not None or rows.num_rows < page.num_rows, "the engine accepts what the array refuses"
-            assert found is None or natively == found, "the engine reads other values of damaged bytes"
+            # In reads of few rows, the engine does not see damage elsewhere.
+            assert found is not None or rows.num_rows < page.num_rows, "the engine accepts rows that the array rejects"
+            assert found is None or natively == found, "the engine returns other values of damaged bytes"
 
 
 def _rows_or_none(read: Callable[[RowRanges], list[Any] | None], rows: RowRanges) -> list[Any] | None:

@@ -1,7 +1,7 @@
-"""Columns to store in array encodings: values, nulls, lists and dictionaries, and what reading them must give.
+"""Columns for tests of array encodings: values, nulls, lists and dictionaries, and the expected results of reading.
 
-What is compared are plain Python values, one per row: None where null, bytes of everything that has a width or length
-of its own, tuples of items or fields, and for a list which items are its own.
+Results are compared as plain Python values, one per row. Nulls are None. Values with a width or length are bytes.
+Fixed-size lists and structs are tuples of items or fields. Lists are the numbers of their items.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ STRANGE_LEAVES = (
     LeafType(None),
     LeafType(None, (NodeKind.LIST,)),
 )
-"""Columns that an encoding may be asked to read or to write by mistake."""
+"""Columns that an encoding may get by mistake, for reading or writing."""
 _NUM_ITEMS = 7
 _LONGEST_LIST = 300
 
@@ -51,18 +51,18 @@ class ArraySample:
     Parameters
     ----------
     leaf
-        What the schema says of the column.
+        Schema of the column.
     num_values
         Rows; lists count as one each.
     values
-        What lies in each row, under nulls too; None for lists and for what has no values. Where the leaf keeps its
+        Value of each row, also under nulls; None for lists and for columns without values. If the leaf keeps its
         dictionary: indices into `items`.
     nulls
-        ``(num_values,) bool``; None where no row is null.
+        ``(num_values,) bool``; None if no row is null.
     items
         Items of the dictionary that the leaf keeps; at most seven.
     ends
-        Of the column of a list: ``(num_values,) int64``, where the items of each list end. Null lists may hold some.
+        For the column of a list: ``(num_values,) int64``, the end of the items of each list. Null lists may have items.
     """
 
     leaf: LeafType
@@ -84,7 +84,7 @@ class ArraySample:
         return np.packbits(~nulls, bitorder="little").tobytes()
 
     def rows(self) -> list[Any]:
-        """What reading must give for each row."""
+        """Expected result of reading, one value per row."""
         if self.ends is not None:
             found: list[Any] = list(zip([0, *self.ends.tolist()][:-1], self.ends.tolist(), strict=True))
             found = [pair if pair[0] < pair[1] else () for pair in found]
@@ -98,7 +98,7 @@ class ArraySample:
         return found if self.nulls is None else with_nulls(found, self.nulls)
 
     def cleared(self) -> ArraySample:
-        """Return the rows as an encoder gets them: nothing but zeros, nothing and no items under nulls."""
+        """Return the rows as an encoder gets them: zero, empty or without items under nulls."""
         if self.nulls is None:
             return self
         if self.ends is not None:
@@ -109,7 +109,7 @@ class ArraySample:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EncodedArraySample:
-    """What `ArraySuite.encode` returns: a description, and the buffers of the page that it names."""
+    """Result of `ArraySuite.encode`: a description, and the page buffers that it names."""
 
     description: Message
     buffers: tuple[bytes, ...] = ()
@@ -121,15 +121,15 @@ def make_array_sample(leaf: LeafType, shape: BlockShape | None, name: str, nulls
     Parameters
     ----------
     leaf
-        What the schema says of the column.
+        Schema of the column.
     shape
-        What is decoded, with the validity of items in lists of one length; None for what has no values.
+        Shape of the decoded values, with item validity of fixed-size lists; None for columns without values.
     name
-        One of `lance_arrow.testing.samples.SAMPLE_NAMES`; each in its own way, lists and dictionaries too.
+        One of `lance_arrow.testing.samples.SAMPLE_NAMES`; it also decides the lists and dictionary.
     nulls
         One of `NULL_NAMES`.
     num_values
-        Rows of the sample "exactly full chunk"; longer ones have twice as many and a few.
+        Rows of the sample "exactly full chunk"; longer samples have 2 * `num_values` + 7 rows.
     """
     plain = make_sample(FixedWidth(8) if shape is None else shape, name, num_values)
     made = ArraySample(leaf, plain.num_values, None if shape is None else plain)
@@ -152,7 +152,7 @@ def make_array_sample(leaf: LeafType, shape: BlockShape | None, name: str, nulls
 
 
 def python_values(block: BlockSlice) -> list[Any]:
-    """Values of a decoded block, as `ArraySample.rows` has them; a boolean is one byte."""
+    """Return the values of a decoded block in the form of `ArraySample.rows`; a boolean is one byte."""
     shape = block.shape
     if isinstance(shape, PackedStruct):
         return list(zip(*map(python_values, block.fields), strict=True))
@@ -160,7 +160,7 @@ def python_values(block: BlockSlice) -> list[Any]:
         offsets = block.offsets.view(f"<i{shape.offset_bits // 8}").tolist()
         base = offsets[0]
         assert offsets == sorted(offsets), "offsets descend"
-        assert offsets[-1] - base == len(block.values), "offsets do not end where the bytes do"
+        assert offsets[-1] - base == len(block.values), "the last offset is not the end of the bytes"
         data = block.values.tobytes()
         return [data[start - base : stop - base] for start, stop in pairwise(offsets)]
     if isinstance(shape, FixedSizeList):
@@ -173,7 +173,7 @@ def python_values(block: BlockSlice) -> list[Any]:
 
 
 def with_nulls(values: list[Any], nulls: NDArray[np.bool_]) -> list[Any]:
-    """Put None where a row is null."""
+    """Replace null rows by None."""
     return [None if is_null else value for value, is_null in zip(values, nulls.tolist(), strict=True)]
 
 
@@ -196,7 +196,7 @@ def _nulls(name: str, num_values: int, chance: np.random.Generator) -> NDArray[n
     if name == "all nulls":
         return np.ones(num_values, np.bool_)
     nulls: NDArray[np.bool_] = chance.random(num_values) < 0.3
-    # The first and the last row, where mistakes by one are made.
+    # The first and the last row, to find off-by-one errors.
     nulls[:1] = nulls[-1:] = True
     return nulls
 

@@ -1,9 +1,9 @@
-"""`ArraySuite`: the base class an author of array encodings inherits to prove the contract.
+"""`ArraySuite`: base class for tests of an array encoding.
 
-The author says which columns the encoding holds and writes one `encode`, by hand and from the format's text. The suite
-then reads every sample by many selections of rows, from scattered unaligned bytes into guarded memory, by the whole
-index, by an index of few rows and by the engine where there are such. `array_damage_suite` damages the bytes and the
-description, and `array_write_suite` tries what the encoding writes by itself; this suite inherits from both.
+The author lists the columns that the encoding can hold, and writes one `encode` from the text of the format. The suite
+then reads every sample by many selections of rows, from scattered unaligned bytes into guarded memory. It reads with
+the whole index, and with an index of few rows and by the engine if these are supported. `array_damage_suite` damages
+the bytes and the description. `array_write_suite` tests the encoder. This suite inherits from both.
 """
 
 from __future__ import annotations
@@ -43,36 +43,36 @@ class ArraySuite(ArrayDamageSuite, ArrayWriteSuite):
     """Inherit, set the attributes, write `encode`; pytest collects the tests below once per subclass."""
 
     key: ClassVar[EncodingKey]
-    """Which case the encoding reads."""
+    """Key of the case that the encoding reads."""
     shapes: ClassVar[Sequence[BlockShape | None]]
-    """What it decodes to, with the validity of items in lists of one length; None for what has no values."""
+    """Shapes of decoded values, with item validity of fixed-size lists; None for columns without values."""
     null_names: ClassVar[Sequence[str]] = NULL_NAMES[:1]
-    """Which of `NULL_NAMES` it can hold."""
+    """The `NULL_NAMES` that it can hold."""
     sample_names: ClassVar[Sequence[str]] = SAMPLE_NAMES
-    """Which samples it can hold; all, unless it is for special values only."""
+    """Names of the samples that it can hold; all by default."""
     num_values: ClassVar[int] = 100
-    """Rows of the sample "exactly full chunk"; longer ones have twice as many and a few."""
+    """Rows of the sample "exactly full chunk"; longer samples have twice as many and 7 more."""
     read_together: ClassVar[int | None] = 1
-    """How many neighbours a plan may read with a value; None where every plan reads the whole page."""
+    """Number of neighbours that a plan may read together with a value; None if every plan reads the whole page."""
     finds_few: ClassVar[bool] = False
-    """Whether it must be a `FindsFewValues` that finds the rows of the samples by an index of these alone."""
+    """Whether it must be a `FindsFewValues` and find the rows of the samples with an index of only these rows."""
     is_native: ClassVar[bool] = False
     """Whether the engine must be able to read the samples."""
 
     def encode(self, sample: ArraySample) -> EncodedArraySample:
-        """Encode `sample` as the format's text says."""
+        """Encode `sample` according to the text of the format."""
         raise NotImplementedError
 
     def leaf(self, shape: BlockShape | None) -> LeafType:
-        """Return what the schema says of the column."""
+        """Return the schema of the column."""
         return LeafType(shape.without_validity() if isinstance(shape, FixedSizeList) else shape)
 
     def sample(self, shape: BlockShape | None, name: str, nulls: str) -> ArraySample:
-        """Make a sample; override it where an encoding can hold special values only."""
+        """Make a sample; override it for encodings that can hold only special values."""
         return make_array_sample(self.leaf(shape), shape, name, nulls, self.num_values)
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """Run a test for each shape, each sample, and each kind of nulls where it takes one."""
+        """Parametrize tests by shape, and by sample and kind of nulls if they take these."""
         for name, values in (
             ("suite_shape", self.shapes),
             ("suite_name", self.sample_names),
@@ -95,7 +95,7 @@ class ArraySuite(ArrayDamageSuite, ArrayWriteSuite):
         assert bound.shape == suite_shape
         assert bound.has_nulls or sample.nulls is None
         named = [number for number, _ in bound.buffers]
-        assert sorted(set(named)) == list(range(len(encoded.buffers))), "other buffers than the page has"
+        assert sorted(set(named)) == list(range(len(encoded.buffers))), "the named buffers are not those of the page"
         assert all(isinstance(role, BufferRole) for _, role in bound.buffers)
         assert set(bound.index_buffers) <= set(named)
         again = self.bind(encoded, sample.leaf)
@@ -137,7 +137,7 @@ class ArraySuite(ArrayDamageSuite, ArrayWriteSuite):
         ]
         assert max(singles) <= whole
         if self.read_together is not None:
-            # A bit takes a byte.
+            # A bit takes one byte.
             assert sum(singles) <= self.read_together * whole + sample.num_values * len(page.buffers)
 
     def test_pages_do_not_know_of_each_other(self, suite_shape: BlockShape | None, suite_nulls: str) -> None:
@@ -153,7 +153,7 @@ class ArraySuite(ArrayDamageSuite, ArrayWriteSuite):
         assert page.read(everything) == rows
 
     def hostile_sample(self, shape: BlockShape | None, nulls: str) -> ArraySample:
-        """Return the rows whose bytes are then damaged."""
+        """Return the rows whose bytes the tests damage."""
         name = "last short chunk" if "last short chunk" in self.sample_names else self.sample_names[-1]
         return self.sample(shape, name, nulls)
 

@@ -1,7 +1,7 @@
-"""`ArrayWriteSuite`: what every array encoding that can also write must keep; `ArraySuite` inherits it.
+"""`ArrayWriteSuite`: contract of every array encoding that can write; `ArraySuite` inherits it.
 
-Each sample is encoded by the plugin itself and read by whatever a reader binds to the description. An encoding may
-withdraw from samples that are not for it, but not from all.
+The plugin encodes each sample, and a reader binds the description and reads it. An encoding may return no score for
+unsuitable samples, but not for all.
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ _BUFFERS_BEFORE = 3
 
 
 class ArrayWriteSuite:
-    """The writing half of `ArraySuite`; an encoding that only reads passes by having no encoder."""
+    """The writing half of `ArraySuite`; an encoding without an encoder passes."""
 
     key: ClassVar[EncodingKey]
     shapes: ClassVar[Sequence[BlockShape | None]]
     sample_names: ClassVar[Sequence[str]]
     null_names: ClassVar[Sequence[str]]
     is_written: ClassVar[bool] = False
-    """Whether the plugin writes the encoding, too."""
+    """Whether the plugin also writes the encoding."""
     knows_nulls: ClassVar[bool] = False
-    """Whether what lies around tells the nulls already when the encoding is asked to write."""
+    """Whether the surrounding column already stores the nulls when the encoding writes."""
     written_null_names: ClassVar[Sequence[str] | None] = None
-    """Which of `null_names` are written; all of them unless it says otherwise."""
+    """The names of `null_names` that are written; all of them by default."""
 
     def leaf(self, shape: BlockShape | None) -> LeafType:
-        """Return what the schema says of the column."""
+        """Return the schema of the column."""
         raise NotImplementedError
 
     def sample(self, shape: BlockShape | None, name: str, nulls: str) -> ArraySample:
@@ -62,15 +62,15 @@ class ArrayWriteSuite:
         raise NotImplementedError
 
     def can_write(self, shape: BlockShape | None) -> bool:
-        """Whether values of `shape` are written; all that are read unless overridden."""
+        """Return whether values of `shape` are written; by default all shapes that are read."""
         return True
 
     def write_options(self) -> EncodeOptions:
-        """Return the options with which the encoding wants to be tried, such as a compression."""
+        """Return the options for the tests, such as a compression."""
         return EncodeOptions()
 
     def written_samples(self, shape: BlockShape | None) -> list[ArraySample]:
-        """Return what is written: the suite's samples."""
+        """Return the written samples, by default those of the suite."""
         kinds = self.null_names if self.written_null_names is None else self.written_null_names
         return [self.sample(shape, name, nulls) for name in self.sample_names for nulls in kinds]
 
@@ -93,8 +93,8 @@ class ArrayWriteSuite:
             shifted = self.assert_written(factory, content, scope, sample, _BUFFERS_BEFORE)
             assert [one.tobytes() for one in shifted.buffers] == [one.tobytes() for one in encoded.buffers]
             again = factory.encode(self.content(sample), 0, encode_scope_of(sample.leaf, self.write_options()))
-            assert _bytes_of(again) == _bytes_of(encoded), "equal values gave other bytes"
-        assert written, "the encoding withdrew from every sample"
+            assert _bytes_of(again) == _bytes_of(encoded), "equal values were encoded to other bytes"
+        assert written, "the encoding returned no score for every sample"
 
     def test_strangers_are_written_or_refused_by_name(self) -> None:
         factory = _factory(self.key)
@@ -111,7 +111,7 @@ class ArrayWriteSuite:
                     factory.encode(content, 0, scope)
 
     def content(self, sample: ArraySample) -> ArrayContent:
-        """Return the rows as the page writer hands them over: read-only."""
+        """Return the rows in the form of the page writer: read-only."""
         clear = sample.cleared()
         values = None if clear.values is None else filled(clear.values)
         items = None if clear.items is None else filled(clear.items)
@@ -128,7 +128,7 @@ class ArrayWriteSuite:
     def assert_written(
         self, factory: Any, content: ArrayContent, scope: PageScope, sample: ArraySample, first_buffer: int
     ) -> EncodedArray:
-        """Encode, and require what a page writer relies on and that a reader gets the rows."""
+        """Encode, and check what a page writer requires and that a reader gets the rows."""
         encoded = factory.encode(content, first_buffer, scope)
         assert isinstance(encoded, EncodedArray)
         told = encoded.description
@@ -136,11 +136,11 @@ class ArrayWriteSuite:
         assert all(one.dtype == np.uint8 and one.ndim == 1 for one in encoded.buffers)
         bound = _runtime().binder.scope(sample.leaf).array(told)
         numbers = {number for number, _ in bound.buffers}
-        assert numbers == set(range(first_buffer, first_buffer + len(encoded.buffers))), "other buffers are named"
+        assert numbers == set(range(first_buffer, first_buffer + len(encoded.buffers))), "wrong buffer numbers"
         buffers = (b"\xee",) * first_buffer + tuple(one.tobytes() for one in encoded.buffers)
         page, rows = ArrayPage(bound, content.num_values, buffers), sample.cleared().rows()
         if self.knows_nulls and sample.nulls is not None:
-            # They are told elsewhere.
+            # The surrounding column stores the nulls.
             rows = replace(sample.cleared(), nulls=None).rows()
         assert page.read(RowRanges.one(0, content.num_values)) == rows
         if rows:
@@ -149,7 +149,7 @@ class ArrayWriteSuite:
 
 
 def encode_scope_of(leaf: LeafType, options: EncodeOptions) -> PageScope:
-    """Return the scope that an array encoding is given for a leaf."""
+    """Return the scope of an array encoding for a leaf."""
     return encode_scope(leaf, file_version=_FILE_VERSION, options=options)
 
 

@@ -1,8 +1,8 @@
-"""`CodecSuite`: the base class a codec's author inherits to prove the contract.
+"""`CodecSuite`: base class for tests of a codec.
 
-The author says where the codec may occur and writes one `encode`, by hand and from the format's text. The suite then
-decodes every sample in every context, from scattered unaligned bytes into guarded memory, and damages the bytes. What a
-codec writes by itself is tried by `write_suite`, from which this suite inherits.
+The author lists the contexts of the codec, and writes one `encode` from the text of the format. The suite then decodes
+every sample in every context, from scattered unaligned bytes into guarded memory, and damages the bytes. `write_suite`,
+from which this suite inherits, tests the encoder.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ _FLIPS_PER_BUFFER = 12
 
 @dataclass(frozen=True, slots=True)
 class EncodedSample:
-    """What `CodecSuite.encode` returns.
+    """Result of `CodecSuite.encode`.
 
     Parameters
     ----------
     description
         A ``CompressiveEncoding``.
     units
-        MINI_BLOCK and BLOCK: for each chunk (or block) its buffers. PER_VALUE: for each value a single buffer.
+        MINI_BLOCK and BLOCK: the buffers of each chunk (or block). PER_VALUE: a single buffer for each value.
     counts
-        Values of each unit.
+        Number of values of each unit.
     """
 
     description: Message
@@ -59,7 +59,7 @@ class EncodedSample:
     counts: tuple[int, ...]
 
     def with_buffer(self, unit: int, buffer: int, content: bytes) -> EncodedSample:
-        """Return a copy in which one buffer is another."""
+        """Return a copy with one buffer replaced by `content`."""
         buffers = self.units[unit]
         changed = (*buffers[:buffer], content, *buffers[buffer + 1 :])
         return replace(self, units=(*self.units[:unit], changed, *self.units[unit + 1 :]))
@@ -80,30 +80,30 @@ class CodecSuite(CodecWriteSuite):
     """Inherit, set the attributes, write `encode`; pytest collects the tests below once per subclass."""
 
     key: ClassVar[EncodingKey]
-    """Which case the codec reads."""
+    """Key of the case that the codec reads."""
     contexts: ClassVar[frozenset[DecodeContext]]
-    """Where it must occur; it must refuse to bind elsewhere."""
+    """Contexts in which it must bind; it must raise in others."""
     shapes: ClassVar[Sequence[BlockShape]]
-    """Shapes of values to try, each in every context unless `supports` says no."""
+    """Shapes of values to test, each in every context unless `supports` returns False."""
     chunk_values: ClassVar[int] = 1024
-    """Values of a full chunk."""
+    """Number of values of a full chunk."""
     sample_names: ClassVar[Sequence[str]] = SAMPLE_NAMES
-    """Which samples the codec can store; all, unless it is for special values only."""
+    """Names of the samples that the codec can store; all by default."""
 
     def encode(self, sample: Sample, context: DecodeContext) -> EncodedSample:
-        """Encode `sample` as the format's text says, in chunks of `chunk_values` (one block in the BLOCK context)."""
+        """Encode `sample` by the text of the format, in chunks of `chunk_values` (BLOCK context: one block)."""
         raise NotImplementedError
 
     def supports(self, shape: BlockShape, context: DecodeContext) -> bool:
-        """Whether values of `shape` can be stored in `context`; all can unless overridden."""
+        """Return whether values of `shape` can be stored in `context`; True by default."""
         return True
 
     def leaf(self, shape: BlockShape) -> LeafType:
-        """What the schema would say of the column."""
+        """Return the schema of the column."""
         return LeafType(shape)
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """Run a test for each context and shape, and for each sample where it takes one."""
+        """Parametrize tests by context and shape, and by sample if they take one."""
         if "writing_context" in metafunc.fixturenames:
             writing = self.writing_cases()
             ids = [f"{context.value}-{_name(shape)}-{version}" for context, shape, version in writing]
@@ -112,7 +112,7 @@ class CodecSuite(CodecWriteSuite):
             cases = [(context, shape) for context in DecodeContext for shape in self.shapes if context in self.contexts]
             cases = [(context, shape) for context, shape in cases if self.supports(shape, context)]
             if "suite_difference" in metafunc.fixturenames:
-                # A zipped value counts as one whatever it holds.
+                # A zipped value counts as one value, even if it is a list.
                 cases = [(context, shape) for context, shape in cases if context is not DecodeContext.PER_VALUE]
                 metafunc.parametrize("suite_difference", (-1, 1, 1024, 100_000))
             metafunc.parametrize(
@@ -147,7 +147,7 @@ class CodecSuite(CodecWriteSuite):
         if suite_context is not DecodeContext.PER_VALUE:
             assert all(len(buffers) == bound.num_buffers for buffers in encoded.units)
         decode(bound, suite_context, encoded).assert_equals(sample)
-        # A bound codec keeps nothing of a batch: the same again, and without being asked to measure first.
+        # A bound codec keeps no data of a batch: it decodes a second time, also without a call of `measure`.
         decode(bound, suite_context, encoded, sample.num_bytes).assert_equals(sample)
 
     def test_native_side_agrees(self, suite_context: DecodeContext, suite_shape: BlockShape, suite_sample: str) -> None:
@@ -172,7 +172,7 @@ class CodecSuite(CodecWriteSuite):
                     damages.append(bytes(damaged))
             for changed in damages:
                 one = encoded.with_buffer(unit, buffer, changed)
-                # A single unit is enough: units do not know of each other.
+                # A single unit is enough: units are independent.
                 units, counts = one.units[unit : unit + 1], one.counts[unit : unit + 1]
                 found = native_differences(bound, suite_context, units, counts, may_refuse=True)
                 assert not list(found), f"unit {unit}, buffer {buffer}"
@@ -200,7 +200,7 @@ class CodecSuite(CodecWriteSuite):
                     result = decode(bound, suite_context, encoded.with_buffer(unit, buffer, content[:size]))
                 except LanceError:
                     continue
-                # Only padding may be missed, or (the end of) a zipped value, whose length stands elsewhere.
+                # Only padding may be missing, or the end of a zipped value, whose length is stored elsewhere.
                 if not self_delimiting:
                     result.assert_equals(sample)
 
@@ -223,7 +223,7 @@ class CodecSuite(CodecWriteSuite):
         decode_or_refuse(bound, suite_context, replace(encoded, counts=counts))
 
     def hostile_sample(self, shape: BlockShape) -> Sample:
-        """Return the values whose encoded bytes are then damaged."""
+        """Return the values whose encoded bytes the tests damage."""
         name = "last short chunk" if "last short chunk" in self.sample_names else self.sample_names[-1]
         return make_sample(shape, name, self.chunk_values)
 
@@ -236,7 +236,7 @@ class CodecSuite(CodecWriteSuite):
 
 
 def make_batch(bound: Any, context: DecodeContext, encoded: EncodedSample) -> ChunkBatch | ValueBatch:
-    """Scatter all buffers over one array, unaligned, with garbage between them."""
+    """Scatter all buffers in one array, unaligned, with garbage between them."""
     parts, starts, position = [], [], 0
     for number, (_, _, content) in enumerate(encoded.buffers()):
         gap = b"\xee" * (number % 3 + 1)
@@ -256,7 +256,7 @@ def make_batch(bound: Any, context: DecodeContext, encoded: EncodedSample) -> Ch
 def decode(
     bound: Any, context: DecodeContext, encoded: EncodedSample, num_bytes: NumBytes | None = None
 ) -> Destination:
-    """Decode into fresh guarded memory; `num_bytes` replaces the measure."""
+    """Decode into new guarded memory; `num_bytes` replaces the measured size."""
     return decode_batch(bound, context, make_batch(bound, context, encoded), sum(encoded.counts), num_bytes)
 
 
@@ -267,7 +267,7 @@ def decode_batch(
     num_values: int,
     num_bytes: NumBytes | None = None,
 ) -> Destination:
-    """Decode a batch into fresh guarded memory and check that nothing else was written."""
+    """Decode a batch into new guarded memory and check that no other byte was written."""
     measured = bound.measure(batch) if num_bytes is None else num_bytes
     destination = Destination(bound.shape, num_values, measured)
     try:
@@ -278,7 +278,7 @@ def decode_batch(
 
 
 def decode_or_refuse(bound: Any, context: DecodeContext, encoded: EncodedSample) -> bool:
-    """Return whether damaged bytes decoded; anything but a `LanceError` fails the test."""
+    """Return whether damaged bytes decoded; exceptions other than `LanceError` fail the test."""
     try:
         decode(bound, context, encoded)
     except LanceError:

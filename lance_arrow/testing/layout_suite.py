@@ -1,8 +1,8 @@
-"""`LayoutSuite`: the base class a layout's author inherits to prove the contract.
+"""`LayoutSuite`: base class for tests of a layout.
 
-The author writes pages by hand, from the format's text, next to the rows they hold. The suite then reads every
-selection of rows the way a scan does (index slices, plan, data slices) from scattered unaligned bytes into guarded
-memory, and damages the bytes.
+The author writes pages from the text of the format, together with the rows they hold. The suite then reads every
+selection of rows as a scan does: index slices, plan, data slices. Bytes are scattered and unaligned, destinations are
+guarded. It also damages the bytes.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ class Entry:
     Parameters
     ----------
     rep, def_
-        Its levels; 0 where the page stores none.
+        Its levels; 0 if the page stores none.
     value
-        Bytes of its value (a boolean is one byte, a fixed-size list all its items); None where there is no slot, or
-        a slot that may hold anything.
+        Bytes of its value (a boolean is one byte, a fixed-size list all its items). None if there is no slot, or if its
+        content is undefined.
     """
 
     rep: int = 0
@@ -62,7 +62,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class LayoutCase:
-    """A page written by hand.
+    """A test page.
 
     Parameters
     ----------
@@ -71,13 +71,13 @@ class LayoutCase:
     description
         The message in the page's ``Any``.
     leaf
-        What the schema says of the column.
+        Schema of the column.
     buffers
         Page buffers.
     rows
         Entries of each row.
     lengths_per_row
-        What the page counts for a row: the product of the fixed-size lists of structs.
+        Number of leaf slots per row: the product of the dimensions of fixed-size lists of structs.
     """
 
     name: str
@@ -92,20 +92,20 @@ class LayoutCase:
         return PageFacts(len(self.rows) * self.lengths_per_row, tuple(len(buffer) for buffer in self.buffers))
 
     def with_buffer(self, number: int, content: bytes) -> LayoutCase:
-        """Return a copy in which one buffer is another."""
+        """Return a copy with one buffer replaced by `content`."""
         return replace(self, buffers=(*self.buffers[:number], content, *self.buffers[number + 1 :]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PageRead:
-    """What came out: levels, and the block that was filled (None for columns without values)."""
+    """Result of a read: levels, and the filled block (None for columns without values)."""
 
     levels: Structure
     page: LoadedPage
     block: BlockSlice | None
 
     def values(self) -> list[bytes]:
-        """Bytes of every value."""
+        """Return the bytes of every value."""
         block = self.block
         if block is None:
             return [b""] * self.page.num_values
@@ -116,9 +116,9 @@ class LayoutSuite:
     """Inherit, set the attributes; pytest collects the tests below once per subclass and page."""
 
     key: ClassVar[EncodingKey]
-    """What the layout reads."""
+    """Key of the layout."""
     cases: ClassVar[Sequence[LayoutCase]]
-    """Pages to read: every form of the layout, more than one chunk or row index width where there are such."""
+    """Pages to read: every form of the layout, with several chunks and row index widths if the layout has them."""
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         if "suite_case" in metafunc.fixturenames:
@@ -157,7 +157,7 @@ class LayoutSuite:
     def test_short_buffers_are_refused_or_change_nothing(self, suite_case: LayoutCase) -> None:
         everything = RowRanges.one(0, len(suite_case.rows))
         for number, content in enumerate(suite_case.buffers):
-            # An empty buffer may be a form of its own (a stream that is absent).
+            # An empty buffer may be valid: an absent stream.
             _read_or_refuse(bind_case(suite_case), suite_case.with_buffer(number, b""))
             for size in {len(content) // 2, len(content) - 8, len(content) - 1}:
                 if not 0 < size < len(content):
@@ -187,20 +187,20 @@ def _runtime() -> Runtime:
 
 
 def bind_case(case: LayoutCase) -> BoundLayout:
-    """Bind the page's description through the installed plugins, as a reader does."""
+    """Bind the page's description by the installed plugins, as a reader does."""
     name = case.description.DESCRIPTOR.full_name
     return _runtime().binder.page(name, case.description.SerializeToString(), case.leaf)
 
 
 def load_index(layout: BoundLayout, case: LayoutCase) -> PageIndex | None:
-    """Run round one: fetch the index slices and open them."""
+    """Run the first round: fetch the index slices and open them."""
     assert len(layout.roles(case.facts)) == len(case.buffers)
     slices = layout.index_slices(case.facts)
     return layout.load_index(case.facts, tuple(_fetch(case, one) for one in slices))
 
 
 def open_rows(layout: BoundLayout, case: LayoutCase, index: PageIndex | None, rows: RowRanges) -> PageRead:
-    """Run round two, and decode into guarded memory."""
+    """Run the second round, and decode into guarded memory."""
     counted = RowRanges(rows.starts * case.lengths_per_row, rows.stops * case.lengths_per_row)
     plan = layout.plan(case.facts, index, counted)
     page = layout.load(case.facts, index, plan, tuple(_fetch(case, one) for one in plan.slices))
@@ -215,7 +215,7 @@ def open_rows(layout: BoundLayout, case: LayoutCase, index: PageIndex | None, ro
 
 
 def read_page(case: LayoutCase, rows: RowRanges) -> PageRead:
-    """Bind the description and read rows, with nothing kept."""
+    """Bind the description and read rows, without a kept index."""
     layout = bind_case(case)
     return open_rows(layout, case, load_index(layout, case), rows)
 
@@ -244,7 +244,7 @@ def _fetch(case: LayoutCase, wanted: BufferSlices) -> FetchedSlices:
 
 
 def _read_or_refuse(layout: BoundLayout, case: LayoutCase) -> None:
-    """Read a damaged page; anything but a `LanceError` fails the test."""
+    """Read a damaged page; exceptions other than `LanceError` fail the test."""
     try:
         index = load_index(layout, case)
         open_rows(layout, case, index, RowRanges.one(0, len(case.rows)))

@@ -1,7 +1,7 @@
-"""What a codec's native side must satisfy: `CodecSuite` asks it of every codec.
+"""Checks of the native side of a codec, which `CodecSuite` runs for every codec.
 
-A codec without a native side passes. With one, every selection of values must be what `decode` gives, and damaged
-bytes must be refused unless `decode` accepts them as well and the values are equal.
+A codec without a native side passes. With one, every selection of values must equal the values of `decode`. Damaged
+bytes must be rejected, unless `decode` accepts them too and the values are equal.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ _LIMIT_BYTES = 1 << 26
 def native_differences(
     bound: Any, context: DecodeContext, units: Any, counts: Any, may_refuse: bool = False
 ) -> Iterator[str]:
-    """Yield what the native side gets wrong: for each unit, all values and a few selections of them.
+    """Yield the errors of the native side: for each unit, of all values and of a few selections.
 
     Parameters
     ----------
     bound
-        A bound codec; nothing is yielded when it has no native side.
+        A bound codec; nothing is yielded if it has no native side.
     context
-        Where it is bound.
+        Context in which it is bound.
     units, counts
         Buffers of each chunk (or the single buffer of each zipped value), and values of each.
     may_refuse
-        Whether the native side may refuse what `decode` accepts, as it may damaged bytes.
+        Whether the native side may reject bytes that `decode` accepts, such as damaged ones.
     """
     capsule = native_side(bound)
     bits = value_bits(bound.shape)
@@ -54,13 +54,13 @@ def native_differences(
             whole = len(starts) == 1 and stops[0] - starts[0] == count
             if expected is None:
                 if whole:
-                    yield f"unit {number}: accepted what decode refuses"
+                    yield f"unit {number}: accepted bytes that decode rejects"
             elif found != _cut(expected, starts, stops):
                 yield f"unit {number}: other values at {starts.tolist()[:4]}"
 
 
 def _selections(count: int) -> Iterator[tuple[Any, Any]]:
-    """All values, the first, the last, every seventh, and a long run with single ones around it."""
+    """Yield all values, the first, the last, every seventh, and a long run with single values around it."""
     if count < 1:
         return
     yield np.array([0]), np.array([count])
@@ -94,7 +94,7 @@ def _split(values: bytes, ends: list[int] | None, count: int, bits: int) -> list
 
 
 def _decoded(bound: Any, arrays: list[Any], count: int) -> list[bytes] | None:
-    """What `decode` makes of the chunk; None when it refuses."""
+    """Return the values of the chunk from `decode`; None if it raises."""
     data = np.concatenate([*arrays, np.zeros(1, np.uint8)])
     sizes = np.array([[len(array)] for array in arrays], np.int64).reshape(len(arrays), 1)
     starts = np.cumsum(sizes, axis=0) - sizes
@@ -129,7 +129,7 @@ def _values(bound: Any, capsule: Any, bits: int, parts: list[bytes], may_refuse:
             yield f"refused {error}"
         return
     if expected is None:
-        yield "accepted what decode refuses"
+        yield "accepted bytes that decode rejects"
     elif _split(values, ends, len(parts), bits) != expected:
         yield "other values"
 
@@ -140,7 +140,7 @@ def _wide(shape: Any) -> Any:
 
 def _block_values(block: BlockSlice) -> list[bytes]:
     if block.fields:
-        # Natively a packed struct is the bytes of its fields, one after the other.
+        # The native side returns a packed struct as the bytes of its fields, one after the other.
         each = [_block_values(field) for field in block.fields]
         return [b"".join(row) for row in zip(*each, strict=True)]
     ends = block.offsets.view(np.int64)[1:].tolist() if isinstance(block.shape, VariableWidth) else None

@@ -32,30 +32,30 @@ def _runtime() -> Runtime:
 def encode_scope(
     leaf: LeafType, *, file_version: str = "2.2", options: EncodeOptions | None = None, allow_private: bool = False
 ) -> PageScope:
-    """Return what a codec or layout encoder is given for a leaf, with the installed plugins."""
+    """Return the scope of a codec or layout encoder for a leaf, with the installed plugins."""
     runtime = _runtime()
     encoder = PageEncoder(runtime.table, runtime.settings.limits, runtime.scratch, file_version, allow_private)
     return encoder.scope(leaf, options if options is not None else EncodeOptions())
 
 
 def encode_by(key: EncodingKey, block: BlockSlice, context: DecodeContext, scope: PageScope) -> Encoded:
-    """Encode `block` with the codec of `key`; it must not withdraw."""
+    """Encode `block` with the codec of `key`, which must return a score."""
     score = _runtime().table.codec(key).score(block, context, scope)
-    assert score is not None, f"{key} withdraws from {block.shape} in the {context.value} context"
+    assert score is not None, f"{key} returns no score for {block.shape} in the {context.value} context"
     return scope.encode_with(key, block, context)
 
 
 def decode(encoded: Encoded, block: BlockSlice, scope: PageScope) -> BlockSlice:
-    """Decode what was encoded into fresh memory, by the codecs that a reader binds to the description.
+    """Decode into new memory, with the codecs that a reader binds to the description.
 
     Parameters
     ----------
     encoded
         Chunks, a block or values.
     block
-        What was encoded: for its shape and number of values.
+        The encoded block, for its shape and number of values.
     scope
-        The scope it was encoded with.
+        The scope of the encoding.
     """
     bind = _runtime().binder.scope(scope.leaf)
     if isinstance(encoded, EncodedChunks):
@@ -79,7 +79,7 @@ def decode(encoded: Encoded, block: BlockSlice, scope: PageScope) -> BlockSlice:
 
 
 def decode_blocks(encoded: EncodedChunks, block: BlockSlice, scope: PageScope) -> BlockSlice:
-    """Decode what `EncodeScope.encode_blocks` gave, by the codec that a reader binds in the BLOCK context."""
+    """Decode the result of `EncodeScope.encode_blocks`, with the codec that a reader binds in the BLOCK context."""
     codec = _runtime().binder.scope(scope.leaf).chunk_codec(encoded.description, DecodeContext.BLOCK)
     data, starts = _laid_out(encoded)
     batch = ChunkBatch(data, starts, encoded.sizes, np.append(0, np.cumsum(encoded.value_counts)))
@@ -89,12 +89,12 @@ def decode_blocks(encoded: EncodedChunks, block: BlockSlice, scope: PageScope) -
 
 
 def _laid_out(encoded: EncodedChunks) -> tuple[np.ndarray, np.ndarray]:
-    """Put the buffers one after another; return where each chunk's buffers begin."""
+    """Join the buffers; return the start of each chunk's buffers."""
     starts = np.zeros_like(encoded.sizes)
     begin = 0
     for number, buffer in enumerate(encoded.buffers):
         starts[number] = begin + np.cumsum(encoded.sizes[number]) - encoded.sizes[number]
-        assert int(encoded.sizes[number].sum()) == len(buffer), "sizes do not sum to the buffer"
+        assert int(encoded.sizes[number].sum()) == len(buffer), "the sum of the sizes is not the size of the buffer"
         begin += len(buffer)
     data = np.concatenate(encoded.buffers) if encoded.buffers else np.empty(0, np.uint8)
     return data, starts

@@ -1,4 +1,4 @@
-"""Values to encode and decode: a few telling samples of every block shape, and whether a decoded block equals one."""
+"""Values to encode and decode: a few samples of every block shape, and checks that a decoded block equals one."""
 
 from __future__ import annotations
 
@@ -46,14 +46,15 @@ class Sample:
     shape
         Shape of one value.
     num_values
-        Values, cut into chunks by `chunks`.
+        Number of values; `chunks` cuts them into chunks.
     items
         VariableWidth: a list of ``bytes``. FixedWidth of 1 bit: ``(n,) bool``; of 8 to 64 bits: ``(n,)`` unsigned; of
-        more: ``(n, bytes) uint8``. FixedSizeList: the innermost items in the same form, ``n * items_per_value`` long.
+        more: ``(n, bytes) uint8``. FixedSizeList: the innermost items in the same form, ``n * items_per_value`` of
+        them.
     validity
         FixedSizeList: ``bool`` per item of each layer that has validity, outer first.
     fields
-        PackedStruct, which has no `items`: a sample per field.
+        PackedStruct, which has no `items`: one sample per field.
     """
 
     shape: BlockShape
@@ -64,7 +65,7 @@ class Sample:
 
     @property
     def num_bytes(self) -> NumBytes:
-        """What a codec must measure."""
+        """Result that `measure` of a codec must return."""
         if isinstance(self.shape, PackedStruct):
             return tuple(_num_bytes(field) for field in self.fields)
         return _num_bytes(self)
@@ -85,12 +86,12 @@ class Sample:
         )
 
     def chunks(self, chunk_values: int) -> list[Sample]:
-        """Cut into parts of `chunk_values`, the last one shorter."""
+        """Cut into parts of `chunk_values`; the last one may be shorter."""
         starts = range(0, self.num_values, chunk_values)
         return [self.part(start, min(start + chunk_values, self.num_values)) for start in starts]
 
     def plain(self) -> bytes:
-        """Fixed-width items as Arrow lays them out: little-endian, bits least significant first."""
+        """Return fixed-width items in Arrow's memory layout: little-endian, bits least significant first."""
         if isinstance(self.items, list):
             return b"".join(self.items)
         if self.items.dtype == np.bool_:
@@ -146,7 +147,7 @@ def _fixed(shape: FixedWidth, name: str, count: int, generator: np.random.Genera
 
 
 class Destination:
-    """Guarded memory for a block: offsets that do not start at 0, bits that do not start at a byte."""
+    """Guarded memory for a block, with a first offset above 0 and bits that start within a byte."""
 
     def __init__(self, shape: BlockShape, num_values: int, num_bytes: NumBytes) -> None:
         self._guarded: list[Bytes] = []
@@ -175,7 +176,7 @@ class Destination:
         self.block = BlockSlice(shape, num_values, values, bit_offset, offsets, tuple(validity), fields)
 
     def assert_untouched_outside(self) -> None:
-        """Require that nothing beside the block was written, not even a bit."""
+        """Check that no byte or bit outside the block was written."""
         for field in self._fields:
             field.assert_untouched_outside()
         for memory in self._guarded:
@@ -188,12 +189,12 @@ class Destination:
             assert (bits == before).all(), "bits outside the destination were written"
 
     def assert_equals(self, sample: Sample) -> None:
-        """Require the values of `sample`; items that are null in a list may be anything."""
+        """Check that the values equal `sample`; null items of lists may have any value."""
         for field, expected in zip(self._fields, sample.fields, strict=True):
             field.assert_equals(expected)
         if isinstance(self.block.shape, VariableWidth):
             base = self.block.offsets.view(f"<i{self.block.shape.offset_bits // 8}")[0]
-            assert base == _BASE, "the first offset is the caller's"
+            assert base == _BASE, "the decoder changed the first offset, which the caller sets"
         assert_block_equals(self.block, sample)
 
     def fill(self, sample: Sample) -> None:
@@ -231,14 +232,14 @@ def _fill_bits(bitmap: Bitmap, bits: NDArray[np.bool_]) -> None:
 
 
 def filled(sample: Sample) -> BlockSlice:
-    """Return the values of `sample` as an encoder gets them: read-only, bits and offsets not from 0, among others."""
+    """Return the values of `sample` as an encoder gets them: read-only, from other first bits and offsets too."""
     destination = Destination(sample.shape, sample.num_values, sample.num_bytes)
     destination.fill(sample)
     return _read_only(destination.block)
 
 
 def filled_with_nulls(sample: Sample, is_null: NDArray[np.bool_]) -> BlockSlice:
-    """Return the values of `sample` as an encoder gets them where some are null: zero, or empty, and not present."""
+    """Return the values of `sample` as an encoder gets them with nulls: zero or empty, and not in `present`."""
     block = filled(_without(sample, is_null))
     present = np.packbits(np.concatenate([np.zeros(_BIT_OFFSET, np.bool_), ~is_null]), bitorder="little")
     return replace(block, present=Bitmap(_frozen(present), _BIT_OFFSET, len(is_null)))
@@ -272,7 +273,7 @@ def _frozen(memory: Bytes) -> Bytes:
 
 
 def assert_block_equals(block: BlockSlice, sample: Sample) -> None:
-    """Require the values of `sample` in a decoded block; items that are null in a list may be anything."""
+    """Check that the values of a decoded block equal `sample`; null items of lists may have any value."""
     assert block.num_values == sample.num_values
     if isinstance(block.shape, PackedStruct):
         for field, of_field in zip(block.fields, sample.fields, strict=True):
@@ -292,7 +293,7 @@ def assert_block_equals(block: BlockSlice, sample: Sample) -> None:
 
 
 def values_of(block: BlockSlice) -> list[bytes]:
-    """Return the bytes of every value; a struct's are those of its fields, one after the other."""
+    """Return the bytes of every value; those of a struct are its fields, one after the other."""
     if isinstance(block.shape, PackedStruct):
         return [b"".join(fields) for fields in zip(*map(values_of, block.fields), strict=True)]
     if isinstance(block.shape, VariableWidth):

@@ -1,4 +1,4 @@
-"""Bytes as a reader fetches them: slices cut out of page buffers, unaligned, with garbage between them."""
+"""Bytes as a reader fetches them: slices of page buffers, unaligned, with garbage between them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _GARBAGE = b"\xee"
 
 
 def fetch_scattered(buffer: bytes, wanted: BufferSlices) -> FetchedSlices:
-    """Cut slices out of a page buffer; they must ascend, not overlap, and lie inside it."""
+    """Cut slices out of a page buffer; they must be ascending and disjoint, and lie inside it."""
     starts, stops = wanted.starts.tolist(), wanted.stops.tolist()
     assert starts == sorted(starts)
     assert all(stop <= start for stop, start in zip(stops, starts[1:], strict=False)), "slices overlap"
     data, places = bytearray(), []
     for number, (start, stop) in enumerate(zip(starts, stops, strict=True)):
-        assert 0 <= start <= stop <= len(buffer), "a slice leaves its buffer"
+        assert 0 <= start <= stop <= len(buffer), "a slice reaches beyond its buffer"
         data += _GARBAGE * (number % 3 + 1)
         places.append(len(data))
         data += buffer[start:stop]
@@ -27,12 +27,12 @@ def fetch_scattered(buffer: bytes, wanted: BufferSlices) -> FetchedSlices:
 
 
 def unaligned(content: bytes) -> Bytes:
-    """Return a read-only buffer that begins at an odd place of memory, with garbage on either side."""
+    """Return a read-only buffer at an odd memory address, with garbage on either side."""
     return np.frombuffer(_GARBAGE + content + _GARBAGE, np.uint8)[1 : 1 + len(content)]
 
 
 def some(items: Any, limit: int) -> list[Any]:
-    """At most `limit` of the items, evenly spread, always with the first and the last."""
+    """Return at most `limit` of the items, evenly spread, always with the first and the last."""
     found = list(items)
     if len(found) <= limit:
         return found
@@ -40,7 +40,7 @@ def some(items: Any, limit: int) -> list[Any]:
 
 
 def damages(content: bytes, flips: int, masks: tuple[int, ...] = (0x01, 0x10, 0x80, 0xFF)) -> list[bytes]:
-    """Return copies of `content` with one byte changed: at most `flips` places, a few changes each."""
+    """Return copies of `content` with one changed byte, for at most `flips` positions and each mask."""
     found = []
     for position in some(range(len(content)), flips):
         for mask in masks:

@@ -1,4 +1,4 @@
-"""Positions as levels, slot by slot: one way to write down the rows of a page, however it keeps its structure."""
+"""Convert positions to levels, slot by slot, so that rows of pages with either structure can be compared."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from lance_arrow.spi import LayerKind, Levels, SlotLayer, SlotStructure, Structu
 
 
 def levels_of(structure: Structure) -> Levels:
-    """Return the levels of a page's structure; a layer is nullable as soon as its positions could name a null."""
+    """Return the levels of a page's structure; a layer is nullable if its positions could mark a null."""
     return structure if isinstance(structure, Levels) else _Writer(structure).levels()
 
 
@@ -35,7 +35,7 @@ class _Writer:
         )
 
     def _grow(self, n: int, slot: int, rep: int, level: int) -> None:
-        """Write the entries of a slot, inside something null at `level` if that is not 0."""
+        """Write the entries of a slot; `level` is not 0 if the slot is inside a null."""
         if n < 0:
             self._rep.append(rep)
             self._def.append(level)

@@ -1,4 +1,4 @@
-"""Compares a native kernel with its numpy twin: same results, same refusals, no byte outside the given arrays."""
+"""Compare a native kernel with its numpy twin: equal results, equal errors, no access outside the given arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _INTERESTING = (-(2**63), -(2**31), -1, 0, 1, 2, 7, 8, 1023, 1024, 1025, 2**31 -
 
 
 def _guarded(array: NDArray[Any]) -> tuple[NDArray[np.uint8], NDArray[Any]]:
-    """Return a copy of `array` between guard bytes: the whole memory, and the copy within it."""
+    """Return a copy of `array` between guard bytes: the whole memory, and the copy inside it."""
     memory = np.full(array.nbytes + 2 * _GUARD_BYTES, _GUARD, np.uint8)
     copy = memory[_GUARD_BYTES : _GUARD_BYTES + array.nbytes].view(array.dtype)
     copy[:] = array
@@ -25,7 +25,7 @@ def _guarded(array: NDArray[Any]) -> tuple[NDArray[np.uint8], NDArray[Any]]:
 
 
 def _outcome(function: Callable[..., Any], arguments: Sequence[Any]) -> tuple[Any, list[NDArray[Any]]]:
-    """Call with copies; return the result or the facts of the refusal, and the arrays after the call."""
+    """Call with copies; return the result or the facts of the error, and the arrays after the call."""
     given: list[Any] = []
     memories = []
     for argument in arguments:
@@ -42,20 +42,20 @@ def _outcome(function: Callable[..., Any], arguments: Sequence[Any]) -> tuple[An
         result = ("raised", type(error), error.message, error.detail)
     for memory in memories:
         guards = np.concatenate([memory[:_GUARD_BYTES], memory[len(memory) - _GUARD_BYTES :]])
-        assert (guards == _GUARD).all(), f"{function} wrote outside an array it was given"
+        assert (guards == _GUARD).all(), f"{function} wrote outside of an array argument"
     return result, [argument for argument in given if isinstance(argument, np.ndarray)]
 
 
 def assert_twins_agree(native: Callable[..., Any], twin: Callable[..., Any], *arguments: Any) -> Any:
-    """Call both functions with equal arguments and require equal results or equal refusals.
+    """Call both functions with equal arguments and check that results or errors are equal.
 
     Parameters
     ----------
     native, twin
         The kernel and its twin.
     arguments
-        Positional arguments; every array is copied for each call and compared after it (contents are unspecified
-        after a refusal).
+        Positional arguments. Every array is copied for each call and compared after it; contents are unspecified after
+        an error.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def assert_twins_agree(native: Callable[..., Any], twin: Callable[..., Any], *ar
 
 @st.composite
 def damaged(draw: st.DrawFn, arrays: Sequence[NDArray[Any]], max_damages: int = 2) -> list[NDArray[Any]]:
-    """Copies of `arrays` in which up to `max_damages` elements were overwritten; often none."""
+    """Return copies of `arrays` with up to `max_damages` overwritten elements; often none."""
     copies = [array.copy() for array in arrays]
     for _ in range(draw(st.integers(0, max_damages))):
         array = copies[draw(st.integers(0, len(copies) - 1))]

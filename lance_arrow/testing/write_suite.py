@@ -1,7 +1,7 @@
-"""`CodecWriteSuite`: what every codec that can also write must keep; `CodecSuite` inherits it.
+"""`CodecWriteSuite`: contract of every codec that can write; `CodecSuite` inherits it.
 
-Each sample is encoded as each file version allows, checked for what the contexts demand, and decoded by whatever a
-reader binds to the description. A codec may withdraw from a sample that it would make larger, but not from all.
+Each sample is encoded for each file version and checked against the rules of the contexts. A reader then binds the
+description and decodes it. A codec may return no score for a sample that it would make larger, but not for all.
 """
 
 from __future__ import annotations
@@ -60,33 +60,33 @@ def _runtime() -> Runtime:
 
 
 class CodecWriteSuite:
-    """The writing half of `CodecSuite`; a codec that only reads has no cases here, which pytest shows as skipped."""
+    """The writing half of `CodecSuite`; for a codec without an encoder, pytest skips these tests."""
 
     key: ClassVar[EncodingKey]
     shapes: ClassVar[Sequence[BlockShape]]
     chunk_values: ClassVar[int]
     sample_names: ClassVar[Sequence[str]]
     is_private: ClassVar[bool] = False
-    """Whether writing needs permission."""
+    """Whether the writer needs permission for the codec, as for private codecs."""
 
     def supports(self, shape: BlockShape, context: DecodeContext) -> bool:
-        """Whether values of `shape` can be stored in `context`."""
+        """Return whether values of `shape` can be stored in `context`."""
         raise NotImplementedError
 
     def leaf(self, shape: BlockShape) -> LeafType:
-        """What the schema would say of the column."""
+        """Return the schema of the column."""
         raise NotImplementedError
 
     def can_write(self, shape: BlockShape, context: DecodeContext) -> bool:
-        """Whether values of `shape` are written in `context`; all that are supported unless overridden."""
+        """Return whether values of `shape` are written in `context`; by default all that are supported."""
         return self.supports(shape, context)
 
     def write_options(self, context: DecodeContext) -> EncodeOptions:
-        """Return the options with which the codec wants to be tried, such as a compression."""
+        """Return the options for the tests, such as a compression."""
         return EncodeOptions()
 
     def written_samples(self, shape: BlockShape) -> list[Sample]:
-        """Return what is written: the suite's samples, in larger numbers too than a chunk takes."""
+        """Return the written samples: those of the suite, also with more values than fit a chunk."""
         samples = [make_sample(shape, name, self.chunk_values) for name in self.sample_names]
         return samples + [make_sample(shape, name, 5 * self.chunk_values) for name in self.sample_names[-2:]]
 
@@ -109,7 +109,7 @@ class CodecWriteSuite:
         rules: ChunkRules | None = None,
         is_named: bool = False,
     ) -> PageScope:
-        """Return the scope a sample is encoded with; `is_named` when the caller asks for the codec by its name."""
+        """Return the scope for encoding a sample; `is_named` if the caller names the codec."""
         options = self.write_options(context)
         if is_named:
             options = replace(options, codec=self.key.case)
@@ -117,7 +117,7 @@ class CodecWriteSuite:
         return scope if rules is None else scope.with_rules(rules)
 
     def write(self, block: BlockSlice, context: DecodeContext, scope: PageScope) -> Encoded | None:
-        """Encode `block` by the codec of the suite; None where it withdraws."""
+        """Encode `block` by the codec of the suite; None if it returns no score."""
         score = _runtime().table.codec(self.key).score(block, context, scope)
         assert score is None or score >= 0, "a score is a number of bytes"
         return None if score is None else scope.encode_with(self.key, block, context)
@@ -140,8 +140,8 @@ class CodecWriteSuite:
             assert_block_equals(block, sample)
             again = self.write(filled(sample), writing_context, self.scope(*cell, is_named=is_named))
             assert again is not None
-            assert same_bytes(encoded, again), "equal values with equal options gave other bytes"
-        assert written, "the codec withdrew from every sample"
+            assert same_bytes(encoded, again), "equal values with equal options were encoded to other bytes"
+        assert written, "the codec returned no score for every sample"
 
     @pytest.mark.parametrize("is_named", [False, True], ids=["chosen", "named"])
     def test_nulls_may_hold_any_value_and_change_no_other(
@@ -160,7 +160,7 @@ class CodecWriteSuite:
                 given, decoded = values_of(block), values_of(decode(encoded, block, scope))
                 assert len(decoded) == len(given)
                 wrong = [n for n, null in enumerate(is_null.tolist()) if not null and decoded[n] != given[n]]
-                assert not wrong, f"values {wrong[:5]} beside nulls came back otherwise"
+                assert not wrong, f"values {wrong[:5]} beside nulls were changed"
 
     def test_chunks_keep_to_tight_rules(
         self, writing_context: DecodeContext, writing_shape: BlockShape, writing_version: str
@@ -198,7 +198,7 @@ class CodecWriteSuite:
     def test_kinds_hold_every_shape_that_is_written(self) -> None:
         kinds = getattr(_runtime().table.codec(self.key), "kinds", None)
         written = {type(shape) for _, shape, _ in self.writing_cases()}
-        assert kinds is None or written <= set(kinds), "the writer would not ask the codec for blocks that it writes"
+        assert kinds is None or written <= set(kinds), "`kinds` lacks shapes that the codec writes"
 
     def test_contexts_that_are_not_written_are_not_chosen(self) -> None:
         for context in DecodeContext:
@@ -221,21 +221,21 @@ class CodecWriteSuite:
 
 
 def _null_masks(num_values: int) -> list[NDArray[np.bool_]]:
-    """Nulls at both ends and now and then, in long runs, and everywhere but at one place."""
+    """Return null flags: at both ends and sometimes, in long runs, and everywhere except one place."""
     places = np.arange(num_values)
     most = places != num_values // 2
     return [(places % 3 == 0) | (places == num_values - 1), places // 40 % 2 == 0, most]
 
 
 def writes(key: EncodingKey) -> Mapping[DecodeContext, str]:
-    """Contexts in which the installed codec of `key` can write, with the first file version of each."""
+    """Return the contexts that the installed codec of `key` can write, with the first file version of each."""
     factory = _runtime().table.codec(key)
     found: Mapping[DecodeContext, str] = getattr(factory, "writes", {})
     return found if isinstance(factory, CodecEncoder) else {}
 
 
 def assert_legal(encoded: Encoded, block: BlockSlice, scope: PageScope) -> None:
-    """Require what layouts rely on: sizes that sum up, counts that chunk words can tell, chunks within the rules."""
+    """Check the requirements of layouts: sums of sizes, counts that fit chunk words, chunks within the rules."""
     if isinstance(encoded, EncodedChunks):
         _assert_legal_chunks(encoded, block, scope)
     elif isinstance(encoded, EncodedValues):
@@ -255,7 +255,7 @@ def assert_legal(encoded: Encoded, block: BlockSlice, scope: PageScope) -> None:
 def _assert_legal_chunks(encoded: EncodedChunks, block: BlockSlice, scope: PageScope) -> None:
     rules, counts = scope.chunk_rules, encoded.value_counts
     assert encoded.sizes.shape == (len(encoded.buffers), len(counts))
-    assert len(counts) >= 1, "a block without values is one chunk without values"
+    assert len(counts) >= 1, "a block without values must be one chunk without values"
     assert counts.sum() == block.num_values
     assert ((counts[:-1] >= 2) & (counts[:-1] & (counts[:-1] - 1) == 0)).all(), "not a power of two"
     assert (counts[-1] >= 1) == (block.num_values > 0)
@@ -267,7 +267,7 @@ def _assert_legal_chunks(encoded: EncodedChunks, block: BlockSlice, scope: PageS
 
 
 def same_bytes(one: Encoded, other: Encoded) -> bool:
-    """Tell whether two answers would give the same file."""
+    """Return whether two results would give the same file."""
     return _parts(one) == _parts(other)
 
 

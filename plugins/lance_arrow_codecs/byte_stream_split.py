@@ -1,4 +1,4 @@
-"""Byte stream split: byte b of every value of a chunk in stream b, so that what compresses around it finds likeness.
+"""Byte stream split: byte b of every value of a chunk is stored in stream b, which compresses better.
 
 The streams of a chunk or block are one buffer, in the encoding of the child (so far always flat).
 Source: CompressiveEncoding.ByteStreamSplit; spec 5.10.
@@ -38,12 +38,12 @@ _CHUNK_BYTES = 4096
 """Source: spec 5.10."""
 _SAMPLED_VALUES = 8192
 _WORTHWHILE = 0.9
-"""Streams must have this part of the entropy of the bytes taken together. A guess: the reference's test is unknown."""
+"""Streams must have at most this part of the joint entropy of the bytes. A guess: the reference's test is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class ByteStreamSplit:
-    """Binds ``byte_stream_split`` over values of 32 or 64 bits; writes flat ones in chunks that will be compressed."""
+    """Binds ``byte_stream_split`` of 32- or 64-bit values; writes flat streams in chunks that will be compressed."""
 
     key = EncodingKey(COMPRESSIVE, "byte_stream_split")
     contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.BLOCK})
@@ -60,7 +60,7 @@ class ByteStreamSplit:
         return BoundByteStreamSplit(streams.shape, None if is_plain else streams)
 
     def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
-        """Estimate what a compression around it makes of the streams; without one there is nothing to gain."""
+        """Estimate the compressed size of the streams; None without a compression around them."""
         is_named = scope.options.codec == self.key.case
         if scope.options.bss == "off" or not (is_named or _GENERAL in scope.excluded):
             return None
@@ -76,9 +76,9 @@ class ByteStreamSplit:
         return split * len(block.values) if split < _WORTHWHILE * together else None
 
     def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> spi.EncodedChunks:
-        """Take the values of each chunk apart."""
+        """Split the values of each chunk into streams."""
         if not isinstance(block.shape, FixedWidth) or block.shape not in _SHAPES:
-            raise UnsupportedError(f"byte streams are of values of 32 or 64 bits, not {block.shape}")
+            raise UnsupportedError(f"byte streams need values of 32 or 64 bits, not {block.shape}")
         chunk_values = _chunk_values(block, scope)
         if chunk_values < 2:
             raise UnsupportedError(f"byte streams do not fit chunks of {scope.chunk_rules}")
@@ -98,7 +98,7 @@ def _chunk_values(block: BlockSlice, scope: EncodeScope) -> int:
 
 
 def _entropies(block: BlockSlice) -> tuple[float, float]:
-    """Order-0 entropy of the bytes of a sample of values, as a part of their bits: stream by stream, and together."""
+    """Return the order-0 entropy of a sample's bytes, as a part of their bits: per stream, and for all bytes."""
     rows = block.values.reshape(block.num_values, -1)
     step = max(block.num_values // _SAMPLED_VALUES, 1)
     some = rows[::step]
@@ -113,7 +113,7 @@ def _entropy(histogram: NDArray[np.int64]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class BoundByteStreamSplit:
-    """Puts the values of chunks together, which are exactly their streams; `streams` decodes those first."""
+    """Joins the values of chunks from their streams, which `streams` decodes first."""
 
     shape: FixedWidth
     streams: BoundChunkCodec | None = None

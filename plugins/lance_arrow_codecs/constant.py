@@ -1,6 +1,6 @@
 """Constant: one fixed-width value repeated, without any buffer.
 
-As the leaf of a fixed-size list whose items are all null it is part of that list's own description. Without a value a
+As the leaf of a fixed-size list whose items are all null, it is part of the list's description. Without a value, a
 block is empty. Zipped values are equal and have no bytes. Source: CompressiveEncoding.Constant; spec 11.5.
 """
 
@@ -30,11 +30,11 @@ from lance_arrow.spi import (
 )
 
 _BITS_OF_NOTHING = 64
-"""Width of a block without values: positions and counts, where it occurs, are 64-bit integers."""
+"""Width of a block without values: such blocks hold positions and counts, 64-bit integers."""
 _BIT = FixedWidth(1)
 _DESCRIPTION_BYTES = 4
 _MAX_VALUE_BYTES = 32
-"""As for the scalars of constant pages. Source: spec 7."""
+"""Same limit as for the scalars of constant pages. Source: spec 7."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,10 @@ class Constant:
     kinds = (FixedWidth,)
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundConstant:
-        """Take the value's width from the value; of a column of booleans it is one byte."""
+        """Check the value, whose bytes define the width; a boolean is one byte."""
         if not message.HasField("value"):
             if context is not DecodeContext.BLOCK:
-                raise UnsupportedError(f"a constant without a value stands for nothing in the {context.value} context")
+                raise UnsupportedError(f"a constant without a value is not supported in the {context.value} context")
             return BoundConstant(FixedWidth(_BITS_OF_NOTHING), None)
         value = bytes(message.value)
         if not value:
@@ -62,7 +62,7 @@ class Constant:
         return BoundConstant(FixedWidth(8 * len(value)), value)
 
     def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
-        """Return the bytes of the one value, which the description holds; withdraw where values differ."""
+        """Return the bytes of the value, which the description stores; None if values differ."""
         if context is not DecodeContext.BLOCK or scope.options.stores_plainly or not _has_width(block):
             return None
         return float(_DESCRIPTION_BYTES) if scope.summary(block).is_constant else None
@@ -78,7 +78,7 @@ class Constant:
 
 
 def _has_width(block: BlockSlice) -> bool:
-    """Whether the description would tell the width of the values."""
+    """Return whether the description would store the width of the values."""
     shape = block.shape
     if not isinstance(shape, FixedWidth) or shape.bits == 1 or shape.bytes_per_value > _MAX_VALUE_BYTES:
         return False
@@ -87,7 +87,7 @@ def _has_width(block: BlockSlice) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class BoundConstant:
-    """Repeats `value`, for chunks, blocks and zipped values alike; None stands for no values at all."""
+    """Repeats `value`, for chunks, blocks and zipped values; None stands for empty blocks."""
 
     shape: FixedWidth
     value: bytes | None
@@ -102,7 +102,7 @@ class BoundConstant:
             raise CorruptPageError("a constant has bytes, expected none")
         if self.value is None:
             if out.num_values:
-                raise CorruptPageError(f"a constant block without a value promises {out.num_values} values")
+                raise CorruptPageError(f"a constant block without a value declares {out.num_values} values")
         elif self.shape == _BIT:
             kernels.fill_bits(out.values, out.bit_offset, out.num_values, self.value != b"\0")
         else:

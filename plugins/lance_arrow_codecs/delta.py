@@ -1,4 +1,4 @@
-"""Delta: a first value, and the differences between neighbours in an encoding of their own.
+"""Delta: a first value, and the differences between neighbours in their own encoding.
 
 Source: CompressiveEncoding.Delta; spec 11.5.
 """
@@ -37,7 +37,7 @@ _DESCRIPTION_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """Binds ``delta`` of 32- and 64-bit values and writes it for blocks of ascending ones."""
+    """Binds ``delta`` of 32- and 64-bit values; writes it for blocks of ascending values."""
 
     key = EncodingKey(COMPRESSIVE, "delta")
     contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.BLOCK})
@@ -46,7 +46,7 @@ class Delta:
     kinds = (FixedWidth,)
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundDelta:
-        """Bind the differences, a block of the width of the values in either context."""
+        """Bind the differences as a block with the width of the values, in both contexts."""
         bits = message.uncompressed_bits_per_value
         if bits not in (32, 64):
             raise CorruptFileError(f"differences of {bits}-bit values, expected 32 or 64", detail=bits)
@@ -58,7 +58,7 @@ class Delta:
         return BoundDelta(FixedWidth(bits), message.base, deltas)
 
     def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
-        """Return the bytes of the differences; withdraw where values do not ascend, or nothing is gained."""
+        """Return the bytes of the differences; None if values do not ascend, or if it saves nothing."""
         if scope.options.stores_plainly or block.num_values < _LEAST_VALUES or block.shape not in _SHAPES:
             return None
         integers = scope.summary(block).integers
@@ -70,13 +70,13 @@ class Delta:
         return scope.options.cost(estimate + _DESCRIPTION_BYTES)
 
     def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> spi.EncodedBlock:
-        """Describe the first value and encode the differences as whatever suits them."""
+        """Describe the first value, and encode the differences with the best codec."""
         integers = scope.summary(block).integers
         if integers is None or block.num_values < _LEAST_VALUES or block.shape not in _SHAPES:
-            raise UnsupportedError(f"{block.num_values} values of {block.shape} have no differences to be written")
+            raise UnsupportedError(f"{block.num_values} values of {block.shape} cannot be written as differences")
         child = scope.encode_child(_deltas(integers), DecodeContext.BLOCK)
         if not isinstance(child, spi.EncodedBlock):
-            raise PluginContractError(f"differences came back as {type(child).__name__}")
+            raise PluginContractError(f"the child encoder returned {type(child).__name__} for differences")
         message = DeltaMessage(
             uncompressed_bits_per_value=8 * integers.itemsize, base=int(integers[0]), deltas=child.description
         )
@@ -90,7 +90,7 @@ def _deltas(integers: NDArray[np.unsignedinteger]) -> BlockSlice:
 
 @dataclass(frozen=True, slots=True)
 class BoundDelta:
-    """Sums the differences of each chunk or block up; like all unsigned integers, sums wrap around."""
+    """Sums the differences of each chunk or block; sums wrap around, like all unsigned integers."""
 
     shape: FixedWidth
     base: int

@@ -1,7 +1,7 @@
-"""Dictionary: distinct values and an index for each value, both in encodings of their own.
+"""Dictionary: distinct values and an index for each value, both in their own encodings.
 
-A block holds the byte counts of both parts as two 64-bit words, the indices, the items; where neither part has bytes
-there is no block at all. A chunk is one block. Source: CompressiveEncoding.Dictionary; spec 11.5.
+A block stores the byte counts of both parts as two 64-bit words, the indices, the items. If neither part has bytes,
+there is no block. A chunk is one block. Source: CompressiveEncoding.Dictionary; spec 11.5.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _WRITTEN_INDEX_BITS = 32
 
 @dataclass(frozen=True, slots=True)
 class Dictionary:
-    """Binds ``dictionary`` of blocks; a chunk is one. Writes blocks of fixed-width values, when asked by name."""
+    """Binds ``dictionary`` of blocks; a chunk is one block. Writes fixed-width values, if the caller names it."""
 
     key = EncodingKey(COMPRESSIVE, "dictionary")
     contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.BLOCK})
@@ -55,23 +55,23 @@ class Dictionary:
     kinds = (FixedWidth,)
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundDictionary:
-        """Bind both children as blocks, which they are in either context."""
+        """Bind both children as blocks, in both contexts."""
         indices = scope.chunk_codec(message.indices, DecodeContext.BLOCK)
         if not isinstance(indices.shape, FixedWidth) or indices.shape.bits not in _INDEX_BITS:
-            raise CorruptFileError(f"indices into a dictionary are {indices.shape}, expected whole numbers")
+            raise CorruptFileError(f"indices into a dictionary are {indices.shape}, expected integers")
         items = scope.chunk_codec(message.items, DecodeContext.BLOCK)
         num_items = message.num_dictionary_items
         scope.limits.check("max_dictionary_bytes", block_bytes(items.shape, num_items))
         return BoundDictionary(indices, items, num_items, scope.limits)
 
     def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
-        """Never the best by itself: items of dictionaries are distinct, positions ascend, and to look takes a sort."""
+        """Return None: dictionary items are distinct, positions ascend, and a search for duplicates needs a sort."""
         return math.inf if isinstance(block.shape, FixedWidth) and block.shape.bits > 1 else None
 
     def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> spi.EncodedBlock:
         """Sort the distinct values and encode both parts as blocks."""
         if not isinstance(block.shape, FixedWidth) or block.shape.bits == 1:
-            raise UnsupportedError(f"dictionaries of blocks are written of whole bytes, not of {block.shape}")
+            raise UnsupportedError(f"dictionaries of blocks need values of whole bytes, not {block.shape}")
         width = block.shape.bytes_per_value
         type_ = f"<u{width}" if width in (1, 2, 4, 8) else f"V{width}"
         distinct, places = np.unique(block.values.view(type_), return_inverse=True)
@@ -124,7 +124,7 @@ class BoundDictionary:
             copy_runs(items, places, places + 1, out)
 
     def _parts(self, chunks: ChunkBatch) -> tuple[BlockSlice, Positions]:
-        """Items of all blocks, and the place of each value among them."""
+        """Return the items of all blocks, and the position of each value among them."""
         return chunks.derive(self, lambda: self._decode_parts(chunks))
 
     def _decode_parts(self, chunks: ChunkBatch) -> tuple[BlockSlice, Positions]:
@@ -143,20 +143,22 @@ class BoundDictionary:
         return items, places.astype(np.int64) + bases
 
     def _split(self, chunks: ChunkBatch) -> tuple[ChunkBatch, ChunkBatch]:
-        """The same blocks as batches of indices and of items."""
+        """Return the same blocks as batches of indices and of items."""
         items_starts = np.arange(chunks.num_chunks + 1) * self.num_items
         if self.num_buffers == 0:
             return chunks, ChunkBatch(chunks.data, chunks.starts, chunks.sizes, items_starts)
         starts, sizes = chunks.starts[0], chunks.sizes[0]
         if (sizes < _HEADER_BYTES).any():
-            raise CorruptPageError("a dictionary block has no room for its header")
+            raise CorruptPageError("a dictionary block is too short for its header")
         words = np.empty((chunks.num_chunks, 2), np.int64)
         kernels.copy_values(chunks.data, starts, _HEADER_BYTES, words.view(np.uint8).reshape(-1))
         indices_bytes, items_bytes = np.ascontiguousarray(words.T)
         rest = sizes - _HEADER_BYTES
         wrong = (indices_bytes < 0) | (indices_bytes > rest) | (items_bytes != rest - indices_bytes)
         if wrong.any():
-            raise CorruptPageError("a dictionary block has another size than its parts", detail=int(np.argmax(wrong)))
+            raise CorruptPageError(
+                "the size of a dictionary block differs from its parts", detail=int(np.argmax(wrong))
+            )
         first = starts + _HEADER_BYTES
         return (
             _part(self.indices, chunks, first, indices_bytes, chunks.value_starts),
@@ -167,7 +169,7 @@ class BoundDictionary:
 def _part(
     codec: BoundChunkCodec, chunks: ChunkBatch, starts: Positions, sizes: Positions, value_starts: Positions
 ) -> ChunkBatch:
-    """One part of each block; a codec without buffers has no bytes."""
+    """Return one part of each block; a codec without buffers has no bytes."""
     if codec.num_buffers == 0 and sizes.any():
         raise CorruptPageError("a part of a dictionary block has bytes, expected none", detail=int(np.argmax(sizes)))
     whole = ChunkBatch(chunks.data, starts[np.newaxis], sizes[np.newaxis], value_starts)

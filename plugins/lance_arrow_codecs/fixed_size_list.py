@@ -1,10 +1,10 @@
-"""Fixed-size lists of primitives: item bitmaps, then the items of all lists without any offsets.
+"""Fixed-size lists of primitives: item bitmaps, then the items of all lists without offsets.
 
-Nested lists are one description inside the other, outermost first, with one leaf. In a mini-block chunk each item
-bitmap and the leaf's buffers are separate; a zipped row holds each layer's bitmap in whole bytes, then the leaf items:
-it is decoded as a chunk of one value whose buffers are the parts of the row. Flat items of a row lie as they do in a
-block; items of another encoding are zipped values of one width, back to back. A block is zipped rows back to back.
-Source: CompressiveEncoding.FixedSizeList; spec 5.8, 11.5.
+Nested lists are nested descriptions, outermost first, with one leaf. In a mini-block chunk each item bitmap and the
+leaf's buffers are separate. A zipped row holds each layer's bitmap in whole bytes, then the leaf items. It is decoded
+as a chunk of one value whose buffers are the parts of the row. Flat items of a row have the form of a block. Items of
+another encoding are zipped values of one width, back to back. A block is zipped rows back to back. Source:
+CompressiveEncoding.FixedSizeList; spec 5.8, 11.5.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from lance_arrow.spi import (
 
 @dataclass(frozen=True, slots=True)
 class FixedSizeLists:
-    """Binds ``fixed_size_list`` with all lists nested in it; writes flat items."""
+    """Binds ``fixed_size_list`` with all nested lists; writes flat items."""
 
     key = EncodingKey(COMPRESSIVE, "fixed_size_list")
     contexts = frozenset(DecodeContext)
@@ -76,26 +76,26 @@ class FixedSizeLists:
         return BoundFixedSizeListBlocks(values) if context is DecodeContext.BLOCK else values
 
     def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
-        """Return the bytes of bitmaps and items; withdraw where two values do not fit a chunk, or items a row."""
+        """Return the bytes of bitmaps and items; None if two values do not fit a chunk, or for rows with bits."""
         if not isinstance(block.shape, FixedSizeList):
             return None
         if context is DecodeContext.MINI_BLOCK:
             is_possible = _chunk_values(block, scope) is not None
             return float(scope.summary(block).raw_bytes) if is_possible else None
-        if context is DecodeContext.PER_VALUE and _is_for_chunks_alone(block.shape):
+        if context is DecodeContext.PER_VALUE and _is_only_for_chunks(block.shape):
             return None
         rows = _rows(block)
         return None if rows is None else float(block.num_values * sum(rows.part_bytes))
 
     def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> spi.Encoded:
-        """Hand over bitmaps and items as they are, or put them together row by row."""
+        """Return bitmaps and items unchanged, or interleave them row by row."""
         if not isinstance(block.shape, FixedSizeList):
-            raise UnsupportedError(f"fixed-size lists are wanted, not {block.shape}")
+            raise UnsupportedError(f"expected fixed-size lists, not {block.shape}")
         if context is DecodeContext.MINI_BLOCK:
             return _encode_chunks(block, block.shape, scope)
         rows = _rows(block)
         if rows is None:
-            raise UnsupportedError(f"rows of {block.shape} are no whole bytes")
+            raise UnsupportedError(f"rows of {block.shape} are not whole bytes")
         description = _describe(block.shape, rows.num_layers)
         data = rows.join(block)
         if context is DecodeContext.BLOCK:
@@ -103,13 +103,13 @@ class FixedSizeLists:
         return spi.EncodedValues(description, data, value_bits=8 * sum(rows.part_bytes))
 
 
-def _is_for_chunks_alone(shape: FixedSizeList) -> bool:
-    """Whether no release of the reference reads rows of them: of bits with bitmaps among them, it wants bytes."""
+def _is_only_for_chunks(shape: FixedSizeList) -> bool:
+    """Return whether the reference cannot read rows of this shape: bits with bitmaps need whole bytes."""
     return shape.leaf.bits == 1 and bool(shape.validity_dimensions)
 
 
 def _describe(shape: FixedSizeList, num_layers: int | None = None) -> CompressiveEncoding:
-    """Describe lists of flat items, or as many layers of them as are told, the last of nulls."""
+    """Describe lists of flat items, or only their first `num_layers` layers, the last one of nulls."""
     layer = FixedSizeListMessage(items_per_value=shape.dimension, has_validity=shape.has_validity)
     if num_layers == 1:
         layer.values.constant.SetInParent()
@@ -121,7 +121,7 @@ def _describe(shape: FixedSizeList, num_layers: int | None = None) -> Compressiv
 
 
 def _chunk_values(block: BlockSlice, scope: EncodeScope) -> int | None:
-    """Lists of a full chunk, a power of two; None where there is none."""
+    """Return the lists of a full chunk, a power of two; None if two do not fit."""
     shape, rules = block.shape, scope.chunk_rules
     assert isinstance(shape, FixedSizeList)
     bits = (*shape.validity_dimensions, shape.items_per_value * shape.leaf.bits)
@@ -149,7 +149,7 @@ def _items(block: BlockSlice, shape: FixedSizeList) -> Bitmap:
 
 
 def _spread(bitmap: Bitmap, bits_per_run: int) -> Bytes:
-    """Runs of bits, each from a byte border on."""
+    """Return runs of bits, each starting at a byte border."""
     runs, rest = divmod(bitmap.num_bits, bits_per_run)
     out = np.empty(runs * ((bits_per_run + 7) // 8) + (rest + 7) // 8, np.uint8)
     kernels.spread_bits(bitmap.values, bitmap.bit_offset, bitmap.num_bits, bits_per_run, out)
@@ -160,7 +160,7 @@ def _spread(bitmap: Bitmap, bits_per_run: int) -> Bytes:
 class _Rows:
     """Zipped rows: the bytes of each bitmap, then those of the items, if any item is valid.
 
-    `num_layers` are the layers to the one whose items are all null; None where there is no such layer.
+    `num_layers` counts the layers up to one whose items are all null; None without such a layer.
     """
 
     part_bytes: tuple[int, ...]
@@ -182,7 +182,7 @@ class _Rows:
 
 
 def _rows(block: BlockSlice) -> _Rows | None:
-    """Lay out the rows of a block; None where items are no whole bytes."""
+    """Return the rows of a block; None if they are not whole bytes."""
     layer, num_layers, bitmaps = block.shape, 0, 0
     assert isinstance(layer, FixedSizeList)
     dimensions, item_bits = layer.validity_dimensions, layer.items_per_value * layer.leaf.bits
@@ -203,19 +203,19 @@ def _is_nothing(leaf: Any) -> bool:
 
 
 def _row_items(leaf: Any, scope: BindScope) -> BoundChunkCodec:
-    """Bind the items of zipped rows: as a block where they are flat or constant, else as values of one width."""
+    """Bind the items of zipped rows: flat or constant ones as a block, others as values of one width."""
     case = leaf.WhichOneof("compression")
     if case == "constant" or (case == "flat" and not leaf.flat.HasField("data")):
         return scope.chunk_codec(leaf, DecodeContext.BLOCK)
     values = scope.value_codec(leaf)
     if values.value_bits is None:
-        raise UnsupportedError("zipped fixed-size lists whose items differ in width are not readable")
+        raise UnsupportedError("zipped fixed-size lists with items of different widths are not supported")
     return _ItemValues(values, values.value_bits)
 
 
 @dataclass(frozen=True, slots=True)
 class _ItemValues:
-    """Zipped values back to back, seen as the one buffer of a chunk."""
+    """Zipped values back to back, in the form of one buffer of a chunk."""
 
     values: BoundPerValueCodec
     value_bits: int
@@ -238,10 +238,10 @@ class _ItemValues:
 
 @dataclass(frozen=True, slots=True)
 class BoundFixedSizeList:
-    """Copies item bitmaps and lets the leaf decode the items of all lists; without a leaf all items are null.
+    """Copies item bitmaps, and the leaf decodes the items of all lists; without a leaf all items are null.
 
-    `leaf_values` are the leaf's values in one list, `num_bitmaps` the described layers that have bitmaps: the leaf
-    of a plugin may bring lists of its own.
+    `leaf_values` is the number of the leaf's values in one list. `num_bitmaps` counts the described layers with
+    bitmaps: the leaf of a plugin may contain lists, too.
     """
 
     shape: FixedSizeList
@@ -280,14 +280,14 @@ class BoundFixedSizeList:
 
 @dataclass(frozen=True, slots=True)
 class BoundZippedFixedSizeList:
-    """Decodes zipped rows as chunks of one value; `part_bytes` are the bytes of each bitmap and of the items."""
+    """Decodes zipped rows as chunks of one value; `part_bytes` has the bytes of each bitmap and of the items."""
 
     rows: BoundFixedSizeList
     part_bytes: tuple[int, ...]
 
     @classmethod
     def over(cls, rows: BoundFixedSizeList) -> BoundZippedFixedSizeList:
-        """Lay out the row of `rows`."""
+        """Compute the parts of a row of `rows`."""
         parts = [(dimension + 7) // 8 for dimension in rows.shape.validity_dimensions[: rows.num_bitmaps]]
         if rows.leaf is not None and rows.leaf.num_buffers:
             value_bits = rows.leaf.value_bits if isinstance(rows.leaf, _ItemValues) else rows.shape.leaf.bits
@@ -315,7 +315,7 @@ class BoundZippedFixedSizeList:
 
     def decode(self, values: ValueBatch, out: BlockSlice) -> None:
         if (values.sizes != sum(self.part_bytes)).any():
-            raise CorruptPageError(f"a zipped list has another size than the {sum(self.part_bytes)} bytes expected")
+            raise CorruptPageError(f"the size of a zipped list differs from the expected {sum(self.part_bytes)} bytes")
         sizes = np.array(self.part_bytes, np.int64).reshape(len(self.part_bytes), 1)
         starts = values.starts + (np.cumsum(sizes, axis=0) - sizes)
         rows = np.arange(values.num_values + 1)
@@ -339,17 +339,17 @@ class BoundFixedSizeListBlocks:
     def decode(self, chunks: ChunkBatch, out: BlockSlice) -> None:
         row_bytes = self.rows.value_bits // 8
         counts = np.diff(chunks.value_starts)
-        # Where all items are null the reference stores more bytes than the bitmaps have; they mean nothing.
+        # If all items are null, the reference stores more bytes than the bitmaps have; they are not used.
         longer = chunks.sizes[0] - counts * row_bytes
         if (longer < 0).any() or (self.rows.rows.leaf is not None and longer.any()):
-            raise CorruptPageError(f"a block of fixed-size lists has another size than rows of {row_bytes} bytes")
+            raise CorruptPageError(f"the size of a block of fixed-size lists differs from rows of {row_bytes} bytes")
         places = np.arange(out.num_values) - np.repeat(chunks.value_starts[:-1], counts)
         starts = np.repeat(chunks.starts[0], counts) + places * row_bytes
         self.rows.decode(ValueBatch(chunks.data, starts, np.full(out.num_values, row_bytes, np.int64)), out)
 
 
 def _layers(message: Any, max_depth: int) -> list[Any]:
-    """The list descriptions from the outermost to the one that holds the leaf."""
+    """Return the list descriptions from the outermost to the one with the leaf."""
     layers = [message]
     while layers[-1].values.WhichOneof("compression") == "fixed_size_list":
         layers.append(layers[-1].values.fixed_size_list)
@@ -371,10 +371,10 @@ def _nest(layers: list[Any], items: Any) -> FixedSizeList:
 
 
 def _all_null_shape(layers: list[Any], expected: Any) -> FixedSizeList:
-    """Where the items of a layer are all null the description stops; the schema knows what they would be.
+    """Return the shape of lists of nulls: the description ends at a layer of nulls, the schema has the other layers.
 
-    Release 4.0.0 stops one layer early: lists that its last bitmap calls valid hold nulls alone. So every layer that is
-    not described has a bitmap here, all of it null.
+    Release 4.0.0 ends one layer early: lists that are valid in its last bitmap hold only nulls. So every layer that is
+    not described has a bitmap of nulls here.
     """
     items = expected
     for layer in layers:
@@ -382,7 +382,7 @@ def _all_null_shape(layers: list[Any], expected: Any) -> FixedSizeList:
             raise CorruptFileError("a fixed-size list of nulls contradicts the schema", detail=expected)
         items = items.items
     if not layers[-1].has_validity:
-        raise CorruptFileError("a fixed-size list has neither items nor a bitmap that says they are null")
+        raise CorruptFileError("a fixed-size list has neither items nor a bitmap of null items")
     return _nest(layers, _of_nulls(items))
 
 

@@ -1,6 +1,6 @@
 """Flat: fixed-width values back to back, or one bit per value.
 
-Values with a buffer compression of their own are bound as a general codec around them: it is the same bytes.
+Values with a buffer compression are bound as a general codec around flat ones: the bytes are the same.
 
 Source: CompressiveEncoding.Flat; spec 5.1.
 """
@@ -36,12 +36,12 @@ from lance_arrow.spi import (
 
 Positions = NDArray[np.int64]
 _CHUNK_BYTES = 8185
-"""Most bytes in a chunk, as the reference cuts them, unless the rules want more. Source: spec 10."""
+"""Most bytes in a chunk, the limit of the reference, unless the rules allow more. Source: spec 10."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flat:
-    """Binds and writes ``flat`` in every context; what it writes are views of the block wherever bits allow."""
+    """Binds and writes ``flat`` in every context; written values are views of the block if bit offsets allow it."""
 
     key = EncodingKey(COMPRESSIVE, "flat")
     contexts = frozenset(DecodeContext)
@@ -52,7 +52,7 @@ class Flat:
     kinds = (FixedWidth,)
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundCodec:
-        """Check the width; bits have no place of their own among zipped values."""
+        """Check the width; single bits cannot be zipped."""
         bits = message.bits_per_value
         if bits != 1 and (bits == 0 or bits % 8):
             raise CorruptFileError(f"flat values of {bits} bits, expected 1 or a multiple of 8", detail=bits)
@@ -64,11 +64,11 @@ class Flat:
         if context is not DecodeContext.PER_VALUE:
             return BoundFlat(FixedWidth(bits))
         if bits == 1:
-            raise UnsupportedError("zipped values of a single bit do not exist")
+            raise UnsupportedError("single bits cannot be zipped values")
         return BoundFlatValues(FixedWidth(bits))
 
     def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
-        """Return the bytes of the values; withdraw where two do not fit a chunk."""
+        """Return the bytes of the values; None if two do not fit a chunk."""
         if not isinstance(block.shape, FixedWidth):
             return None
         bits = block.shape.bits
@@ -79,9 +79,9 @@ class Flat:
         return float(block.shape.num_bytes(block.num_values))
 
     def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> spi.Encoded:
-        """Hand over the values as they are."""
+        """Return the values unchanged."""
         if not isinstance(block.shape, FixedWidth):
-            raise UnsupportedError(f"flat values have a fixed width, not {block.shape}")
+            raise UnsupportedError(f"flat values need a fixed width, not {block.shape}")
         bits = block.shape.bits
         description = CompressiveEncoding(flat=FlatMessage(bits_per_value=bits))
         values = _bitmap(block) if bits == 1 else block.values
@@ -89,7 +89,7 @@ class Flat:
             return spi.EncodedBlock(description, values)
         if context is DecodeContext.PER_VALUE:
             if bits == 1:
-                raise UnsupportedError("zipped values of a single bit do not exist")
+                raise UnsupportedError("single bits cannot be zipped values")
             return spi.EncodedValues(description, values, value_bits=bits)
         chunk_values = _chunk_values(bits, block.num_values, scope)
         if chunk_values is None:
@@ -98,15 +98,15 @@ class Flat:
         return spi.EncodedChunks(description, (values,), ((counts * bits + 7) // 8)[np.newaxis], counts)
 
     def score_blocks(self, block: BlockSlice, value_starts: Positions, scope: EncodeScope) -> float | None:
-        """Return the bytes of the values; bits of one block would begin within a byte of another's."""
+        """Return the bytes of the values; None for bits, whose blocks would start within a byte."""
         if not isinstance(block.shape, FixedWidth) or block.shape.bits == 1:
             return None
         return float(len(block.values))
 
     def encode_blocks(self, block: BlockSlice, value_starts: Positions, scope: EncodeScope) -> spi.EncodedChunks:
-        """Hand over the values as they are."""
+        """Return the values unchanged."""
         if not isinstance(block.shape, FixedWidth) or block.shape.bits == 1:
-            raise UnsupportedError(f"blocks of whole bytes side by side cannot hold {block.shape}")
+            raise UnsupportedError(f"blocks of whole bytes cannot hold {block.shape}")
         counts = np.diff(value_starts)
         description = CompressiveEncoding(flat=FlatMessage(bits_per_value=block.shape.bits))
         return spi.EncodedChunks(
@@ -115,17 +115,17 @@ class Flat:
 
 
 def _chunk_values(bits: int, num_values: int, scope: EncodeScope) -> int | None:
-    """Values of a full chunk, a power of two; None where there is none."""
+    """Return the values of a full chunk, a power of two; None if two do not fit."""
     rules = scope.chunk_rules
     num_bytes = min(max(_CHUNK_BYTES, rules.target_bytes), rules.max_bytes & ~7)
     chunk_values = spi.largest_power_of_two(min(8 * num_bytes // bits, rules.max_values))
-    # The bitmap of a chunk begins with a byte of its own.
+    # The bitmap of a chunk starts at a byte border.
     smallest = 8 if bits == 1 else 2
     return chunk_values if chunk_values >= min(smallest, max(num_values, 1)) else None
 
 
 def _bitmap(block: BlockSlice) -> Bytes:
-    """The bits of a block from the first of a byte on, those after the last one cleared."""
+    """Return the bits of a block from the first bit of a byte, with zeros after the last one."""
     num_bytes, spare_bits = (block.num_values + 7) // 8, -block.num_values % 8
     if block.bit_offset % 8 == 0:
         values = block.values[block.bit_offset // 8 :][:num_bytes]
@@ -177,7 +177,7 @@ class BoundFlatValues:
     def decode(self, values: ValueBatch, out: BlockSlice) -> None:
         width = self.shape.bytes_per_value
         if (values.sizes != width).any():
-            raise CorruptPageError(f"a zipped value has another size than the {width} bytes of its description")
+            raise CorruptPageError(f"the size of a zipped value differs from the {width} bytes of its description")
         kernels.copy_values(values.data, values.starts, width, out.values)
 
 

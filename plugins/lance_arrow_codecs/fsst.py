@@ -1,7 +1,7 @@
 """FSST: strings whose frequent byte sequences are replaced by one-byte codes, value by value.
 
-The codes lie in a Variable child; the table is part of the description. Other children of the format are refused, as
-the reference refuses them: no writer makes FSST codes of FSST codes, nor of compressed ones. Source:
+The codes are stored in a Variable child; the table is part of the description. Other children of the format are
+rejected, as in the reference: no writer encodes FSST codes of FSST codes, or of compressed bytes. Source:
 CompressiveEncoding.Fsst; spec 5.6.
 """
 
@@ -44,13 +44,13 @@ _CHILDREN = (_VARIABLE.case, "private_codec")
 _TABLE_BYTES = 2312
 _LEAST_BYTES = 32 << 10
 _LEAST_LENGTH = 5
-"""What a page must have before its values are encoded without being asked. Source: spec 10."""
+"""Minimum sizes of a page whose values are encoded automatically. Source: spec 10."""
 _MOST_BYTES = 1 << 30
-"""Escapes may double the bytes, and offsets of 32 bits must still tell them."""
+"""Escapes may double the bytes, and 32-bit offsets must still count them."""
 _SAMPLED_BYTES = 64 << 10
 _NUM_SAMPLES = 8
 _WORK = {"fast": 1.5, "default": 1.05, "compact": 1.0}
-"""What a byte that is to be expanded counts, so that small gains are left."""
+"""Cost of expanding a byte, so that small savings are not used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Fsst:
         return BoundFsst(child, child.shape, table, num_buffers, is_located)
 
     def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
-        """Encode a sample; withdraw from bytes that are no text, and from what is too little or too short to gain."""
+        """Estimate from an encoded sample; None for bytes that are not text, or for too few or too short values."""
         if not isinstance(block.shape, VariableWidth) or len(block.values) > _MOST_BYTES:
             return None
         options, summary = scope.options, scope.summary(block)
@@ -101,9 +101,9 @@ class Fsst:
         return coded * work + block.num_values * (block.shape.offset_bits // 8)
 
     def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> spi.Encoded:
-        """Replace frequent bytes by codes, and leave the codes to `variable`."""
+        """Replace frequent bytes by codes, which `variable` encodes."""
         if not isinstance(block.shape, VariableWidth) or len(block.values) > _MOST_BYTES:
-            raise UnsupportedError(f"symbols replace bytes of values without a fixed width, not {block.shape}")
+            raise UnsupportedError(f"FSST needs values of variable width, not {block.shape}")
         table, codes = _table_and_ratio(block, scope)[0], _codes_of(block, scope)
         child = scope.encode_with(_VARIABLE, codes, context)
         description = CompressiveEncoding(
@@ -111,11 +111,13 @@ class Fsst:
         )
         if isinstance(child, spi.EncodedChunks | spi.EncodedValues):
             return replace(child, description=description)
-        raise PluginContractError(f"FSST codes are chunks or values, {_VARIABLE} returned {type(child).__name__}")
+        raise PluginContractError(
+            f"{_VARIABLE} returned {type(child).__name__} for FSST codes, expected chunks or values"
+        )
 
 
 def _table_and_ratio(block: BlockSlice, scope: EncodeScope) -> tuple[Bytes, float]:
-    """Symbols for the block, and the part of a sample's bytes that its codes take."""
+    """Return symbols for the block, and the ratio of code bytes to plain bytes in a sample."""
     return scope.summary(block).remember("fsst", lambda: _train(block))
 
 
@@ -124,7 +126,7 @@ def _codes_of(block: BlockSlice, scope: EncodeScope) -> BlockSlice:
 
 
 def _fits(block: BlockSlice, scope: EncodeScope) -> bool:
-    """Whether two values fit a chunk, for which large ones must be encoded to know."""
+    """Return whether two values fit a chunk; large values must be encoded to find out."""
     assert isinstance(block.shape, VariableWidth)
     worst = 4 * scope.summary(block).max_value_bytes + block.shape.offset_bits // 2
     if worst <= scope.chunk_rules.max_bytes:
@@ -145,7 +147,7 @@ def _train(block: BlockSlice) -> tuple[Bytes, float]:
 
 
 def _samples(block: BlockSlice) -> list[BlockSlice]:
-    """Values from several places."""
+    """Return values from several positions."""
     assert isinstance(block.shape, VariableWidth)
     offsets = block.offsets.view(f"<i{block.shape.offset_bits // 8}")
     if len(block.values) <= _SAMPLED_BYTES:
@@ -158,7 +160,7 @@ def _samples(block: BlockSlice) -> list[BlockSlice]:
         own = offsets[start : stop + 1]
         begin, end = int(own[0] - offsets[0]), int(own[-1] - offsets[0])
         if end - begin > _SAMPLED_BYTES:
-            # One long value: its beginning will do.
+            # One long value: its beginning is enough.
             own, end = np.array([0, _SAMPLED_BYTES], offsets.dtype), begin + _SAMPLED_BYTES
         parts.append(BlockSlice(block.shape, len(own) - 1, block.values[begin:end], offsets=own.view(np.uint8)))
     return parts
@@ -175,7 +177,7 @@ def _encode(table: Bytes, block: BlockSlice) -> BlockSlice:
 
 @dataclass(frozen=True, slots=True)
 class LocatedCodes:
-    """Codes that were found already."""
+    """Codes that are already located."""
 
     shape: VariableWidth
 
@@ -189,14 +191,14 @@ class LocatedCodes:
 
 @dataclass(frozen=True, slots=True)
 class BoundFsst:
-    """Decodes the codes, then expands them; serves chunks, blocks and zipped values alike."""
+    """Decodes the codes, then expands them; for chunks, blocks and zipped values."""
 
     child: Any
     shape: VariableWidth
     table: Bytes
     num_buffers: int
     is_located: bool
-    """Whether the child locates the codes; other children decode them."""
+    """Whether the child locates the codes; otherwise the child decodes them."""
     value_bits: None = None
 
     def native(self) -> object | None:
@@ -221,7 +223,7 @@ class BoundFsst:
         return BoundFsst(LocatedCodes(self.shape), self.shape, self.table, 0, True)
 
     def _codes(self, batch: ChunkBatch | ValueBatch) -> ValueBatch:
-        """Codes of all values: where they lie already, or decoded."""
+        """Return the codes of all values, located or decoded."""
         return batch.derive(self, lambda: self._find_codes(batch))
 
     def _find_codes(self, batch: ChunkBatch | ValueBatch) -> ValueBatch:

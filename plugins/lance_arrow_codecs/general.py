@@ -34,34 +34,34 @@ Positions = NDArray[np.int64]
 _LEAST_BYTES = 4 << 10
 _LEAST_ZIPPED_BYTES = 32 << 10
 _LARGE_VALUE_BYTES = 32 << 10
-"""What buffers must have to be worth it; values above the last are compressed unasked. Source: spec 10."""
+"""Minimum sizes of buffers; values larger than the last are compressed automatically. Source: spec 10."""
 _COMPACT_VALUE_BYTES = 128
-"""Where size comes first, zipped values of that many bytes on average are compressed, each by itself."""
+"""With `compact`, zipped values of at least this mean size are compressed, one by one."""
 _COMPACT_LEVEL = 9
 _LEAST_BLOCK_BYTES = 256
 _NUM_SAMPLES = 4
 _SAMPLED_BYTES = 32 << 10
 """Bytes of each sample, before compression."""
 _GROUP_VALUES = 1024
-"""Samples of fixed-width values are whole groups of so many."""
+"""Samples of fixed-width values are whole groups of this size."""
 _WORTHWHILE = 0.97
-"""What compression must leave of a sample at most."""
+"""Largest ratio of compressed to plain bytes of a sample."""
 _UNASKED_PART = 0.6
 _UNASKED_SAMPLED_BYTES = 8 << 10
 _LEAST_PLAIN_PART = 1 / 32
-"""Where nobody asks, integers and floats whose byte streams have little in them are compressed all the same, if it
-leaves less than this of what the best plain codec would: sequences, times, steps. Smaller samples are to tell, and what
-plain codecs make tiny is left to them."""
+"""By default, integers and floats whose byte streams have low entropy are also compressed: sequences, times, steps. The
+result must be smaller than this part of the best plain codec's. Smaller samples decide, and values that plain codecs
+store in few bytes are left to them."""
 _SPLIT = EncodingKey(COMPRESSIVE, "byte_stream_split")
 _VARIABLE = EncodingKey(COMPRESSIVE, "variable")
-"""The only child of zipped values: the reference decompresses, and decodes nothing more, whatever is named below."""
+"""The only child of zipped values: the reference decompresses them, and ignores the codec named as child."""
 _ALONE = frozenset((_VARIABLE, EncodingKey(COMPRESSIVE, "flat")))
-"""Children without children of their own: what is excluded does not change their answer."""
+"""Codecs without children, whose results do not depend on the excluded codecs."""
 
 
 @dataclass(frozen=True, slots=True)
 class General:
-    """Binds ``general`` around any child; writes it where compression is wanted or size comes first."""
+    """Binds ``general`` around any child; writes it if the options require compression, or with `compact`."""
 
     key = EncodingKey(COMPRESSIVE, "general")
     contexts = frozenset(DecodeContext)
@@ -71,51 +71,51 @@ class General:
     writes = since
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundCodec:
-        """Bind the scheme and the child; zipped values that are compressed always have variable width."""
+        """Bind the scheme and the child; compressed zipped values always have variable width."""
         return spi.bind_compressed(spi.Frames.bind(message.compression, context, scope), message.values, context, scope)
 
     def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
-        """Compress samples of what children make of the block; withdraw where nobody asks or it gains little."""
+        """Estimate from compressed samples of the children's output; None if it is not requested or saves little."""
         wanted = _wanted(block, context, scope)
         if wanted is None:
             return None
         if wanted.is_unasked:
             return _bytes_of_streams(block, context, wanted, scope)
         if spi.with_room(scope).estimate_child(block, context, without=frozenset({self.key})) is None:
-            # Samples may be without the value that is too large for everybody.
+            # Samples may miss a value that is too large for every codec.
             return None
         found = _choice(block, context, wanted, scope).num_bytes
         if found is None and _is_named(scope):
-            # Named, it may turn out to compress nothing.
+            # A codec named by the caller is used even if it compresses nothing.
             return scope.estimate_child(block, context, without=frozenset({self.key}))
         return found
 
     def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> spi.Encoded:
-        """Compress what the best child makes; where that gains nothing, the child's answer is the answer."""
-        wanted = _wanted(block, context, scope) or _asked(context, scope.options)
+        """Compress the output of the best child; if that saves nothing, return the child's result."""
+        wanted = _wanted(block, context, scope) or _requested(context, scope.options)
         is_zipped = context is DecodeContext.PER_VALUE
         key, answers = _SPLIT if wanted.is_unasked else _VARIABLE, None
         if not is_zipped and not wanted.is_unasked:
             choice = _choice(block, context, wanted, scope)
             key, answers = choice.key, choice.answers
         if answers is None:
-            # Streams of times and steps are smooth; zeros for nulls would not be.
+            # Streams of times and steps are smooth, but zeros for nulls would not be.
             values = scope.summary(block).forward_filled if wanted.is_unasked else block
             plain = _child(key, values, context, spi.with_room(scope))
             answers = plain, _compressed(plain, wanted, scope)
         child, answer = answers
-        # Who names it wants it, though another codec alone may do better.
+        # A codec named by the caller is used, even if another codec alone is smaller.
         most = scope.summary(block).raw_bytes if _is_named(scope) else child.nbytes
         if answer.nbytes < most:
             return answer
         if key is not None and key != _SPLIT:
             return child
-        # Streams side by side are of no use but below a compression.
+        # Byte streams without compression are of no use.
         return scope.encode_child(block, context, without=frozenset({_SPLIT}))
 
 
 class _Wanted(NamedTuple):
-    """How to compress."""
+    """Compression to use."""
 
     scheme: str
     level: int | None
@@ -134,13 +134,13 @@ def _is_named(scope: EncodeScope) -> bool:
 
 
 def _wanted(block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> _Wanted | None:
-    """Tell how to compress the block, or None: nobody wants it, or there is too little."""
+    """Return the compression for the block; None if it is not requested, or if there are too few bytes."""
     options, summary = scope.options, scope.summary(block)
-    # Values of one width are found by counting; compressed one by one, they would need an index.
+    # Fixed-width values are located by their number; compressed one by one, they would need an index.
     if context is DecodeContext.PER_VALUE and not isinstance(block.shape, VariableWidth):
         return None
     if _is_named(scope):
-        return _asked(context, options)
+        return _requested(context, options)
     is_asked = options.compression in ("lz4", "zstd")
     if not is_asked and options.compression is not None:
         return None
@@ -156,12 +156,12 @@ def _wanted(block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> _W
     elif options.preset == "default" and not is_asked and context is DecodeContext.MINI_BLOCK:
         return _UNASKED if num_bytes >= _LEAST_BYTES else None
     least = _LEAST_BLOCK_BYTES if context is DecodeContext.BLOCK else _LEAST_BYTES
-    return _asked(context, options) if is_asked and num_bytes >= least else None
+    return _requested(context, options) if is_asked and num_bytes >= least else None
 
 
-def _asked(context: DecodeContext, options: spi.EncodeOptions) -> _Wanted:
+def _requested(context: DecodeContext, options: spi.EncodeOptions) -> _Wanted:
     is_compact = options.preset == "compact"
-    # Zipped, LZ4 is never written: readers of the reference know ZSTD there. Source: spec 10.
+    # LZ4 is never written for zipped values: readers of the reference know only ZSTD there. Source: spec 10.
     is_small = is_compact or options.codec == "general"
     usual = "zstd" if is_small or context is DecodeContext.PER_VALUE else "lz4"
     scheme = options.compression if options.compression in ("lz4", "zstd") else usual
@@ -173,16 +173,16 @@ def _asked(context: DecodeContext, options: spi.EncodeOptions) -> _Wanted:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Choice:
-    """What samples say of a block.
+    """Result of the samples of a block.
 
     Parameters
     ----------
     key
-        The child that compresses best; None: no matter which.
+        Child with the best compression; None: any child.
     num_bytes
-        Bytes that it would take; None: no gain.
+        Estimated bytes; None if compression saves nothing.
     answers
-        What the child makes of the block, plain and compressed, where the sample was the block, as of small ones.
+        Plain and compressed output of the child, if the sample was the whole block.
     """
 
     key: EncodingKey | None = None
@@ -191,13 +191,13 @@ class _Choice:
 
 
 def _choice(block: BlockSlice, context: DecodeContext, wanted: _Wanted, scope: EncodeScope) -> _Choice:
-    """Find the child that compresses best."""
+    """Return the child with the best compression."""
     of = ("general", context, wanted, scope.chunk_rules, _is_named(scope))
     return scope.summary(block).remember(of, lambda: _try_children(block, context, wanted, spi.with_room(scope)))
 
 
 def _bytes_of_streams(block: BlockSlice, context: DecodeContext, wanted: _Wanted, scope: EncodeScope) -> float | None:
-    """Bytes that byte streams of the block would take compressed; None where that is not far below anything else."""
+    """Return the compressed bytes of the block's byte streams; None if they are not far below the alternatives."""
     is_split = isinstance(block.shape, FixedWidth) and block.shape.bits in (32, 64) and scope.options.bss != "off"
     if not is_split or min(block.num_values, scope.chunk_rules.max_values) < _GROUP_VALUES:
         return None
@@ -226,7 +226,7 @@ def _try_children(block: BlockSlice, context: DecodeContext, wanted: _Wanted, sc
         try:
             encoded = [scope.encode_with(key, sample, context) for sample in samples]
         except UnsupportedError:
-            # It could hold the first sample only.
+            # It could only encode the first sample.
             continue
         compressed = [_compressed(one, wanted, scope) for one in encoded]
         if samples[0] is block and key in _ALONE:
@@ -242,7 +242,7 @@ def _try_children(block: BlockSlice, context: DecodeContext, wanted: _Wanted, sc
 
 
 def _children(sample: BlockSlice, context: DecodeContext, scope: EncodeScope) -> list[EncodingKey]:
-    """Codecs that would take the block: the best one, the best but that one, and so on."""
+    """Return codecs for the block: the best one, the best without that one, and so on."""
     found: list[EncodingKey] = []
     without = frozenset({General.key})
     while True:
@@ -252,11 +252,11 @@ def _children(sample: BlockSlice, context: DecodeContext, scope: EncodeScope) ->
         try:
             description = scope.encode_child(sample, context, without=without).description
         except UnsupportedError:
-            # What it keeps its parts in is left out by now.
+            # The codecs of its parts are excluded now.
             break
         key = EncodingKey(COMPRESSIVE, description.WhichOneof("compression"))
         if key in without:
-            # A codec that answers with what another one makes of it.
+            # The codec returned the result of another one.
             break
         found.append(key)
         without |= {key}
@@ -264,18 +264,18 @@ def _children(sample: BlockSlice, context: DecodeContext, scope: EncodeScope) ->
 
 
 def _child(key: EncodingKey | None, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> spi.Encoded:
-    """Encode the block with the codec that did best on samples, or the best one that can hold all of it."""
+    """Encode the block with the best codec of the samples, or with the best one that can hold all of it."""
     if key is not None:
         try:
             return scope.encode_with(key, block, context)
         except UnsupportedError:
-            # Some value is not like those of the samples.
+            # Some value differs from those of the samples.
             pass
     return scope.encode_child(block, context)
 
 
 def _samples(block: BlockSlice, context: DecodeContext, sampled_bytes: int = _SAMPLED_BYTES) -> list[BlockSlice]:
-    """Values from a few places, whole groups of them."""
+    """Return values from a few positions, in whole groups."""
     average = max(_raw_bytes(block) // max(block.num_values, 1), 1)
     group = 1 if isinstance(block.shape, VariableWidth) else _GROUP_VALUES
     count = max(-(-sampled_bytes // average // group) * group, group)

@@ -1,6 +1,6 @@
 """Inline bit packing: chunks of at most 1024 integers, each with its own bit width in its first word.
 
-Chunks with a buffer compression of their own are bound as a general codec around them: it is the same bytes.
+Chunks with a buffer compression are bound as a general codec around plain ones: the bytes are the same.
 Source: CompressiveEncoding.InlineBitpacking; spec 5.3, 5.4, 11.5.
 """
 
@@ -39,7 +39,7 @@ _BYTES_PER_BIT = _CHUNK_VALUES // 8
 
 @dataclass(frozen=True, slots=True)
 class InlineBitpacking:
-    """Binds ``inline_bitpacking`` of 8- to 128-bit values and writes it of 8- to 64-bit ones."""
+    """Binds ``inline_bitpacking`` of 8- to 128-bit values; writes it for 8- to 64-bit values."""
 
     key = EncodingKey(COMPRESSIVE, "inline_bitpacking")
     contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.BLOCK})
@@ -59,7 +59,7 @@ class InlineBitpacking:
         return BoundInlineBitpacking(FixedWidth(bits))
 
     def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
-        """Return the bytes of all chunks; withdraw where the rules forbid them, or nothing is gained."""
+        """Return the bytes of all chunks; None if the rules forbid them, or if packing saves nothing."""
         rules = scope.chunk_rules
         if context is DecodeContext.MINI_BLOCK and rules.max_values < _CHUNK_VALUES:
             return None
@@ -77,15 +77,15 @@ class InlineBitpacking:
     def encode(
         self, block: BlockSlice, context: DecodeContext, scope: EncodeScope
     ) -> spi.EncodedChunks | spi.EncodedBlock:
-        """Pack each 1024 values to the width of their largest."""
+        """Pack each group of 1024 values to the width of its largest value."""
         starts = scope.summary(block).group_starts
         if context is DecodeContext.BLOCK and len(starts) > 2:
-            raise UnsupportedError(f"a block of {block.num_values} values is more than a chunk can hold")
+            raise UnsupportedError(f"a block of {block.num_values} values does not fit one chunk")
         chunks = self.encode_blocks(block, starts, scope)
         return spi.EncodedBlock(chunks.description, chunks.buffers[0]) if context is DecodeContext.BLOCK else chunks
 
     def score_blocks(self, block: BlockSlice, value_starts: Positions, scope: EncodeScope) -> float | None:
-        """Return the bytes of all blocks, each of which must fit a chunk."""
+        """Return the bytes of all blocks; each must fit one chunk."""
         summary = scope.summary(block)
         if summary.integers is None or np.diff(value_starts).max(initial=0) > _CHUNK_VALUES:
             return None
@@ -94,7 +94,7 @@ class InlineBitpacking:
     def encode_blocks(self, block: BlockSlice, value_starts: Positions, scope: EncodeScope) -> spi.EncodedChunks:
         """Pack each block to the width of its largest value."""
         if not isinstance(block.shape, FixedWidth) or scope.summary(block).integers is None:
-            raise UnsupportedError(f"integers of 8 to 64 bits are packed, not {block.shape}")
+            raise UnsupportedError(f"bit packing needs integers of 8 to 64 bits, not {block.shape}")
         word_bits = block.shape.bits
         found = scope.summary(block).groups(value_starts)
         out = np.empty(_num_bytes(block, found), np.uint8)
@@ -106,7 +106,7 @@ class InlineBitpacking:
 
     def _score(self, block: BlockSlice, found: spi.GroupSummary, scope: EncodeScope) -> float | None:
         num_bytes = _num_bytes(block, found)
-        # The name alone is reason enough.
+        # A codec that the caller named is used even if it saves nothing.
         is_named = scope.options.codec == self.key.case
         if not is_named and (scope.options.stores_plainly or num_bytes >= len(block.values)):
             return None
@@ -114,7 +114,7 @@ class InlineBitpacking:
 
 
 def _num_bytes(block: BlockSlice, found: spi.GroupSummary) -> int:
-    """Bytes of all chunks: a header word, and all 1024 values even where there are fewer."""
+    """Return the bytes of all chunks: a header word, and 1024 values even if there are fewer."""
     assert isinstance(block.shape, FixedWidth)
     return len(found.bits) * block.shape.bytes_per_value + _BYTES_PER_BIT * found.total_bits
 

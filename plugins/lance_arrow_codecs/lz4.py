@@ -19,13 +19,13 @@ from lance_arrow.spi import BindScope, Bytes, EncodingKey, hookimpl
 
 _HEADER_BYTES = 4
 _LARGEST_RATIO = 255
-"""An LZ4 block yields at most so many bytes per byte."""
+"""An LZ4 block expands to at most this many bytes per byte."""
 _BLOCKS = pa.Codec("lz4_raw")
 
 
 @dataclass(frozen=True, slots=True)
 class Lz4:
-    """Binds the scheme; the level is of no use to readers, nor to this writer."""
+    """Binds the scheme; neither readers nor this writer use the level."""
 
     key = EncodingKey("lance.encodings21.CompressionScheme", "LZ4")
 
@@ -33,11 +33,11 @@ class Lz4:
         return BoundLz4()
 
     def compress(self, data: Bytes, starts: Any, sizes: Any, level: int | None) -> tuple[Bytes, NDArray[np.int64]]:
-        """Compress each part to a size and a block; there is one level only."""
+        """Compress each part to a size and a block; there is only one level."""
         frames_found = [b""] * len(sizes)
         for frame, (start, size) in enumerate(zip(starts.tolist(), sizes.tolist(), strict=True)):
             if size >= 1 << 32:
-                raise UnsupportedError(f"an LZ4 frame of {size:,} bytes; its size has 32 bits")
+                raise UnsupportedError(f"an LZ4 frame of {size:,} bytes, but its size has only 32 bits")
             if size:
                 block = _BLOCKS.compress(data[start : start + size], asbytes=True)
                 frames_found[frame] = size.to_bytes(_HEADER_BYTES, "little") + block
@@ -48,36 +48,36 @@ class Lz4:
 
 @dataclass(frozen=True, slots=True)
 class BoundLz4:
-    """Decompresses frames that declare no more than a block can hold."""
+    """Decompresses frames whose declared size is possible for their block."""
 
     def native(self) -> object:
         return native_codecs.lz4()
 
     def sizes(self, data: Bytes, starts: Any, sizes: Any) -> Any:
-        """Return declared sizes, none larger than a block of that many bytes can hold."""
+        """Return declared sizes, after a check that a block of that many bytes can expand to them."""
         present = np.flatnonzero(sizes)
         starts, sizes, found = starts[present], sizes[present], np.zeros(len(sizes), np.int64)
         wrong = (sizes < _HEADER_BYTES) | (starts < 0) | (starts > len(data) - sizes)
         if wrong.any():
             frame = int(present[np.argmax(wrong)])
-            raise CorruptPageError("an LZ4 frame is shorter than its header or leaves its page", detail=frame)
+            raise CorruptPageError("an LZ4 frame is shorter than its header or exceeds its page", detail=frame)
         declared = np.empty(len(present), np.uint32)
         kernels.copy_values(data, starts, _HEADER_BYTES, declared.view(np.uint8))
         wrong = declared > (sizes - _HEADER_BYTES) * _LARGEST_RATIO
         if wrong.any():
             frame = int(present[np.argmax(wrong)])
-            raise CorruptPageError("an LZ4 frame declares another size than its block has", detail=frame)
+            raise CorruptPageError("the declared size of an LZ4 frame differs from its block", detail=frame)
         found[present] = declared
         return found
 
     def decompress(self, data: Bytes, starts: Any, sizes: Any, out: Bytes, out_starts: Any) -> None:
-        """Decode each block into exactly its room."""
+        """Decode each block into exactly its part of `out`."""
         present = sizes > 0
         if not present.all():
-            # Frames of nothing have no block, and no room.
+            # Empty frames have no block, and no bytes in `out`.
             wrong = np.flatnonzero(~present & (np.diff(out_starts) != 0))
             if len(wrong):
-                raise CorruptPageError("an LZ4 frame declares another size than its block has", detail=int(wrong[0]))
+                raise CorruptPageError("the declared size of an LZ4 frame differs from its block", detail=int(wrong[0]))
             starts, sizes = starts[present], sizes[present]
             out_starts = np.append(out_starts[:-1][present], out_starts[-1])
         kernels.decode_lz4_blocks(data, starts + _HEADER_BYTES, sizes - _HEADER_BYTES, out, out_starts)

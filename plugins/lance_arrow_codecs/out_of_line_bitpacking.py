@@ -1,4 +1,4 @@
-"""Out-of-line bit packing: blocks of integers packed to one width, which the description holds.
+"""Out-of-line bit packing: blocks of integers packed to one width, which is in the description.
 
 Packed words with a buffer compression are bound as a general codec around plain ones. A chunk is one block.
 
@@ -47,12 +47,12 @@ class OutOfLineBitpacking:
     kinds = (FixedWidth,)
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundChunkCodec:
-        """Check both widths; the packed one is the flat child's, and 0 means that all values are 0."""
+        """Check both widths; the packed one is that of the flat child, and 0 means that all values are 0."""
         bits = message.uncompressed_bits_per_value
         if bits not in (8, 16, 32, 64):
             raise UnsupportedError(f"bit-packed values of {bits} bits, expected 8, 16, 32 or 64", detail=bits)
         if message.values.WhichOneof("compression") != "flat":
-            raise UnsupportedError("bit-packed values whose packed words are encoded again are not readable")
+            raise UnsupportedError("bit-packed values whose packed words have another encoding are not supported")
         packed_bits = message.values.flat.bits_per_value
         if packed_bits > bits:
             raise CorruptFileError(f"{bits}-bit values are packed to {packed_bits} bits", detail=packed_bits)
@@ -65,7 +65,7 @@ class OutOfLineBitpacking:
         return BoundOutOfLineBitpacking(FixedWidth(bits), packed_bits)
 
     def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
-        """Return the bytes of the packed words and the tail; withdraw where they are no fewer than the values'."""
+        """Return the bytes of the packed words and the tail; None if the plain values have as few."""
         return self.score_blocks(block, np.array([0, block.num_values]), scope)
 
     def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> spi.EncodedBlock:
@@ -74,24 +74,24 @@ class OutOfLineBitpacking:
         return spi.EncodedBlock(blocks.description, blocks.buffers[0])
 
     def score_blocks(self, block: BlockSlice, value_starts: Positions, scope: EncodeScope) -> float | None:
-        """Return the bytes of all blocks, packed to the width of the largest value of any."""
+        """Return the bytes of all blocks, packed to the width of the largest value of all blocks."""
         if scope.summary(block).integers is None:
             return None
         sizes, packed_bits = _sizes(block, value_starts, scope)
         if packed_bits == 0 and scope.file_version >= "2.3":
-            # Zeros are a constant there; 14.0.2 refuses a width of 0.
+            # Zeros are a constant there; 14.0.2 rejects a width of 0.
             return None
         num_bytes = int(sizes.sum())
-        # The name alone is reason enough.
+        # A codec that the caller named is used even if it saves nothing.
         is_named = scope.options.codec == self.key.case
         if not is_named and (scope.options.stores_plainly or num_bytes >= len(block.values)):
             return None
         return scope.options.cost(num_bytes)
 
     def encode_blocks(self, block: BlockSlice, value_starts: Positions, scope: EncodeScope) -> spi.EncodedChunks:
-        """Pack the values of all blocks to the width of the largest of any."""
+        """Pack the values of all blocks to the width of the largest value of all blocks."""
         if not isinstance(block.shape, FixedWidth) or scope.summary(block).integers is None:
-            raise UnsupportedError(f"integers of 8 to 64 bits are packed, not {block.shape}")
+            raise UnsupportedError(f"bit packing needs integers of 8 to 64 bits, not {block.shape}")
         sizes, packed_bits = _sizes(block, value_starts, scope)
         out = np.empty(int(sizes.sum()), np.uint8)
         kernels.pack_out_of_line(block.values, value_starts, block.shape.bits, packed_bits, out)
@@ -104,7 +104,7 @@ class OutOfLineBitpacking:
 
 
 def _sizes(block: BlockSlice, value_starts: Positions, scope: EncodeScope) -> tuple[Positions, int]:
-    """Bytes of each block, and the bits of a packed value. Source: spec 5.5."""
+    """Return the bytes of each block, and the bits of a packed value. Source: spec 5.5."""
     summary = scope.summary(block)
     packed_bits = 0 if summary.integers is None else summary.groups(summary.group_starts).max_bits
     width = 0 if summary.integers is None else summary.integers.itemsize

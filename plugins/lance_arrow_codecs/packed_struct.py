@@ -43,7 +43,7 @@ Positions = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class PackedStructs:
-    """Binds ``packed_struct``: flat rows in chunks occur since 2.1, zipped ones since 2.3; writes the former."""
+    """Binds ``packed_struct``: flat rows in chunks since 2.1, zipped rows since 2.3; writes only rows in chunks."""
 
     key = EncodingKey(COMPRESSIVE, "packed_struct")
     contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.PER_VALUE})
@@ -59,29 +59,29 @@ class PackedStructs:
             raise CorruptFileError(f"a packed struct of {len(widths)} fields contradicts the schema", detail=expected)
         for bits, field in zip(widths, expected.fields, strict=True):
             if bits == 0 or bits % 8:
-                # The reference writes such files, without the bits: a field gets as many bytes as it has whole ones.
-                raise UnsupportedError(f"packed fields of {bits} bits are not readable, only whole bytes", detail=bits)
+                # The reference writes such files without the bits: a field gets only its whole bytes.
+                raise UnsupportedError(f"packed fields of {bits} bits are not supported, only whole bytes", detail=bits)
             if bits != _bits(field):
-                raise CorruptFileError(f"a packed field has {bits} bits, the schema says {field}")
+                raise CorruptFileError(f"a packed field has {bits} bits, the schema has {field}")
         scope.limits.check("max_value_bytes", sum(widths) // 8)
         is_zipped = context is DecodeContext.PER_VALUE
         is_flat = message.values.WhichOneof("compression") == "flat" and not message.values.flat.HasField("data")
         rows = scope.value_codec(message.values) if is_zipped else scope.chunk_codec(message.values, context)
         if rows.shape != FixedWidth(sum(widths)):
-            raise CorruptFileError(f"packed rows are {rows.shape}, their fields {sum(widths)} bits")
+            raise CorruptFileError(f"packed rows are {rows.shape}, but their fields have {sum(widths)} bits")
         splitter = _RowSplitter(expected, tuple(bits // 8 for bits in widths))
         if is_zipped:
             return BoundPackedValues(splitter, rows, is_flat)
         return BoundPackedStruct(splitter, rows, is_flat)
 
     def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
-        """Return the bytes of the rows; withdraw where fields are no whole bytes or two rows do not fit a chunk."""
+        """Return the bytes of the rows; None if fields are not whole bytes, or if two rows do not fit a chunk."""
         if not isinstance(block.shape, PackedStruct) or _chunk_values(block, scope) is None:
             return None
         return float(block.num_values * sum(_field_bytes(block.shape) or ()))
 
     def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> spi.EncodedChunks:
-        """Put the fields of each row together."""
+        """Join the fields of each row."""
         widths = _field_bytes(block.shape)
         chunk_values = _chunk_values(block, scope)
         if widths is None or chunk_values is None:
@@ -97,9 +97,9 @@ class PackedStructs:
 
 
 def _field_bytes(shape: BlockShape) -> tuple[int, ...] | None:
-    """Bytes of each field; None where one is a list, has no fixed width, or no whole bytes.
+    """Return the bytes of each field; None if one is a list, or has no fixed width in whole bytes.
 
-    The reference refuses fixed-size lists here ("Expected 0 buffers in array"): it zips such structs, since 2.2.
+    The reference fails for fixed-size lists here ("Expected 0 buffers in array"); since 2.2 it zips such structs.
     """
     if not isinstance(shape, PackedStruct) or not shape.fields:
         return None
@@ -108,7 +108,7 @@ def _field_bytes(shape: BlockShape) -> tuple[int, ...] | None:
 
 
 def _chunk_values(block: BlockSlice, scope: EncodeScope) -> int | None:
-    """Rows of a full chunk, a power of two; None where there is none."""
+    """Return the rows of a full chunk, a power of two; None if two do not fit."""
     widths, rules = _field_bytes(block.shape), scope.chunk_rules
     if widths is None:
         return None
@@ -117,7 +117,7 @@ def _chunk_values(block: BlockSlice, scope: EncodeScope) -> int | None:
 
 
 def _bits(field: BlockShape) -> int | None:
-    """Bits of one value; None where values differ in width or have bitmaps."""
+    """Return the bits of one value; None if values differ in width or have bitmaps."""
     if isinstance(field, FixedSizeList):
         return None if field.validity_dimensions else field.items_per_value * field.leaf.bits
     return field.bits if isinstance(field, FixedWidth) else None
@@ -125,7 +125,7 @@ def _bits(field: BlockShape) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class _RowSplitter:
-    """Knows the fields of a row."""
+    """Splits rows into fields."""
 
     shape: PackedStruct
     field_bytes: tuple[int, ...]
@@ -134,7 +134,7 @@ class _RowSplitter:
         split_rows(data, starts, sizes, value_starts, self.field_bytes, out)
 
     def split_decoded(self, rows: Any, batch: ChunkBatch | ValueBatch, out: BlockSlice) -> None:
-        """Let the codec of the rows decode them first."""
+        """Decode the rows with their codec, then split them."""
         block = new_block(rows.shape, batch.num_values)
         rows.decode(batch, block)
         one_chunk = np.zeros(1, np.int64), np.array([block.values.size]), np.array([0, batch.num_values])
@@ -158,7 +158,7 @@ class BoundPackedStruct:
         return self.rows.num_buffers
 
     def native(self) -> object | None:
-        # Rows as their codec leaves them: the engine splits what it laid out.
+        # Rows as their codec stores them: the engine splits the rows that it decoded.
         return native_side(self.rows)
 
     def measure(self, chunks: ChunkBatch) -> int:
@@ -198,8 +198,8 @@ class BoundPackedValues:
             self.splitter.split_decoded(self.rows, values, out)
             return
         if (values.sizes != sum(self.splitter.field_bytes)).any():
-            raise CorruptPageError("a zipped struct has another size than its fields")
-        # Each row is a chunk of one.
+            raise CorruptPageError("the size of a zipped struct differs from its fields")
+        # Each row is a chunk with one value.
         self.splitter.split(values.data, values.starts, values.sizes, np.arange(values.num_values + 1), out)
 
 

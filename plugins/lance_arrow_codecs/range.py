@@ -1,4 +1,4 @@
-"""Range: values at equal distances, without any buffer.
+"""Range: values at equal distances, without buffers.
 
 Source: CompressiveEncoding.Range; spec 11.5.
 """
@@ -34,7 +34,7 @@ _GLANCED_VALUES = 64
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Binds ``range`` of 32- and 64-bit values and writes it for blocks."""
+    """Binds ``range`` of 32- and 64-bit values; writes it for blocks."""
 
     key = EncodingKey(COMPRESSIVE, "range")
     contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.BLOCK})
@@ -52,11 +52,11 @@ class Range:
         return BoundRange(FixedWidth(bits), message.start, message.step)
 
     def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
-        """Return the bytes of the description; withdraw where distances differ, or are none: that is a constant."""
+        """Return the bytes of the description; None if distances differ, or are 0, which is a constant."""
         step = None if scope.options.stores_plainly else _step(block)
         if step is None or not step:
             return None
-        # Readers of the reference count upwards only.
+        # Readers of the reference only count upwards.
         values = block.values.view(step.dtype)
         return float(_DESCRIPTION_BYTES) if int(values[0]) + (len(values) - 1) * int(step) == int(values[-1]) else None
 
@@ -64,7 +64,7 @@ class Range:
         """Describe the first value and the distance."""
         step = _step(block)
         if step is None:
-            raise UnsupportedError(f"{block.num_values} values of {block.shape} are no range")
+            raise UnsupportedError(f"{block.num_values} values of {block.shape} are not a range")
         message = RangeMessage(
             uncompressed_bits_per_value=8 * step.nbytes, start=int(block.values.view(step.dtype)[0]), step=int(step)
         )
@@ -72,12 +72,12 @@ class Range:
 
 
 def _step(block: BlockSlice) -> Any:
-    """Distance of neighbours, unsigned like the values; None where there is not one only."""
+    """Return the distance of neighbours, unsigned like the values; None if there are several."""
     if block.shape not in (FixedWidth(32), FixedWidth(64)) or block.num_values < _LEAST_VALUES:
         return None
     values = block.values.view(f"<u{len(block.values) // block.num_values}")
     step = (values[1:2] - values[:1])[0]
-    # Most blocks show in a few values that they are no range.
+    # For most blocks, a few values show that they are not a range.
     for some in (values[:_GLANCED_VALUES], values):
         if (some[1:] - some[:-1] != step).any():
             return None

@@ -1,8 +1,8 @@
-"""Run-length encoding: run values and run lengths, of 8 bits or in encodings of their own.
+"""Run-length encoding: run values and run lengths, of 8 bits or in their own encodings.
 
-In a mini-block chunk they are two buffers; a block holds the byte count of the values, the values, the lengths. A child
-that takes no bytes (2.3) has no buffer in a chunk; a block with one such child still holds the byte count.
-Source: CompressiveEncoding.Rle; spec 5.7, 11.5.
+In a mini-block chunk they are two buffers. A block holds the byte count of the values, the values, the lengths. A child
+without bytes (2.3) has no buffer in a chunk; a block with one such child still holds the byte count. Source:
+CompressiveEncoding.Rle; spec 5.7, 11.5.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _HEADER_BYTES = 8
 _LONGEST_RUN = 255
 _CHUNK_VALUES = 4096
 _CHUNK_BYTES = 8184
-"""Most values and bytes of a chunk, as the reference cuts them. Source: spec 10."""
+"""Most values and bytes of a chunk, the limits of the reference. Source: spec 10."""
 _NUM_SAMPLES = 16
 _SAMPLED_VALUES = 512
 _LEAST_CHUNK_VALUES = 2
@@ -54,7 +54,7 @@ _ONE_CHUNK_OF_NOTHING = ChunkBatch(NO_BYTES, _NOWHERE, _NOWHERE, np.zeros(2, np.
 
 @dataclass(frozen=True, slots=True)
 class Rle:
-    """Binds ``rle``: flat children, all that 2.1 and 2.2 have and that it writes, or children of any encoding."""
+    """Binds ``rle`` with flat children, as in 2.1 and 2.2, or with children of any encoding; writes flat children."""
 
     key = EncodingKey(COMPRESSIVE, "rle")
     contexts = frozenset({DecodeContext.MINI_BLOCK, DecodeContext.BLOCK})
@@ -65,7 +65,7 @@ class Rle:
     def bind(
         self, message: Any, context: DecodeContext, scope: BindScope
     ) -> BoundRleChunks | BoundRleBlocks | BoundEncodedRuns:
-        """Check the widths of both children; encoded children occur in 2.3 only."""
+        """Check the widths of both children; encoded children exist only in 2.3."""
         values, lengths = message.values, message.run_lengths
         if not (_is_flat(values) and _is_flat(lengths) and lengths.flat.bits_per_value == 8):
             return BoundEncodedRuns.of(values, lengths, context is DecodeContext.BLOCK, scope)
@@ -73,7 +73,7 @@ class Rle:
         return BoundRleChunks(shape) if context is DecodeContext.MINI_BLOCK else BoundRleBlocks(shape)
 
     def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
-        """Return the bytes of the runs; withdraw where they are no fewer than the values', or runs are unwanted."""
+        """Return the bytes of the runs; None if the plain values have as few, or if options forbid runs."""
         if context is DecodeContext.BLOCK:
             return self.score_blocks(block, np.array([0, block.num_values]), scope)
         chunk_values = _chunk_values(scope)
@@ -115,7 +115,7 @@ class Rle:
     def _score(
         self, block: BlockSlice, starts: Callable[[], Positions], header_bytes: int, scope: EncodeScope
     ) -> float | None:
-        """Score runs that end where a part does; `starts` tells where parts begin."""
+        """Score runs that end at the borders of parts; `starts` returns the starts of the parts."""
         options, summary = scope.options, scope.summary(block)
         if summary.integers is None or summary.num_runs is None:
             return None
@@ -126,7 +126,7 @@ class Rle:
         least = num_runs * (width + 1) + header_bytes
         if not is_named and (is_unwanted or least >= raw_bytes):
             return None
-        # A border of parts cuts one run, and 255 values more are one run more. Where that decides, count exactly.
+        # A border of parts splits one run, and every 255 more values need one more run. If that decides, count exactly.
         value_starts = starts()
         num_entries = num_runs + len(value_starts) - 2 + block.num_values // _LONGEST_RUN
         packed_bytes = _packed_bytes(summary)
@@ -137,35 +137,35 @@ class Rle:
         num_bytes = num_entries * (width + 1) + header_bytes
         if not is_named and num_bytes >= raw_bytes:
             return None
-        # As small as packed integers, runs decode faster and have fewer chunks.
+        # Runs as small as packed integers decode faster and need fewer chunks.
         return options.cost(max(num_bytes - 0.5, 0.0))
 
 
 def _packed_bytes(summary: spi.BlockSummary) -> int:
-    """Bytes of the values, each group of 1024 packed to the bits of its largest behind a word."""
+    """Return the bytes of the values bit-packed in groups of 1024, each with a header word."""
     groups = summary.groups(summary.group_starts)
     width = 0 if summary.integers is None else summary.integers.itemsize
     return len(groups.bits) * width + 128 * groups.total_bits
 
 
 def _filled(block: BlockSlice, scope: EncodeScope) -> BlockSlice:
-    """Return the block with nulls as part of the run before them; as it is where that cannot make runs worth it."""
+    """Return the block with nulls as part of the run before them; unchanged if that cannot pay off."""
     summary = scope.summary(block)
     if summary.integers is None or not summary.num_nulls:
         return block
     is_named = scope.options.codec == Rle.key.case
-    is_worth_it = is_named or summary.remember("rle filled", lambda: _gains_by_filling(summary))
+    is_worth_it = is_named or summary.remember("rle filled", lambda: _filling_pays_off(summary))
     return summary.forward_filled if is_worth_it else block
 
 
-def _gains_by_filling(summary: spi.BlockSummary) -> bool:
-    """Whether a sample says that runs over nulls take fewer bytes than other codecs would; filling takes time."""
+def _filling_pays_off(summary: spi.BlockSummary) -> bool:
+    """Return whether, by a sample, runs over nulls are smaller than other codecs; filling takes time."""
     block, num_runs = summary.block, summary.num_runs
     if summary.integers is None or num_runs is None:
         return False
     run_bytes = summary.integers.itemsize + 1
     most_bytes = min(len(block.values), _packed_bytes(summary))
-    # A null ends one run and begins another, at most.
+    # A null ends at most one run and begins at most one.
     if (num_runs - 2 * summary.num_nulls) * run_bytes >= most_bytes:
         return False
     step = max(block.num_values // _NUM_SAMPLES, _SAMPLED_VALUES)
@@ -177,7 +177,7 @@ def _gains_by_filling(summary: spi.BlockSummary) -> bool:
 
 
 def _filled_runs(summary: spi.BlockSummary, start: int, stop: int) -> int:
-    """Runs of a part once its nulls are filled: of the values that are there, or of zeros where none is."""
+    """Return the runs of a part after nulls are filled with valid values, or with zeros if all are null."""
     assert summary.integers is not None
     assert summary.is_null is not None
     values = summary.integers[start:stop]
@@ -190,7 +190,7 @@ def _filled_runs(summary: spi.BlockSummary, start: int, stop: int) -> int:
 def _integer_bytes(block: BlockSlice, scope: EncodeScope) -> int:
     integers = scope.summary(block).integers
     if integers is None:
-        raise UnsupportedError(f"runs are of values of 8, 16, 32 or 64 bits, not {block.shape}")
+        raise UnsupportedError(f"runs need values of 8, 16, 32 or 64 bits, not {block.shape}")
     return integers.itemsize
 
 
@@ -200,7 +200,7 @@ def _description(width: int) -> CompressiveEncoding:
 
 
 def _chunk_values(scope: EncodeScope) -> int:
-    """Values of a full chunk of long runs; 0 where not even a chunk of two values fits the rules."""
+    """Return the values of a full chunk of long runs; 0 if not even two values fit the rules."""
     rules = scope.chunk_rules
     return (
         spi.largest_power_of_two(min(_CHUNK_VALUES, rules.max_values)) if rules.max_bytes >= _LEAST_CHUNK_BYTES else 0
@@ -208,7 +208,7 @@ def _chunk_values(scope: EncodeScope) -> int:
 
 
 def _cut(block: BlockSlice, width: int, scope: EncodeScope) -> tuple[Positions, Positions]:
-    """Cut chunks; return the values and the runs of each. One whose runs take too many bytes is cut in two."""
+    """Cut chunks; return the values and the runs of each. A chunk whose runs exceed the limit is split in two."""
     chunk_values = _chunk_values(scope)
     if chunk_values < _LEAST_CHUNK_VALUES:
         raise UnsupportedError(f"runs do not fit chunks of {scope.chunk_rules}")
@@ -278,14 +278,14 @@ class BoundRleBlocks:
 
 @dataclass(frozen=True, slots=True)
 class RunCounter:
-    """How many runs a child's bytes hold: of a flat child, or of a flat one that is compressed (more than once)."""
+    """Counts the runs in a child's bytes, for flat children and flat children with compression."""
 
     bytes_per_run: int
     frames: tuple[spi.Frames, ...]
 
     @classmethod
     def of(cls, message: Any, scope: BindScope) -> RunCounter | None:
-        """Return None where bytes do not tell."""
+        """Return None if the size in bytes does not define the number of runs."""
         frames = []
         while message.WhichOneof("compression") == "general":
             frames.append(spi.Frames.bind(message.general.compression, DecodeContext.BLOCK, scope))
@@ -297,7 +297,7 @@ class RunCounter:
         return cls(message.flat.bits_per_value // 8, tuple(frames))
 
     def count(self, part: ChunkBatch) -> Positions:
-        """Runs of each chunk."""
+        """Return the number of runs of each chunk."""
         data, starts, sizes = part.data, part.starts[0], part.sizes[0]
         for outer in self.frames[:-1]:
             data, borders = outer.open(data, starts, sizes)
@@ -307,7 +307,7 @@ class RunCounter:
         wrong = (sizes < 0) | (sizes % self.bytes_per_run != 0)
         if wrong.any():
             raise CorruptPageError(
-                f"the bytes of a chunk hold no whole number of runs of {self.bytes_per_run} bytes",
+                f"the size of a chunk is not a multiple of {self.bytes_per_run} bytes per run",
                 detail=int(np.argmax(wrong)),
             )
         return sizes // self.bytes_per_run
@@ -315,9 +315,9 @@ class RunCounter:
 
 @dataclass(frozen=True, slots=True)
 class BoundEncodedRuns:
-    """Expands runs whose values or lengths have an encoding of their own, all chunks at once.
+    """Expands runs whose values or lengths have their own encoding, all chunks at once.
 
-    `is_block` tells that both parts, if either has bytes, lie in one buffer behind the byte count of the first.
+    `is_block`: both parts are in one buffer, after the byte count of the first, unless both have no bytes.
     """
 
     values: BoundChunkCodec
@@ -328,7 +328,7 @@ class BoundEncodedRuns:
 
     @classmethod
     def of(cls, values: Any, lengths: Any, is_block: bool, scope: BindScope) -> BoundEncodedRuns:
-        """Bind both children as blocks, which they are in either context."""
+        """Bind both children as blocks, in both contexts."""
         bound = [scope.chunk_codec(one, DecodeContext.BLOCK) for one in (values, lengths)]
         if not all(isinstance(one.shape, FixedWidth) for one in bound):
             raise CorruptFileError(f"runs have values {bound[0].shape} and lengths {bound[1].shape}")
@@ -337,7 +337,7 @@ class BoundEncodedRuns:
             raise CorruptFileError(f"run lengths of {bound[1].shape.bits} bits, expected 8, 16, 32 or 64")
         counters = RunCounter.of(values, scope), RunCounter.of(lengths, scope)
         if counters == (None, None) and bound[1].num_buffers:
-            raise UnsupportedError("runs of which neither values nor lengths tell the number are not readable")
+            raise UnsupportedError("runs without a count in their values or lengths are not supported")
         return cls(*bound, *counters, is_block)
 
     @property
@@ -380,20 +380,20 @@ class BoundEncodedRuns:
                     detail=int(np.argmax(wrong)),
                 )
             return found[0]
-        # Lengths without bytes are a rule, the same in each chunk: as many as it takes to reach the number of values.
+        # Lengths without bytes follow a rule, the same in each chunk: as many as the number of values needs.
         most = int(counts.max(initial=0))
         lengths = _decode_runs(self.lengths, _ONE_CHUNK_OF_NOTHING, np.array([0, most], np.int64))
         reached = np.cumsum(np.clip(lengths.astype(np.int64), 0, most))
         return np.minimum(np.searchsorted(reached, counts) + 1, counts)
 
     def _split(self, chunks: ChunkBatch) -> tuple[ChunkBatch, ChunkBatch]:
-        """The same chunks as batches of run values and of run lengths."""
+        """Return the same chunks as batches of run values and of run lengths."""
         num_values = self.values.num_buffers
         if not self.is_block or self.num_buffers == 0:
             return chunks.buffers(0, num_values), chunks.buffers(num_values, self.num_buffers)
         starts, sizes = chunks.starts[0], chunks.sizes[0]
         if (sizes < _HEADER_BYTES).any():
-            raise CorruptPageError("a run block has no room for its header", detail=int(np.argmin(sizes)))
+            raise CorruptPageError("a run block is too short for its header", detail=int(np.argmin(sizes)))
         values_bytes = np.empty(chunks.num_chunks, np.int64)
         kernels.copy_values(chunks.data, starts, _HEADER_BYTES, values_bytes.view(np.uint8))
         rest = sizes - _HEADER_BYTES
@@ -408,7 +408,7 @@ class BoundEncodedRuns:
 
 
 def _part(codec: BoundChunkCodec, chunks: ChunkBatch, starts: Positions, sizes: Positions) -> ChunkBatch:
-    """One part of each block; a codec without buffers has no bytes."""
+    """Return one part of each block; a codec without buffers has no bytes."""
     if codec.num_buffers == 0 and sizes.any():
         raise CorruptPageError("a part of a run block has bytes, expected none", detail=int(np.argmax(sizes)))
     whole = ChunkBatch(chunks.data, starts[np.newaxis], sizes[np.newaxis], chunks.value_starts)

@@ -1,10 +1,10 @@
 """Variable: offsets and bytes of variable-width values, in three forms.
 
-In a mini-block chunk the offsets count from the chunk's start; a block begins with a header of two words (bits of an
-offset, place of the bytes) and its offsets count from the bytes; zipped values carry their length outside and are just
-bytes. Offsets may have an encoding of their own (2.3): they are then a block, which may take no bytes, and count from
-the bytes. The bytes may have a buffer compression of their own: one frame per chunk, block or value, to its end, and
-offsets speak of its content. Source: CompressiveEncoding.Variable; spec 5.2, 6, 11.5.
+In a mini-block chunk the offsets count from the chunk's start. A block begins with a header of two words (bits of an
+offset, place of the bytes), and its offsets count from the bytes. Zipped values have their length outside and are only
+bytes. Offsets may have their own encoding (2.3). They are then a block, which may have no bytes, and count from the
+bytes. The bytes may have a buffer compression: one frame per chunk, block or value, to its end. Offsets then refer to
+its content. Source: CompressiveEncoding.Variable; spec 5.2, 6, 11.5.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Positions = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """Binds ``variable`` in every context, with offsets of 32 or 64 bits in any encoding; writes plain ones."""
+    """Binds ``variable`` in every context, with offsets of 32 or 64 bits in any encoding; writes plain offsets."""
 
     key = EncodingKey(COMPRESSIVE, "variable")
     contexts = frozenset(DecodeContext)
@@ -56,7 +56,7 @@ class Variable:
     kinds = (VariableWidth,)
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundCodec:
-        """Check the offset width; encoded offsets occur in 2.3 only, compressed bytes nowhere yet."""
+        """Check the offset width; encoded offsets exist only in 2.3, no writer compresses bytes yet."""
         is_plain = message.offsets.WhichOneof("compression") == "flat" and not message.offsets.flat.HasField("data")
         if is_plain and message.offsets.flat.bits_per_value not in (32, 64):
             raise CorruptFileError(f"offsets of {message.offsets.flat.bits_per_value} bits, expected 32 or 64")
@@ -73,7 +73,7 @@ class Variable:
         return BoundVariableBlocks(shape) if is_block else BoundVariableChunks(shape)
 
     def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
-        """Return the bytes of offsets and values; withdraw where two values do not fit a chunk."""
+        """Return the bytes of offsets and values; None if two values do not fit a chunk."""
         if not isinstance(block.shape, VariableWidth):
             return None
         width = block.shape.offset_bits // 8
@@ -83,9 +83,9 @@ class Variable:
         return None if counts is None else float(len(block.values) + (block.num_values + 2 * len(counts)) * width)
 
     def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> spi.Encoded:
-        """Write offsets and values, or hand over the values as they are."""
+        """Write offsets and values, or return the values unchanged."""
         if not isinstance(block.shape, VariableWidth):
-            raise UnsupportedError(f"variable-width values are wanted, not {block.shape}")
+            raise UnsupportedError(f"expected variable-width values, not {block.shape}")
         bits = block.shape.offset_bits
         offsets = CompressiveEncoding(flat=Flat(bits_per_value=bits))
         description = CompressiveEncoding(variable=VariableMessage(offsets=offsets))
@@ -97,14 +97,14 @@ class Variable:
         if counts is None:
             raise UnsupportedError(f"values of up to {scope.summary(block).max_value_bytes} bytes do not fit chunks")
         sizes = np.empty(len(counts), np.int64)
-        # Each chunk has one offset more than values, and less than an offset of padding.
+        # Each chunk has one offset more than values, and padding of less than an offset.
         out = np.empty(len(block.values) + (block.num_values + 2 * len(counts)) * bits // 8, np.uint8)
         total = kernels.write_variable_chunks(block.offsets, bits, block.values, counts, bits, sizes, out)
         return spi.EncodedChunks(description, (out[:total],), sizes[np.newaxis], counts)
 
 
 def _counts(block: BlockSlice, scope: EncodeScope) -> Positions | None:
-    """Values per chunk; None where two values do not fit one."""
+    """Return the values per chunk; None if two values do not fit one."""
     return scope.summary(block).remember(("variable", scope.chunk_rules), lambda: _plan(block, scope))
 
 
@@ -120,14 +120,14 @@ def _plan(block: BlockSlice, scope: EncodeScope) -> Positions | None:
 
 
 def _ends(block: BlockSlice) -> NDArray[Any]:
-    """Offsets counted from the first."""
+    """Return the offsets, counted from the first."""
     assert isinstance(block.shape, VariableWidth)
     offsets = block.offsets.view(f"<i{block.shape.offset_bits // 8}")
     return offsets - offsets[0] if len(offsets) and offsets[0] else offsets
 
 
 def _as_block(block: BlockSlice) -> Bytes:
-    """Header, offsets from 0, values. Source: spec 5.2."""
+    """Return header, offsets from 0, values. Source: spec 5.2."""
     assert isinstance(block.shape, VariableWidth)
     bits = block.shape.offset_bits
     header = (block.num_values + 3) * bits // 8
@@ -142,7 +142,7 @@ def _as_block(block: BlockSlice) -> Bytes:
 def _bind_values(message: Any, shape: VariableWidth, scope: BindScope) -> BoundPerValueCodec:
     if not message.HasField("values"):
         return BoundVariableValues(shape)
-    # Zipped, a value is its bytes: compressing those is what a general codec around it does.
+    # A zipped value is its bytes: a general codec around it compresses the same bytes.
     plain = CompressiveEncoding(variable=VariableMessage(offsets=message.offsets))
     return scope.value_codec(CompressiveEncoding(general=General(compression=message.values, values=plain)))
 
@@ -225,9 +225,9 @@ class BoundVariableValues:
 
 @dataclass(frozen=True, slots=True)
 class BoundParts:
-    """Decodes chunks and blocks whose offsets or bytes have an encoding of their own.
+    """Decodes chunks and blocks whose offsets or bytes have their own encoding.
 
-    `is_joined` tells that offsets and bytes of a chunk are one buffer, in which the offsets count from its start.
+    `is_joined`: offsets and bytes of a chunk are one buffer, and offsets count from its start.
     """
 
     shape: VariableWidth
@@ -254,7 +254,7 @@ class BoundParts:
         return ValueBatch(*self._values(chunks))
 
     def _values(self, chunks: ChunkBatch) -> tuple[Bytes, Positions, Positions]:
-        """Bytes, and where in them each value begins and how long it is."""
+        """Return the bytes, and the start and size of each value in them."""
         return chunks.derive(self, lambda: self._find_values(chunks))
 
     def _find_values(self, chunks: ChunkBatch) -> tuple[Bytes, Positions, Positions]:
@@ -277,13 +277,13 @@ class BoundParts:
         wrong |= lengths < 0
         if wrong.any():
             chunk = int(np.searchsorted(firsts, np.argmax(wrong), side="right")) - 1
-            raise CorruptPageError("offsets of a chunk descend or leave it", detail=chunk)
+            raise CorruptPageError("offsets of a chunk descend or exceed it", detail=chunk)
         kept = np.ones(len(offsets), bool)
         kept[firsts[1:] - 1] = False
         return data, (offsets + np.repeat(starts, counts))[kept], lengths[kept]
 
     def _split(self, chunks: ChunkBatch) -> tuple[ChunkBatch, Positions]:
-        """Offsets and bytes as two buffers (or one, where offsets take no bytes), and what offsets count from."""
+        """Return offsets and bytes as two buffers (one if offsets have no bytes), and the base of the offsets."""
         nothing = np.zeros(chunks.num_chunks, np.int64)
         if not self.is_block and not self.is_joined:
             return chunks, nothing
@@ -298,16 +298,16 @@ class BoundParts:
         places = [starts + header, starts + borders], [borders - header, sizes - borders]
         if self.offsets.num_buffers == 0:
             if (borders > header).any():
-                raise CorruptPageError("offsets that take no bytes have some", detail=int(np.argmax(borders > header)))
+                raise CorruptPageError("offsets without bytes have bytes", detail=int(np.argmax(borders > header)))
             places = places[0][1:], places[1][1:]
         parts = ChunkBatch(chunks.data, np.array(places[0]), np.array(places[1]), chunks.value_starts)
         return parts, borders if self.is_joined else nothing
 
     def _read_headers(self, chunks: ChunkBatch) -> Positions:
-        """Where the bytes begin in each block."""
+        """Return the start of the bytes in each block."""
         width = self.shape.offset_bits // 8
         if (chunks.sizes[0] < 2 * width).any():
-            raise CorruptPageError("a block of strings has no room for its header")
+            raise CorruptPageError("a block of strings is too short for its header")
         words = np.empty((chunks.num_chunks, 2), f"u{width}")
         kernels.copy_values(chunks.data, chunks.starts[0], 2 * width, words.view(np.uint8).reshape(-1))
         borders = words[:, 1].astype(np.int64)
@@ -321,7 +321,7 @@ def _places(chunks: ChunkBatch) -> tuple[Any, Any, Any, Any]:
 
 
 def _destination(out: BlockSlice) -> tuple[Any, int, Any]:
-    # The destination may want other offsets than the page has: large strings read as small ones, and back.
+    # The destination may have other offsets than the page: large strings can be read as small ones, and vice versa.
     shape = out.shape
     assert isinstance(shape, VariableWidth)
     return out.offsets, shape.offset_bits, out.values

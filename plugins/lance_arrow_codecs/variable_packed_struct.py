@@ -1,4 +1,4 @@
-"""Packed structs in zipped rows: each field with a codec of its own, those of variable width after their length.
+"""Packed structs in zipped rows: each field has its own codec; fields of variable width follow their length.
 
 Source: CompressiveEncoding.VariablePackedStruct; spec 5.9.
 """
@@ -32,12 +32,12 @@ from lance_arrow.spi import (
 )
 
 _LENGTH_BITS = 32
-"""Width of the length in front of a whole row, as the reference writes it."""
+"""Width of the length before a whole row, as the reference writes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class VariablePackedStructs:
-    """Binds ``variable_packed_struct`` with a per-value codec for each field; writes whichever codecs suit them."""
+    """Binds ``variable_packed_struct`` with a per-value codec for each field; writes the best codec for each."""
 
     key = EncodingKey(COMPRESSIVE, "variable_packed_struct")
     contexts = frozenset({DecodeContext.PER_VALUE})
@@ -64,7 +64,7 @@ class VariablePackedStructs:
         )
 
     def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
-        """Add up what the fields take; withdraw where no codec can hold one of them."""
+        """Return the sum of the fields; None if no codec can hold one of them."""
         if not isinstance(block.shape, PackedStruct) or not block.fields:
             return None
         estimates = [scope.estimate_child(field, DecodeContext.PER_VALUE) for field in block.fields]
@@ -72,9 +72,9 @@ class VariablePackedStructs:
         return sum(known) if len(known) == len(estimates) else None
 
     def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> spi.EncodedValues:
-        """Encode each field value by value and put the values of a row together, lengths in front."""
+        """Encode each field value by value, and join the values of each row, with lengths before them."""
         if not isinstance(block.shape, PackedStruct) or not block.fields:
-            raise UnsupportedError(f"packed structs are wanted, not {block.shape}")
+            raise UnsupportedError(f"expected packed structs, not {block.shape}")
         encoded = [_encode_field(field, scope) for field in block.fields]
         message = VariablePackedStruct(fields=[_describe(field) for field in encoded])
         widths = np.array([field.value_bits or -field.length_bits for field in encoded], np.int64) // 8
@@ -91,7 +91,7 @@ class VariablePackedStructs:
 def _encode_field(field: BlockSlice, scope: EncodeScope) -> spi.EncodedValues:
     encoded = scope.encode_child(field, DecodeContext.PER_VALUE)
     if not isinstance(encoded, spi.EncodedValues):
-        raise PluginContractError(f"values were wanted, a codec encoder returned {type(encoded).__name__}")
+        raise PluginContractError(f"a codec encoder returned {type(encoded).__name__}, expected values")
     return encoded
 
 
@@ -107,22 +107,24 @@ def _plain(shape: BlockShape) -> BlockShape:
 
 
 def _width(field: Any, codec: BoundPerValueCodec) -> int:
-    """Bytes of a field, or minus the bytes of its length (what the kernel expects)."""
+    """Return the bytes of a field, or minus the bytes of its length (as the kernel expects)."""
     case = field.WhichOneof("layout")
     if case == "bits_per_value":
         if codec.value_bits != field.bits_per_value or not field.bits_per_value:
-            raise CorruptFileError(f"a packed field of {field.bits_per_value} bits, its codec says {codec.value_bits}")
+            raise CorruptFileError(
+                f"a packed field of {field.bits_per_value} bits, but its codec has {codec.value_bits}"
+            )
         return int(field.bits_per_value) // 8
     if case is None or field.bits_per_length not in (32, 64) or codec.value_bits is not None:
         raise CorruptFileError(
-            f"a packed field with lengths of {field.bits_per_length} bits, its codec says {codec.value_bits}"
+            f"a packed field with lengths of {field.bits_per_length} bits, but its codec has {codec.value_bits}"
         )
     return -int(field.bits_per_length) // 8
 
 
 @dataclass(frozen=True, slots=True)
 class BoundVariablePackedStruct:
-    """Finds the fields of each zipped row and lets their codecs decode them; an empty row is null."""
+    """Locates the fields of each zipped row, which their codecs decode; an empty row is null."""
 
     shape: PackedStruct
     fields: tuple[BoundPerValueCodec, ...]

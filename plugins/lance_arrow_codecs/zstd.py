@@ -1,6 +1,6 @@
 """Zstandard frames: the uncompressed size as a 64-bit word, then a standard frame. An empty frame is empty.
 
-Writers also leave out the size, so a buffer that begins like a standard frame is one.
+Some writers omit the size, so a buffer that begins with a standard frame is read as one.
 Source: BufferCompression.scheme ZSTD; spec 5.11.
 """
 
@@ -27,30 +27,30 @@ _MAGIC = b"\x28\xb5\x2f\xfd"
 _MAGIC_NUMBER = int.from_bytes(_MAGIC, "little")
 _SHORT_DESCRIPTOR, _LONG_DESCRIPTOR = 0x20, 0x60
 _RESERVED_BIT = 0x10
-"""Unused bit of the byte after the magic: clear in every frame, so a set one means a size that looks like the magic."""
+"""Unused bit of the byte after the magic. It is clear in every frame; if it is set, a size looks like the magic."""
 _BLOCK_BYTES = 128 * 1024
 _SMALLEST_BLOCK = 3
 _UNKNOWN = -1
 _DEFAULT_LEVEL = 3
 _FEW = 8
-"""Up to so many frames, looking at one after the other is quicker than at all in one go."""
+"""Up to this many frames, a loop is faster than vectorised code."""
 _LARGE_BYTES = 16 << 10
-"""So are frames of this mean size: what a call costs is less than what moving them into one stream costs."""
+"""Above this mean size, separate calls cost less than copying frames into one stream."""
 _USUAL_HEAD = np.dtype([("size", "<u8"), ("magic", "<u4"), ("descriptor", "u1"), ("one", "u1"), ("two", "u1")])
 _STORED_HEAD = struct.Struct("<QIBHBH")
-"""Beginning of a frame of one block that is stored as it is, as images and other compressed values become: the size, a
-header like the usual one, three bytes of the last block (RFC 8878, 3.1.1.2)."""
+"""Header of a frame of one uncompressed block, typical for images and other compressed values. It has the size, a
+header like the usual one, and three bytes of the last block (RFC 8878, 3.1.1.2)."""
 _STORED_HEADS = np.dtype(
     [("size", "<u8"), ("magic", "<u4"), ("descriptor", "u1"), ("content", "<u2"), ("low", "u1"), ("high", "<u2")]
 )
 _LEAST_CONTENT = 256
 _SENTINEL_TEXT = b"lance"
 _SENTINEL = zstandard.ZstdCompressor().compress(_SENTINEL_TEXT)
-"""A frame put behind all others: what follows them in a stream must be it, or they were longer or shorter."""
+"""A frame appended to all others: if something else follows them in a stream, they have wrong sizes."""
 
 
 class _PerThread(threading.local):
-    """Compressors and decompressors are cheap to reuse and must not be shared."""
+    """Compressors and decompressors of one thread; they are reused, but must not be shared."""
 
     def __init__(self) -> None:
         self.decompressor = zstandard.ZstdDecompressor()
@@ -67,7 +67,7 @@ _per_thread = _PerThread()
 
 @dataclass(frozen=True, slots=True)
 class Zstd:
-    """Binds the scheme; the level is of no use to readers."""
+    """Binds the scheme; readers do not use the level."""
 
     key = EncodingKey("lance.encodings21.CompressionScheme", "ZSTD")
 
@@ -75,15 +75,15 @@ class Zstd:
         return BoundZstd(scope.limits.check, scope.limits.max_value_bytes)
 
     def compress(self, data: Bytes, starts: Any, sizes: Any, level: int | None) -> tuple[Bytes, Positions]:
-        """Compress each part to a size and a standard frame; level None and 0 are the library's own.
+        """Compress each part to a size and a standard frame; levels None and 0 are the library's default.
 
         Raises
         ------
         InvalidArgumentError
-            The library has no such level.
+            The library does not have this level.
         """
         if level is not None and level > zstandard.MAX_COMPRESSION_LEVEL:
-            raise InvalidArgumentError(f"zstd has no level {level}, only up to {zstandard.MAX_COMPRESSION_LEVEL}")
+            raise InvalidArgumentError(f"zstd has no level {level}, expected at most {zstandard.MAX_COMPRESSION_LEVEL}")
         compress = _per_thread.compressor(level or _DEFAULT_LEVEL).compress
         parts: list[Any] = []
         offsets = np.zeros(len(sizes) + 1, np.int64)
@@ -98,17 +98,17 @@ class Zstd:
 
 @dataclass(frozen=True, slots=True)
 class BoundZstd:
-    """Decompresses frames with or without a size in front."""
+    """Decompresses frames with or without a size before them."""
 
     check: Callable[[str, int], int]
     most_value_bytes: int
 
     def native_stored(self) -> object | None:
-        """Tell the engine which frames are what was compressed, behind a head."""
+        """Return a capsule that locates frames with uncompressed content, for the engine."""
         return native_codecs.stored_zstd(self.most_value_bytes)
 
     def sizes(self, data: Bytes, starts: Any, sizes: Any) -> Any:
-        """Return declared sizes, none larger than a frame of that many bytes can hold."""
+        """Return declared sizes, after a check that a frame of that many bytes can expand to them."""
         usual = _usual_sizes(data, starts, sizes)
         if usual is None:
             usual = _stored_sizes(data, starts, sizes)
@@ -117,7 +117,7 @@ class BoundZstd:
         plain_sizes = np.zeros(len(sizes), np.int64)
         for frame, (start, size) in enumerate(zip(starts.tolist(), sizes.tolist(), strict=True)):
             if start < 0 or size < 0 or start + size > len(data):
-                raise CorruptPageError("a frame lies outside its page", detail=frame)
+                raise CorruptPageError("a frame exceeds its page", detail=frame)
             if _is_stored(data, start, size, size - _STORED_HEAD.size):
                 plain_sizes[frame] = size - _STORED_HEAD.size
             elif size:
@@ -125,7 +125,7 @@ class BoundZstd:
         return plain_sizes
 
     def decompress(self, data: Bytes, starts: Any, sizes: Any, out: Bytes, out_starts: Any) -> None:
-        """Decode each frame, whose own size (if it has one) must agree."""
+        """Decode each frame; its own size, if it has one, must agree."""
         usual = _usual_sizes(data, starts, sizes)
         if usual is not None and (usual == np.diff(out_starts)).all():
             region = out[int(out_starts[0]) : int(out_starts[-1])]
@@ -137,7 +137,7 @@ class BoundZstd:
             offsets = np.zeros(len(sizes) + 1, np.int64)
             kernels.decode_variable_values(data, starts + _STORED_HEAD.size, stored, offsets.view(np.uint8), 64, region)
             return
-        # What goes wrong in one stream goes wrong here too, and has a number.
+        # Errors in the stream also occur here, with the number of the frame.
         places = zip(starts.tolist(), sizes.tolist(), out_starts.tolist(), out_starts[1:].tolist(), strict=False)
         for frame, (start, size, out_start, out_stop) in enumerate(places):
             if size == 0 and out_start == out_stop:
@@ -162,7 +162,7 @@ class BoundZstd:
         return declared
 
     def _streamed_size(self, standard: Bytes, frame: int) -> int:
-        """Count what a frame without any declared size yields, up to the limit of a value."""
+        """Return the content size of a frame without a declared size, up to the limit of a value."""
         total = 0
         try:
             for part in _per_thread.decompressor.read_to_iter(standard.tobytes()):
@@ -173,10 +173,10 @@ class BoundZstd:
 
 
 def _usual_sizes(data: Bytes, starts: Positions, sizes: Positions) -> Positions | None:
-    """Return the sizes of frames as writers make them; None where any frame is another, or there are few.
+    """Return the sizes of frames in the usual form; None if a frame has another form, or for few frames.
 
-    They are those with their size in front and, as one or two bytes, in a header without window and dictionary, both
-    equal (RFC 8878, 3.1.1.1).
+    The usual form has the size before the frame. The header repeats it in one or two bytes, without window and
+    dictionary (RFC 8878, 3.1.1.1).
     """
     head = _USUAL_HEAD.itemsize
     if (
@@ -194,14 +194,14 @@ def _usual_sizes(data: Bytes, starts: Positions, sizes: Positions) -> Positions 
     contents = np.where(descriptor == _SHORT_DESCRIPTOR, one, (one | heads["two"].astype(np.int64) << 8) + 256)
     is_usual = (heads["magic"] == _MAGIC_NUMBER) & (heads["size"] == contents.astype(np.uint64))
     is_usual &= (descriptor == _SHORT_DESCRIPTOR) | (descriptor == _LONG_DESCRIPTOR)
-    # A size that looks like the magic stands for no size.
+    # A size that looks like the magic is no size.
     is_usual &= heads["size"] & 0xFFFFFFFF != _MAGIC_NUMBER
     possible = ((sizes - _HEADER_BYTES) // _SMALLEST_BLOCK + 1) * _BLOCK_BYTES
     return contents if (is_usual & (contents <= possible)).all() else None
 
 
 def _is_stored(data: Bytes, start: int, size: int, content: int) -> bool:
-    """Whether a frame is one stored block of `content` bytes."""
+    """Return whether a frame is one uncompressed block of `content` bytes."""
     if content < _LEAST_CONTENT or size != _STORED_HEAD.size + content or not 0 <= start <= len(data) - size:
         return False
     head = (content, _MAGIC_NUMBER, _LONG_DESCRIPTOR, content - _LEAST_CONTENT, (content << 3 | 1) & 0xFF, content >> 5)
@@ -209,7 +209,7 @@ def _is_stored(data: Bytes, start: int, size: int, content: int) -> bool:
 
 
 def _stored_sizes(data: Bytes, starts: Positions, sizes: Positions) -> Positions | None:
-    """Return the sizes of frames of one stored block each; None where any frame is another, or there are few."""
+    """Return the sizes of frames of one uncompressed block each; None for other forms, or for few frames."""
     head = _STORED_HEAD.size
     if len(sizes) <= _FEW or not _is_stored(data, int(starts[0]), int(sizes[0]), int(sizes[0]) - head):
         return None
@@ -225,7 +225,7 @@ def _stored_sizes(data: Bytes, starts: Positions, sizes: Positions) -> Positions
 
 
 def _decompress_stream(data: Bytes, starts: Positions, sizes: Positions, out: Bytes) -> bool:
-    """Decode standard frames of known sizes, back to back, in one call; False where they turn out to be others."""
+    """Decode standard frames of known sizes, back to back, in one call; False if sizes turn out to be wrong."""
     total = int(sizes.sum())
     stream = np.empty(total + len(_SENTINEL), np.uint8)
     offsets = np.zeros(len(sizes) + 1, np.int64)
@@ -241,7 +241,7 @@ def _decompress_stream(data: Bytes, starts: Positions, sizes: Positions, out: By
 
 
 def _standard_frame(buffer: Bytes) -> Bytes:
-    """The standard frame in `buffer`: all of it, or what follows the size."""
+    """Return the standard frame in `buffer`: all of it, or the part after the size."""
     head = buffer[:5].tobytes()
     if head[:4] == _MAGIC and (len(buffer) < _HEADER_BYTES or not head[4] & _RESERVED_BIT):
         return buffer
@@ -257,7 +257,7 @@ def _content_size(standard: Bytes, frame: int) -> int:
 
 def _decompress(standard: Bytes, size: int, frame: int) -> bytes:
     """Decode one frame into exactly `size` bytes."""
-    # The library allocates what the frame's own header says, so that is compared first.
+    # The library allocates the size in the frame's own header, so that is compared first.
     if _content_size(standard, frame) not in (_UNKNOWN, size):
         raise CorruptPageError("a zstd frame contradicts its declared size", detail=frame)
     try:

@@ -1,1 +1,1 @@
-"""Column encodings, one module per case of `ColumnEncoding`: what wraps the pages of a column."""
+"""Column encodings, one module per case of `ColumnEncoding`: wrappers of the pages of a column."""

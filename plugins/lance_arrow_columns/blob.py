@@ -1,4 +1,4 @@
-"""Columns of blobs: the pages hold where each value lies (position and size), not the values.
+"""Columns of blobs: the pages hold the place of each value (position and size), not the values.
 
 Source: ColumnEncoding.Blob.
 """
@@ -18,13 +18,13 @@ from lance_arrow.spi import BindScope, BoundColumnEncoding, EncodingKey, ZoneMap
 
 @dataclass(frozen=True, slots=True)
 class Blob:
-    """Reads and writes `ColumnEncoding.blob`; since 2.1 pages say by themselves that they hold places."""
+    """Reads and writes `ColumnEncoding.blob`; since 2.1 pages also declare that they hold places."""
 
     key = EncodingKey("lance.encodings.ColumnEncoding", "blob")
     message_type = ColumnEncoding
 
     def bind(self, message: Any, num_column_buffers: int, scope: BindScope) -> BoundColumnEncoding:
-        """Take the pages as the inner encoding does, and say that they hold places."""
+        """Return the inner encoding, with the property that pages hold places."""
         inner = scope.column_encoding(message.inner, num_column_buffers)
         if inner.holds_descriptors:
             raise CorruptFileError("a blob column lies within a blob column")

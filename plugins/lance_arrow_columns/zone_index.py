@@ -1,4 +1,4 @@
-"""Columns with a zone map: bounds of runs of rows lie in a column buffer, the pages are those of the inner encoding.
+"""Columns with a zone map: bounds of runs of rows are in a column buffer, the pages are those of the inner encoding.
 
 Source: ColumnEncoding.ZoneIndex.
 """
@@ -28,10 +28,10 @@ class ZoneIndex:
         if inner.zone_map is not None:
             raise CorruptFileError("a zone index lies within a zone index")
         if message.rows_per_zone == 0:
-            raise CorruptFileError("a zone index has zones of no rows")
+            raise CorruptFileError("the zones of a zone index have no rows")
         place = message.zone_map_buffer
         if place.buffer_type != Buffer.BufferType.column:
-            raise UnsupportedError("a zone index keeps its map outside the column's buffers")
+            raise UnsupportedError("the zone map of a zone index is outside the column's buffers")
         if place.buffer_index >= num_column_buffers:
             raise CorruptFileError(
                 f"a zone index names column buffer {place.buffer_index}, there are {num_column_buffers}"

@@ -1,5 +1,5 @@
 """Page layouts since 2.1, one module or package per case of `PageLayout`; each is one entry point.
 
-In: slices of page buffers. Out: levels and values of the wanted rows. They import `lance_arrow.spi`, `.kernels`,
-`.proto` and `.errors` only, and never each other.
+Input: slices of page buffers. Output: levels and values of the selected rows. Modules import only `lance_arrow.spi`,
+`.pages`, `.kernels`, `.proto` and `.errors`, and never each other.
 """

@@ -1,11 +1,11 @@
-"""Blob pages: where each value lies in the file, instead of the values; the inner layout holds the places.
+"""Blob pages: the place of each value in the file, instead of the values; the inner layout stores the places.
 
     (position, size)   size > 0            bytes of the file
                        (0, 0)              an empty value
                        size 0, else        no value: position is (definition level << 16) | repetition level
 
-The buffers are the inner layout's. Its entries have no structure: nulls are told by the places, in the layers named
-here. Source: lance.encodings21.BlobLayout.
+The buffers are those of the inner layout. Its entries have no structure: the places mark nulls, with the layers of this
+description. Source: lance.encodings21.BlobLayout.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ DESCRIPTORS = PackedStruct((FixedWidth(8), FixedWidth(64), FixedWidth(64), Fixed
 
 @dataclass(frozen=True, slots=True)
 class Blob:
-    """Reads and writes `PageLayout.blob_layout`; writes the pages of the second kind of blob as well."""
+    """Reads and writes `PageLayout.blob_layout`; also writes the pages of the second kind of blob."""
 
     key = EncodingKey("lance.encodings21.PageLayout", "blob_layout")
     message_type = PageLayout
@@ -64,13 +64,13 @@ class Blob:
         """Bind the inner layout, which holds the places."""
         layers = scope.layers(message.layers)
         if any(layer.is_list for layer in layers):
-            raise UnsupportedError("blobs within lists: their pages do not tell which list a value belongs to")
+            raise UnsupportedError("blobs within lists: their pages do not store the list of a value")
         if scope.leaf.shape != PLACES:
             raise CorruptFileError(f"a page of blobs in a column of {scope.leaf.shape}")
         return BoundBlob(layers, scope.for_entries().layout(message.inner_layout))
 
     def score(self, page: spi.PageContent, scope: EncodeScope) -> float | None:
-        """Takes every page of blobs that the file version has, and no other."""
+        """Return a score for every page of blobs that the file version supports, and None for others."""
         if not page.is_blob:
             return None
         if page.leaf.shape == DESCRIPTORS:
@@ -79,15 +79,15 @@ class Blob:
         return 0.0 if is_first_kind and page.levels.rep is None else None
 
     def encode(self, page: spi.PageContent, scope: EncodeScope) -> spi.PendingPage:
-        """Leave the values to whoever places them; the page is made of their places.
+        """Return the values as bytes to be placed; the page is made from their places.
 
         Raises
         ------
         UnsupportedError
-            Blobs that the file version has not, or blobs of the first kind within lists.
+            The file version does not support the blobs, or blobs of the first kind are inside lists.
         """
         if self.score(page, scope) is None or page.values is None:
-            raise UnsupportedError(f"a page of {page.leaf.shape} is none of blobs that {scope.file_version} files have")
+            raise UnsupportedError(f"{scope.file_version} files cannot hold a page of {page.leaf.shape} as blobs")
         values = page.values
         starts, sizes = _value_places(values)
         stored = np.flatnonzero(sizes)
@@ -106,7 +106,7 @@ class Blob:
 
 
 def _value_places(values: BlockSlice) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Start and size of each value in the block's bytes."""
+    """Return start and size of each value in the block's bytes."""
     assert isinstance(values.shape, VariableWidth)
     offsets = values.offsets.view(f"<i{values.shape.offset_bits // 8}").astype(np.int64, copy=False)
     return offsets[:-1] - offsets[0], np.diff(offsets)
@@ -115,7 +115,7 @@ def _value_places(values: BlockSlice) -> tuple[NDArray[np.int64], NDArray[np.int
 def _write_places(
     page: spi.PageContent, position: NDArray[np.uint64], size: NDArray[np.uint64], scope: EncodeScope
 ) -> spi.EncodedPage:
-    """A page of places; nulls are told by them."""
+    """Return a page of places, which also mark nulls."""
     if page.levels.def_ is not None:
         null = page.levels.def_ != 0
         position[null] = page.levels.def_[null].astype(np.uint64) << np.uint64(16)
@@ -135,7 +135,7 @@ def _write_places(
 def _write_descriptors(
     page: spi.PageContent, position: NDArray[np.uint64], size: NDArray[np.uint64], scope: EncodeScope
 ) -> spi.EncodedPage:
-    """A page of structs: every value is in this file (kind 0), nulls are levels."""
+    """Return a page of structs: every value is in this file (kind 0), nulls are levels."""
     count = len(position)
     fields: tuple[Bytes, ...] = (
         np.zeros(count, np.uint8),
@@ -167,13 +167,13 @@ def _struct(shape: PackedStruct, fields: tuple[Bytes, ...], count: int) -> Block
 def _laid(inner: spi.PageContent, scope: EncodeScope) -> spi.EncodedPage:
     laid = scope.for_parts().layout(inner)
     if not isinstance(laid, spi.EncodedPage):
-        raise PluginContractError(f"a page of the places of blobs came as {type(laid).__name__}")
+        raise PluginContractError(f"the layout of the places of blobs returned {type(laid).__name__}")
     return laid
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlacesIndex:
-    """What the inner layout keeps, and the page for the native engine."""
+    """Index of the inner layout, and the page for the native engine."""
 
     inner: PageIndex | None
     native: NativePage | None
@@ -185,7 +185,7 @@ class PlacesIndex:
 
 @dataclass(frozen=True, slots=True)
 class BoundBlob:
-    """A validated description of places; reading is the inner layout's."""
+    """A validated description of places; the inner layout reads them."""
 
     layers: tuple[LayerKind, ...]
     inner: BoundLayout
@@ -206,12 +206,12 @@ class BoundBlob:
     def load(
         self, page: PageFacts, index: PlacesIndex | None, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]
     ) -> LoadedPage:
-        """Decode the places: only they tell which values are null."""
+        """Decode the places, because only they mark nulls."""
         inner = self.inner.load(page, None if index is None else index.inner, plan, fetched)
         if inner.shape != PLACES:
             raise CorruptPageError(f"the places of blobs are {inner.shape}, expected {PLACES}")
         if inner.levels.rep is not None or (inner.levels.def_ is not None and inner.levels.def_.any()):
-            raise CorruptPageError("the places of blobs have a structure of their own")
+            raise CorruptPageError("the places of blobs must not have a structure")
         places = new_block(PLACES, inner.num_values, inner.num_bytes)
         inner.decode(places)
         position, size = (field.values.view("<u8") for field in places.fields)
@@ -222,7 +222,7 @@ class BoundBlob:
 def _null_levels(
     position: NDArray[np.uint64], size: NDArray[np.uint64], layers: tuple[LayerKind, ...]
 ) -> NDArray[np.uint16] | None:
-    """Definition levels of ``(n,)`` places, None where all are valid; the places of nulls become (0, 0)."""
+    """Return definition levels of ``(n,)`` places, None if all are valid; places of nulls become (0, 0)."""
     null = (size == 0) & (position != 0)
     if not null.any():
         return None

@@ -1,11 +1,11 @@
-"""Constant pages: one scalar for every valid value, or no valid value at all; levels tell the rest.
+"""Constant pages: one scalar for every valid value, or no valid values; levels store the structure.
 
     buffers 0          every row equal to the inline scalar, or every row null
             1          the same, scalar in a value buffer
             2          repetition levels, definition levels (a size of 0 means the stream is absent)
             3          value buffer, repetition levels, definition levels
 
-Many rows may come from no bytes at all, so nothing here allocates for rows that were not selected.
+A page without bytes may have many rows, so memory is allocated only for selected rows.
 
 Source: lance.encodings21.ConstantLayout.
 """
@@ -88,23 +88,23 @@ class Constant:
         )
 
     def score(self, page: spi.PageContent, scope: EncodeScope) -> float | None:
-        """Next to nothing where one scalar or none tells all values; other layouts cannot win then."""
+        """Return almost 0 if one scalar, or none, represents all values, so that no other layout is chosen."""
         if scope.file_version >= "2.3" or page.is_blob:
             return None
-        return 0.0 if _tells_all(page, scope) else None
+        return 0.0 if _is_constant_page(page, scope) else None
 
     def encode(self, page: spi.PageContent, scope: EncodeScope) -> spi.EncodedPage:
-        """Write levels, where they say anything, and the scalar.
+        """Write the scalar, and levels if they are needed.
 
         Raises
         ------
         UnsupportedError
             Valid values differ, or the file version has no scalars.
         """
-        if not _tells_all(page, scope):
-            raise UnsupportedError("a page whose values are not all the same, or a scalar that 2.1 cannot hold")
+        if not _is_constant_page(page, scope):
+            raise UnsupportedError("a page with different values, or with a scalar that 2.1 cannot hold")
         if page.values is None and page.levels.def_ is None and page.levels.rep is None:
-            # A struct without fields: written as if it were all null, and by itself, inside valid structs.
+            # A struct without fields: written as if it were all null, and alone, inside valid structs.
             return spi.EncodedPage(PageLayout(constant_layout=ConstantLayout(layers=[LayerKind.NULLABLE_ITEM])), ())
         scalar = pages.common_scalar(page)
         if scalar is None:
@@ -123,14 +123,14 @@ class Constant:
         return spi.EncodedPage(PageLayout(constant_layout=message), buffers)
 
 
-def _tells_all(page: spi.PageContent, scope: EncodeScope) -> bool:
+def _is_constant_page(page: spi.PageContent, scope: EncodeScope) -> bool:
     if page.values is None or not pages.num_valid(page.levels):
         return True
     return scope.file_version >= "2.2" and page.items is None and pages.common_scalar(page) is not None
 
 
 def _write_nulls(levels: Levels, message: Any, scope: EncodeScope) -> tuple[Bytes, ...]:
-    """Write the levels of a page without valid values into buffers, their codecs into the message."""
+    """Write the levels of a page without valid values to buffers, and their codecs to the message."""
     if levels.layers == (LayerKind.NULLABLE_ITEM,):
         return ()
     if scope.file_version == "2.1":
@@ -154,8 +154,8 @@ def _raw(levels: NDArray[np.uint16] | None) -> Bytes:
 class ConstantIndex:
     """Levels and scalar of a page, kept between reads.
 
-    `row_starts` is ``(num_rows + 1,) int64`` entries where rows start, None without lists; `scalar` the value's bytes,
-    None when there is none.
+    `row_starts` is ``(num_rows + 1,) int64``: entries at which rows start, None without lists. `scalar` has the value's
+    bytes, or is None.
     """
 
     rep: NDArray[np.uint16] | None
@@ -187,7 +187,7 @@ class BoundConstant:
         if roles is None:
             raise CorruptFileError(f"a constant page has {len(page.buffer_sizes)} buffers, expected at most 3")
         if BufferRole.SCALAR in roles and self.scalar is not None:
-            raise CorruptFileError("a constant page has a scalar inline and another in a buffer")
+            raise CorruptFileError("a constant page has two scalars, one inline and one in a buffer")
         return roles
 
     def index_slices(self, page: PageFacts) -> tuple[BufferSlices, ...]:
@@ -199,7 +199,7 @@ class BoundConstant:
         def_ = _levels(buffers.get(BufferRole.DEFINITION), self.def_, self.num_def, self.limits)
         max_rep = sum(layer.is_list for layer in self.layers)
         if (rep is not None) != (max_rep > 0):
-            raise CorruptPageError("a constant page has repetition levels exactly when it has lists, this one differs")
+            raise CorruptPageError("a constant page must have repetition levels if and only if it has lists")
         if rep is not None and def_ is not None and len(rep) != len(def_):
             raise CorruptPageError(f"{len(rep)} repetition levels, but {len(def_)} definition levels")
         if rep is not None or def_ is not None:
@@ -238,7 +238,7 @@ class BoundConstant:
         num_entries = int((stops - starts).sum())
         rep, def_ = _kept(index.rep, starts, stops), _kept(index.def_, starts, stops)
         if self._is_all_null(index):
-            # Without levels and without a scalar every row is null; the level says so to whoever unravels.
+            # Without levels and without a scalar every row is null; this level marks them.
             def_ = np.ones(num_entries, np.uint16)
         levels = Levels(self.layers, num_entries, rep, def_)
         num_values = num_entries
@@ -249,7 +249,7 @@ class BoundConstant:
         return RepeatedPage(levels, self.shape, num_values, index.scalar)
 
     def _is_all_null(self, index: ConstantIndex) -> bool:
-        # A struct without fields is written as if it were all null, and is read as all valid.
+        # A struct without fields is written as if it were all null, and read as all valid.
         has_levels = index.rep is not None or index.def_ is not None or self.shape is None
         return not has_levels and index.scalar is None and self.layers[0] is LayerKind.NULLABLE_ITEM
 
@@ -259,7 +259,7 @@ class BoundConstant:
 
 
 def _all_layers(layers: Sequence[int], leaf: LeafType) -> list[int]:
-    """Complete the layers of a struct without fields, which before 2.3 tells of itself alone, inside valid structs."""
+    """Complete the layers of a struct without fields: before 2.3 only its own is stored, inside valid structs."""
     missing = leaf.nodes[1:]
     if leaf.shape is None and len(layers) == 1 and all(node is NodeKind.ITEM for node in missing):
         return [*layers, *(LayerKind.ALL_VALID_ITEM for _ in missing)]
@@ -269,7 +269,7 @@ def _all_layers(layers: Sequence[int], leaf: LeafType) -> list[int]:
 def _levels(
     buffer: Bytes | None, codec: BoundChunkCodec | None, num_levels: int, limits: Limits
 ) -> NDArray[np.uint16] | None:
-    """Decode one level stream: raw 16-bit words without a codec; None where the stream is absent."""
+    """Decode one level stream: raw 16-bit words without a codec; None if the stream is absent."""
     if buffer is None or (buffer.size == 0 and codec is None):
         return None
     if codec is None:

@@ -1,10 +1,10 @@
-"""Full-zip pages: one entry after the other, each with its levels and its value, for values too large for chunks.
+"""Full-zip pages: entries one after the other, each with its levels and its value, for values too large for chunks.
 
-    buffer 0   entries: [control word: levels] [length, when widths vary] [value]
-    buffer 1   row index: where each row begins, when rows have no common width
+    buffer 0   entries: [control word: levels] [length, if widths vary] [value]
+    buffer 1   row index: offset of each row, if rows have no common width
 
-Here is the description only; `lance_arrow.pages` reads and writes the entries.
-Source: lance.encodings21.FullZipLayout; spec 6.
+This module has only the description; `lance_arrow.pages` reads and writes the entries. Source:
+lance.encodings21.FullZipLayout; spec 6.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from lance_arrow.spi import BindScope, DecodeContext, EncodeScope, EncodingKey, 
 
 _BIT = FixedWidth(1)
 _SMALL_VALUES_PENALTY = 2.0
-"""Entries one by one cost more than chunks, as long as chunks are not far larger than a value."""
+"""Single entries cost more than chunks, unless chunks are much larger than a value."""
 _MISREAD_PENALTY = 1e6
-"""Readers of the reference misread such pages, or die: chunks are better wherever they can hold the values."""
+"""Readers of the reference misread such pages, or abort: chunks are better if they can hold the values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class FullZip:
     message_type = PageLayout
 
     def bind(self, message: Any, scope: BindScope) -> ZippedPages:
-        """Take the form from the message."""
+        """Read the form from the message."""
         details = message.WhichOneof("details")
         form = ZippedForm(
             layers=scope.layers(message.layers),
@@ -48,7 +48,7 @@ class FullZip:
         return bind_zipped(form, scope)
 
     def score(self, page: spi.PageContent, scope: EncodeScope) -> float | None:
-        """The bytes of the values and more; withdraws where they cannot be encoded one by one."""
+        """Return the bytes of the values with a penalty; None if they cannot be encoded one by one."""
         if scope.file_version >= "2.3":
             return None
         if page.values is None or page.num_values == 0 or page.is_blob or page.items is not None:
@@ -58,7 +58,7 @@ class FullZip:
             return None
         num_bytes = scope.summary(page.values).raw_bytes * _SMALL_VALUES_PENALTY + 1
         if scope.options.layout is None and _is_misread(page):
-            # Whatever the field's metadata wishes for.
+            # Even if the field's metadata prefers this layout.
             return num_bytes * _MISREAD_PENALTY
         return scope.options.layout_cost("full_zip", num_bytes)
 
@@ -68,10 +68,10 @@ class FullZip:
         Raises
         ------
         UnsupportedError
-            A page without values, or one that keeps its dictionary.
+            A page without values, or with a dictionary.
         """
         if page.values is None or page.items is not None:
-            raise UnsupportedError("zipped entries hold values: no dictionary, not nothing")
+            raise UnsupportedError("zipped entries need values, and no dictionary")
         parts = pages.write_zipped(page.values, page.levels, scope)
         message = FullZipLayout(
             bits_rep=parts.bits_rep,
@@ -87,14 +87,14 @@ class FullZip:
 
 
 def _is_misread(page: spi.PageContent) -> bool:
-    """Whether some release of the reference reads other values in a zipped page, or dies; 4.0.0 misreads booleans."""
+    """Return whether some release of the reference misreads the zipped page, or aborts; 4.0.0 misreads booleans."""
     return pages.lacks_structs(page) or page.leaf.shape == _BIT or _has_misread_lists(page.levels)
 
 
 def _has_misread_lists(levels: Levels) -> bool:
-    """Whether releases 4.0.0 to 12.0.0 of the reference would look for values where a list is null or empty.
+    """Return whether releases 4.0.0 to 12.0.0 of the reference would look for values of null or empty lists.
 
-    They take as many levels for visible as there are for items anywhere, not only below the inner-most list.
+    They count all levels of items as visible, not only those below the inner-most list.
     """
     if levels.def_ is None:
         return False

@@ -1,12 +1,12 @@
-"""Mini-block pages: values in chunks of a few KiB, each with its own levels; chunks are read whole, pages are not.
+"""Mini-block pages: values in chunks of a few KiB, each with its own levels; reads fetch whole chunks, not whole pages.
 
     buffer 0   chunk table: one word per chunk (bytes, number of values)
     buffer 1   chunks: [levels | sizes | rep | def | value buffers], each part padded to 8 bytes
-    buffer 2   dictionary items, when the chunks hold indices
-    last       repetition index, when there are lists: rows that finish in each chunk, levels left over
+    buffer 2   dictionary items, if the chunks hold indices
+    last       repetition index, if there are lists: rows that finish in each chunk, levels left over
 
-Here is the description only; `lance_arrow.pages` reads and writes the chunks.
-Source: lance.encodings21.MiniBlockLayout.
+This module has only the description; `lance_arrow.pages` reads and writes the chunks. Source:
+lance.encodings21.MiniBlockLayout.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from lance_arrow.proto.encodings_v21_pb2 import MiniBlockLayout, PageLayout
 from lance_arrow.spi import BindScope, DecodeContext, EncodeScope, EncodingKey, hookimpl
 
 _LARGE_VALUES_PENALTY = 4.0
-"""How much more a row costs that is found in a chunk of few large values."""
+"""Additional cost of reading a row from a chunk of few large values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class MiniBlock:
     message_type = PageLayout
 
     def bind(self, message: Any, scope: BindScope) -> ChunkedPages:
-        """Take the form from the message."""
+        """Read the form from the message."""
         form = ChunkedForm(
             layers=scope.layers(message.layers),
             values=message.value_compression,
@@ -48,7 +48,7 @@ class MiniBlock:
         return bind_chunked(form, scope)
 
     def score(self, page: spi.PageContent, scope: EncodeScope) -> float | None:
-        """The bytes of the values, more where they are large; withdraws where chunks cannot hold them."""
+        """Return the bytes of the values, more for large ones; None if chunks cannot hold them."""
         if scope.file_version >= "2.3":
             return None
         if page.values is None or page.num_values == 0 or page.is_blob:
@@ -64,20 +64,20 @@ class MiniBlock:
         preferred = page.items is not None or pages.prefers_chunks(page, scope)
         num_bytes = summary.raw_bytes * (1.0 if preferred else _LARGE_VALUES_PENALTY)
         found = scope.options.layout_cost("mini_block", num_bytes)
-        # A dictionary outranks a mere wish for another layout.
+        # A dictionary has priority over a preferred layout.
         return found if found is None or dictionary is None else 0.0
 
     def encode(self, page: spi.PageContent, scope: EncodeScope) -> spi.EncodedPage:
-        """Write chunks; a dictionary where one is worth it.
+        """Write chunks, with a dictionary if it saves bytes.
 
         Raises
         ------
         UnsupportedError
-            A page without values, or one whose levels no chunk can hold.
+            A page without values, or with too many levels for a chunk.
         """
         rules, dictionary = (None, None) if page.values is None else _plan(page, page.values, scope)
         if rules is None:
-            raise UnsupportedError("a page that chunks cannot hold: no values, or too many entries between them")
+            raise UnsupportedError("chunks cannot hold a page without values, or with too many entries between them")
         parts = pages.write_chunked(page, page.levels, rules, scope, dictionary)
         message = MiniBlockLayout(
             rep_compression=parts.rep,
@@ -98,12 +98,12 @@ _Plan: TypeAlias = "tuple[spi.ChunkRules | None, pages.Dictionary | None]"
 
 
 def _plan(page: spi.PageContent, values: spi.BlockSlice, scope: EncodeScope) -> _Plan:
-    """Rules for chunks of what they will hold, and the dictionary where that is indices; found out once per page."""
-    # A wrapper may lay out the same values without their structure: each has a plan of its own.
+    """Return rules for the chunks, and the dictionary if they hold indices; computed once per page."""
+    # A wrapper may encode the same values without their structure: each structure has its plan.
     plans: dict[int, tuple[spi.Levels, _Plan]] = scope.summary(values).remember("mini-block", dict)
     levels = page.levels
     if id(levels) not in plans:
-        # The levels are kept so that their identity stays theirs.
+        # The levels are kept so that their identity is not reused.
         plans[id(levels)] = levels, _find_plan(page, values, scope)
     return plans[id(levels)][1]
 
@@ -111,7 +111,7 @@ def _plan(page: spi.PageContent, values: spi.BlockSlice, scope: EncodeScope) -> 
 def _find_plan(page: spi.PageContent, values: spi.BlockSlice, scope: EncodeScope) -> _Plan:
     dictionary = pages.automatic_dictionary(page, scope)
     stored = values if dictionary is None else dictionary.indices
-    # Who asks for chunks, or keeps a dictionary, has no other choice.
+    # If the caller demands chunks or the leaf keeps its dictionary, no other layout is possible.
     options = scope.options
     wants_chunks = "mini_block" in (options.layout, options.preferred_layout) or options.codec == "dictionary"
     is_forced = wants_chunks or page.items is not None

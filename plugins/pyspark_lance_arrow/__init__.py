@@ -1,4 +1,4 @@
-"""What Spark looks for: a module whose name begins with ``pyspark_`` and that has a `DefaultSource`."""
+"""Data source for Spark, which searches modules named ``pyspark_*`` for a `DefaultSource`."""
 
 from lance_arrow.spark.source import LanceDataSource as DefaultSource
 

@@ -55,7 +55,7 @@ def texts(block):
     return [block.values[start:stop].tobytes() for start, stop in pairwise(ends)]
 
 
-REFUSALS = re.compile("packed struct|around fixed-size lists|tell apart|columns of type struct<")
+REFUSALS = re.compile("packed struct|around fixed-size lists|can count|columns of type struct<")
 """What random columns hold that the format has no place for."""
 
 
@@ -95,7 +95,7 @@ def test_unravel_is_the_inverse(seed, num_chunks, num_rows, data):
         actual = rebuilt(root, pages)
     except UnsupportedError as error:
         # Dictionaries of several pages, in indices of 8 bits.
-        assert "tell apart" in str(error)  # noqa: PT017
+        assert "can count" in str(error)  # noqa: PT017
         return
     actual.validate(full=True)
     assert difference(expected, pa.chunked_array([actual]), types=False) is None

@@ -52,7 +52,7 @@ def test_tuples_in_tuples_in_lists() -> None:
 
 def test_null_and_empty_lists_around_tuples_are_refused() -> None:
     levels = Levels((ITEM, ITEM, NULLABLE, FULL), 3, u16(1, 1, 1), u16(0, 0, 2))
-    with pytest.raises(UnsupportedError, match="mean nothing"):
+    with pytest.raises(UnsupportedError, match="are not defined"):
         unravel([levels], (0, 0, 0, 32), (0, 0, 2, 0), Allocator(Limits()))
 
 

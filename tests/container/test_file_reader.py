@@ -256,7 +256,7 @@ def test_alignment_is_mandatory_since_2_1(craft):
 
 @pytest.mark.parametrize("num_columns", [0, 2])
 def test_columns_and_schema_must_agree(craft, num_columns):
-    with pytest.raises(CorruptFileError, match="wants 1 columns"):
+    with pytest.raises(CorruptFileError, match="requires 1 columns"):
         craft(columns=[craft.column(craft.page())] * num_columns).open()
 
 

@@ -151,5 +151,5 @@ def test_rows_of_pages_must_add_up() -> None:
     small = opened([bytes(wrong), files[1]])
     ((version, schema, numbers),) = small.schemas()
     joined = JoinedFiles(small, version, schema, numbers)
-    with pytest.raises(LanceError, match="have not the rows of their file"):
+    with pytest.raises(LanceError, match="differ from the rows of their file"):
         joined.columns([0])

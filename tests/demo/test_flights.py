@@ -156,7 +156,7 @@ def test_without_java_it_says_so_in_one_line(tmp_path: Path, monkeypatch: pytest
     assert report.engine == "pyarrow"
     (note,) = report.notes
     home = str(tmp_path / "nothing")
-    assert note == f"Spark needs Java 17 or newer: JAVA_HOME is {home!r}: ingested with pyarrow instead"
+    assert note == f"Spark needs Java 17 or newer: JAVA_HOME is {home!r}; ingested with pyarrow instead"
     assert report.num_rows == 51_955
     with pytest.raises(UnsupportedError, match="Java 17"):
         flights.run(tmp_path / "asked", engine="spark")

@@ -64,7 +64,7 @@ def test_a_file_cut_while_open_is_an_error_not_a_crash(tmp_path):
     source = LocalSource(path)
     os.truncate(path, 50_000)
     assert source.read(*_at((0, 50_000)))[0].tobytes() == CONTENT[:50_000]
-    with pytest.raises(TruncatedReadError, match="wanted 200 bytes, received 100") as caught:
+    with pytest.raises(TruncatedReadError, match="requested 200 bytes, received 100") as caught:
         source.read(*_at((0, 10), (49_900, 50_100)))
     assert caught.value.byte_range == (49_900, 50_100)
     assert caught.value.path == str(path)

@@ -317,7 +317,7 @@ def test_what_is_no_place_to_write_to(tmp_path):
         open_sink(io.StringIO())
     with pytest.raises(InvalidArgumentError, match="path or URL"):
         open_sink(3)
-    with pytest.raises(InvalidArgumentError, match="already open"):
+    with pytest.raises(InvalidArgumentError, match="open streams"):
         open_sink(io.BytesIO(), filesystem=MemoryFileSystem())
     with pytest.raises(IsADirectoryError):
         open_sink(tmp_path)

@@ -81,7 +81,7 @@ def test_unknown_fields_and_odd_lengths_of_others_stay() -> None:
 def test_what_is_not_there_is_refused() -> None:
     draft = _draft([_fragment(1)])
     for call in (lambda: draft.get(2), lambda: draft.put(_fragment(2)), lambda: draft.drop([2])):
-        with pytest.raises(InternalError, match="a fragment has gone"):
+        with pytest.raises(InternalError, match="a fragment is missing"):
             call()
 
 

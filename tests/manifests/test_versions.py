@@ -94,7 +94,7 @@ def test_versions_by_number_and_time(root: Location, scheme: NamingScheme) -> No
         assert open_version(root, VersionChoice(as_of=moment)).version == version
     with pytest.raises(VersionNotFoundError, match="no version 4; there are 4, from 1 to 11"):
         open_version(root, VersionChoice(version=4))
-    with pytest.raises(VersionNotFoundError, match="oldest that is left is 1"):
+    with pytest.raises(VersionNotFoundError, match="oldest remaining one is 1"):
         open_version(root, VersionChoice(as_of=datetime.datetime.fromtimestamp(99, datetime.UTC)))
 
 

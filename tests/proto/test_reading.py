@@ -125,7 +125,7 @@ def test_caller_may_narrow_the_error():
 
 
 def test_size_limit_names_itself():
-    with pytest.raises(ResourceLimitError, match="max_bytes is 4"):
+    with pytest.raises(ResourceLimitError, match="max_bytes of 4"):
         parse(PageLayout, page().SerializeToString(), what="a page", max_bytes=4)
 
 

@@ -385,7 +385,12 @@ def test_maps_in_another_form_are_passed_over():
 
 @pytest.mark.parametrize(
     ("rows_per_zone", "num_rows", "message"),
-    [(10, 99, "other than 10 rows"), (11, 100, "other than 11 rows"), (10, 101, "make 11"), (100, 100, "make 1")],
+    [
+        (10, 99, "do not have 10 rows"),
+        (11, 100, "do not have 11 rows"),
+        (10, 101, "expected 11 "),
+        (100, 100, "expected 1 "),
+    ],
 )
 def test_maps_of_other_rows_are_refused(rows_per_zone, num_rows, message):
     leaf, data = plain_map()
@@ -411,9 +416,12 @@ def numbers(*values: int) -> pa.Array:
         (forged(min=pa.array([1]), max=pa.array([2])), "columns"),
         (forged(min=pa.array([1], pa.int32()), max=pa.array([2]), row_count=numbers(9)), "min of type int32"),
         (forged(min=pa.array([3]), max=pa.array([2]), row_count=numbers(9)), "above the upper"),
-        (forged(min=pa.array([3]), max=pa.array([None], pa.int64()), row_count=numbers(9)), "no upper bound"),
-        (forged(min=pa.array([None], pa.int64()), max=pa.array([2]), row_count=numbers(9)), "of nothing"),
-        (forged(min=pa.array([1]), max=pa.array([2]), null_count=numbers(9), row_count=numbers(9)), "of nothing"),
+        (forged(min=pa.array([3]), max=pa.array([None], pa.int64()), row_count=numbers(9)), "without an upper bound"),
+        (forged(min=pa.array([None], pa.int64()), max=pa.array([2]), row_count=numbers(9)), "bounds without values"),
+        (
+            forged(min=pa.array([1]), max=pa.array([2]), null_count=numbers(9), row_count=numbers(9)),
+            "bounds without values",
+        ),
         (forged(min=pa.array([1]), max=pa.array([2]), null_count=numbers(10), row_count=numbers(9)), "more nulls"),
         (forged(min=pa.array([1]), max=pa.array([2]), nan_count=numbers(1), row_count=numbers(9)), "cannot be NaN"),
         (
@@ -433,7 +441,7 @@ def test_maps_that_contradict_themselves_are_refused(data, message):
 def test_nan_is_no_bound():
     (leaf,) = leaves_of(pa.float64())
     data = forged(min=pa.array([math.nan]), max=pa.array([2.0]), row_count=numbers(9))
-    with pytest.raises(CorruptFileError, match="NaN for a bound"):
+    with pytest.raises(CorruptFileError, match="NaN as a bound"):
         decode(leaf, data, 9, 9)
 
 

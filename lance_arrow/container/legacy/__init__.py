@@ -1,1 +1,1 @@
-"""Files of 0.1 as columns and pages of later ones (`v0_1_files`), and the statistics they hold (`v0_1_statistics`)."""
+"""Files of 0.1 as columns and pages of later versions (`v0_1_files`), and their statistics (`v0_1_statistics`)."""

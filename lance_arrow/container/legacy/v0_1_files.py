@@ -1,11 +1,11 @@
-"""Files of the first generation (0.1): page tables and an embedded manifest, told as columns and pages of 2.x.
+"""Files of the first version (0.1): page tables and an embedded manifest, converted to columns and pages of 2.x.
 
     pages        (position, length) for every field id and batch of rows, at `Metadata.page_table_position`
     schema       fields of the manifest at `Metadata.manifest_position`
     rows         `Metadata.batch_offsets`
 
-Each batch becomes a page, each field a column, in pre-order as in 2.0 files; the types of the schema tell what the
-pages hold, and `LegacyPage` puts that into words which plugins are bound by. Source: spec 0.1.
+Each batch becomes a page, each field a column, in pre-order as in 2.0 files. The types of the schema define the content
+of the pages. `LegacyPage` is the description by which plugins are bound. Source: spec 0.1.
 """
 
 from __future__ import annotations
@@ -39,25 +39,25 @@ _ENTRY_BYTES = 16
 _PAGE_MESSAGE = "lance_arrow.legacy.LegacyPage"
 _COLUMN_MESSAGE = "lance.encodings.ColumnEncoding"
 _VALUES = b"\x0a\x00"
-"""`ColumnEncoding.values`, the only kind of column there is."""
+"""`ColumnEncoding.values`, the only kind of column in these files."""
 
 _Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class LegacyFile:
-    """What stands in for footer tables and descriptor.
+    """Replaces footer tables and descriptor.
 
     Parameters
     ----------
     metadata
         Bytes of the file.
     message
-        What the footer points to.
+        The message to which the footer points.
     manifest
         The embedded manifest.
     place
-        Half-open bytes of `message` in the file.
+        Half-open byte range of `message` in the file.
     """
 
     metadata: MetadataBytes
@@ -67,19 +67,19 @@ class LegacyFile:
 
     @classmethod
     def open(cls, metadata: MetadataBytes) -> LegacyFile:
-        """Follow the footer.
+        """Read the messages to which the footer points.
 
         Raises
         ------
         CorruptFileError
-            A position is outside of the file, or what is there is not what should be.
+            A position is outside of the file, or the message there is not valid.
         UnsupportedError
-            The file does not tell its schema, or a column is encoded by RLE.
+            The file has no schema, or a column is encoded by RLE.
         """
         (position,) = struct.unpack("<Q", metadata.tail[-_TAIL_BYTES : -_TAIL_BYTES + 8].tobytes())
         message, place = _message(metadata, position, file_schema_pb2.Metadata, "the metadata of the file")
         if not message.manifest_position:
-            raise UnsupportedError("the file holds no schema: only its table knows what its columns are")
+            raise UnsupportedError("the file has no schema: only its table has the types of its columns")
         manifest, manifest_place = _message(
             metadata, message.manifest_position, table_pb2.Manifest, "the manifest in the file"
         )
@@ -97,25 +97,25 @@ class LegacyFile:
         return file_schema_pb2.Schema(fields=self.manifest.fields, metadata=self.manifest.schema_metadata)
 
     def batch_starts(self) -> _Counts:
-        """Return ``(num_batches + 1,)``: the first row of each batch and the number of rows; ``[0]`` without any."""
+        """Return ``(num_batches + 1,)``: first row of each batch, then the number of rows; ``[0]`` if empty."""
         starts = np.array(self.message.batch_offsets or [0], np.int64)
         if starts[0] != 0 or (np.diff(starts) < 0).any():
             raise CorruptFileError(f"batches begin at rows {starts[:20].tolist()}", byte_range=self.place)
         return starts
 
     def statistics(self, metadata: MetadataBytes) -> LegacyFile | None:
-        """Return what is told of the batches, as a file of one batch in which each of them is a row.
+        """Return the statistics of the batches, as a file of one batch in which each batch is a row.
 
         Parameters
         ----------
         metadata
-            Bytes of the file, for those who read the statistics.
+            Bytes of the file, to read the statistics.
 
         Returns
         -------
         LegacyFile or None
-            None for files that tell nothing, or in another form. Ids of the fields are their places, so that the page
-            table begins where that of a file does. Source: Metadata.statistics; spec 0.1, 7.
+            None for files without statistics, or with another form. Ids of the fields are their positions, so that the
+            page table begins like that of a file. Source: Metadata.statistics; spec 0.1, 7.
         """
         told = self.message.statistics
         num_batches = len(self.batch_starts()) - 1
@@ -125,7 +125,7 @@ class LegacyFile:
         return LegacyFile(metadata, message, table_pb2.Manifest(fields=told.schema), self.place)
 
     def footer(self, footer: FileFooter, num_columns: int) -> FileFooter:
-        """Return a footer whose tables are empty, and begin where values end."""
+        """Return a footer with empty tables that begin where values end."""
         stop = min(self.message.page_table_position, self.place[0])
         return FileFooter(
             version=footer.version,
@@ -141,7 +141,7 @@ class LegacyFile:
 def _message(
     metadata: MetadataBytes, position: int, kind: type[MessageT], what: str
 ) -> tuple[MessageT, tuple[int, int]]:
-    """Read a message behind its length."""
+    """Read a message after its length."""
     start = position + _LENGTH_BYTES
     if start > metadata.file_size:
         raise CorruptFileError(f"{what} is declared at {position}, but the file has {metadata.file_size} bytes")
@@ -169,9 +169,9 @@ class LegacyColumns:
     Raises
     ------
     CorruptFileError
-        The page table leaves the file, or the lengths of its pages contradict the rows or each other.
+        The page table exceeds the file, or the lengths of its pages contradict the rows or each other.
     UnsupportedError
-        Structs without fields within lists, whose number nothing tells.
+        Structs without fields within lists: their number is not stored.
     """
 
     def __init__(self, file: LegacyFile, fields: Sequence[SchemaField], leaves: Sequence[LeafColumn]) -> None:
@@ -189,7 +189,7 @@ class LegacyColumns:
                 position, _ = self._count(position, np.diff(self._batch_starts))
 
     def _read_table(self) -> tuple[tuple[int, int], dict[int, NDArray[np.int64]]]:
-        """Return where the page table is, and by field id ``(num_batches, 2)``: position and length of pages."""
+        """Return the place of the page table, and by field id ``(num_batches, 2)``: position and length of pages."""
         numbers = [node.id for node in self._nodes if node.id >= 0]
         num_batches = len(self._batch_starts) - 1
         if not numbers or not num_batches:
@@ -211,9 +211,9 @@ class LegacyColumns:
         return (start, stop), {number: entries[number - first] for number in numbers}
 
     def _count(self, column: int, expected: _Counts | None) -> tuple[int, _Counts]:
-        """Find how many values each batch of a field has, and of those below; returns the next column too.
+        """Count the values of each batch of a field, and of fields below; also returns the next column.
 
-        `expected` is None for items, whose number only their own pages tell.
+        `expected` is None for items, which are counted only by their own pages.
         """
         node = self._nodes[column]
         lengths = self._entries[node.id][:, 1] if node.id in self._entries else np.zeros(0, np.int64)
@@ -223,27 +223,27 @@ class LegacyColumns:
             for _ in node.children:
                 position, counts = self._count(position, counts)
             if counts is None:
-                raise UnsupportedError("structs without fields within lists: the file does not hold their number")
+                raise UnsupportedError("structs without fields within lists: the file does not store their number")
         elif node.children:
             counts = np.maximum(lengths - 1, 0)
             position, self._items[column] = self._count(position, None)
         else:
             counts = lengths
         if expected is not None and not np.array_equal(counts, expected):
-            raise CorruptFileError(f"pages of field {node.name!r} have other lengths than their batches")
+            raise CorruptFileError(f"the lengths of pages of field {node.name!r} differ from their batches")
         self._counts[column] = counts
         return position, counts
 
     def place(self, column: int) -> tuple[int, int]:
-        """Return where the page table lies; no part of it is of one column alone."""
+        """Return the place of the page table; all columns share it."""
         return self._place
 
     def stored(self, column: int) -> Bytes:
-        """Return the page table as it is stored."""
+        """Return the page table as stored."""
         return self._file.metadata.read([self._place])[0]
 
     def read(self, columns: Sequence[int], names: Sequence[str]) -> list[ColumnMeta]:
-        """Tell the pages of columns; of byte strings, where they begin and end is read.
+        """Return the pages of columns; for byte strings, their first and last offsets are read.
 
         Raises
         ------
@@ -257,7 +257,7 @@ class LegacyColumns:
         return found
 
     def span(self, columns: Sequence[int]) -> tuple[int, int]:
-        """Return where the pages of leaf columns begin and end, half-open; byte strings may lie outside."""
+        """Return the half-open byte range of the pages of leaf columns; byte strings may lie outside of it."""
         starts, stops = [], []
         for column in columns:
             positions, counts = self._positions(self._nodes[column]), self._counts[column]
@@ -328,7 +328,7 @@ class LegacyColumns:
     def _keys(
         self, type_: pa.DictionaryType, node: SchemaField, counts: _Counts
     ) -> tuple[list[LegacyPage], _Counts, _Counts]:
-        """Plain keys of each batch, and the items of all of them."""
+        """Return plain keys of each batch, and the items that all of them share."""
         if not len(counts):
             return [], _no_buffers(counts), _no_buffers(counts)
         place = self._dictionaries[node.id]
@@ -339,7 +339,7 @@ class LegacyColumns:
             type_.value_type, np.array([place.offset]), np.array([place.length]), empty_is_null=node.nullable, first=1
         )
         page = LegacyPage(dictionary=Dictionary(keys=keys, items=items, num_items=place.length))
-        # Each batch reads the same items.
+        # All batches read the same items.
         offsets, sizes = (
             np.hstack([own, np.repeat(shared, len(counts), axis=0)])
             for own, shared in zip(of_keys, of_items, strict=True)
@@ -366,7 +366,7 @@ class LegacyColumns:
         return page, np.stack([positions, starts], 1), np.stack([sizes, stops - starts], 1)
 
     def _borders(self, positions: _Counts, sizes: _Counts) -> tuple[_Counts, _Counts]:
-        """Read where the byte strings of each page begin and end: its first and its last offset."""
+        """Read the range of the byte strings of each page: its first and its last offset."""
         filled = sizes > 0
         wanted = [
             (place, place + _OFFSET_BYTES)
@@ -394,7 +394,7 @@ def _no_buffers(counts: _Counts) -> _Counts:
 def _checked_product(counts: _Counts, factor: int) -> _Counts:
     most = int(counts.max(initial=0))
     if most * factor > np.iinfo(np.int64).max:
-        raise CorruptFileError(f"a page claims {most} values of {factor} bits, more than any file holds")
+        raise CorruptFileError(f"a page declares {most} values of {factor} bits, more than a file can hold")
     return counts * factor
 
 

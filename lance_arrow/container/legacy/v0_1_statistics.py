@@ -1,9 +1,9 @@
-"""`BatchStatistics`: what a 0.1 file tells of its batches, read as a file of its own.
+"""`BatchStatistics`: the statistics of the batches of a 0.1 file, read as a separate file.
 
     statistics of the file      one row for each batch; for each covered field a struct named by the field's id:
     "3": {null_count: int64, min_value: string, max_value: string}
 
-They have a schema, a page table and pages as the file itself has. Source: Metadata.statistics; spec 0.1, 7.
+They have a schema, a page table and pages, like the file itself. Source: Metadata.statistics; spec 0.1, 7.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from lance_arrow.errors import located
 from lance_arrow.io.overlay_source import OverlaySource
 
 _MOST_BYTES = 256
-"""Of a batch: a count, and two bounds of 64 bytes at most, each with where it lies."""
+"""Bytes of a batch: a count, and two bounds of at most 64 bytes, each with its place."""
 
 
 class BatchStatistics(LanceFileReader):
-    """The container of the statistics of one file, with what `LanceFileReader` has; rows are batches of that file.
+    """The container of the statistics of one file, as a `LanceFileReader`; rows are batches of that file.
 
     Parameters
     ----------
     file
         A file of version 0.1, which stays open.
     held
-        Its bytes.
+        Source of its bytes.
     told
-        What `LegacyFile.statistics` gave for them.
+        Result of `LegacyFile.statistics` for the file.
 
     Raises
     ------
     CorruptFileError
-        The page table of the statistics leaves the file, or has pages of other than one item for each batch.
+        The page table of the statistics exceeds the file, or its pages do not have one item for each batch.
     UnsupportedError
-        They hold types that are not known here.
+        They have unknown types.
     """
 
     def __init__(self, file: LanceFileReader, held: OverlaySource, told: LegacyFile) -> None:
@@ -50,12 +50,12 @@ class BatchStatistics(LanceFileReader):
             self._open_first_generation(told)
 
     def hold(self, fields: Sequence[Sequence[int]]) -> None:
-        """Read all that is told of some fields at once, where it lies together as writers leave it.
+        """Read the statistics of some fields at once, which writers store together.
 
         Parameters
         ----------
         fields
-            Physical columns of each.
+            Physical columns of each field.
         """
         assert isinstance(self._table, LegacyColumns)
         spans = [self._table.span(columns) for columns in fields]
@@ -65,17 +65,17 @@ class BatchStatistics(LanceFileReader):
         self._held.hold(places[:, 0], places[:, 1])
 
     def let_go(self) -> None:
-        """Forget the bytes that `hold` has read."""
+        """Release the bytes that `hold` has read."""
         self._held.let_go()
 
 
 def batch_statistics(file: LanceFileReader) -> BatchStatistics | None:
-    """Open the statistics of a file, whose tail is not read again; None for later files, and those that have none.
+    """Open the statistics of a file without reading its tail again; None for later versions, or without statistics.
 
     Raises
     ------
     CorruptFileError, UnsupportedError, TruncatedReadError, ResourceLimitError
-        As `BatchStatistics`, and as reading goes.
+        As `BatchStatistics`, and errors of reading.
     """
     if file.legacy is None:
         return None

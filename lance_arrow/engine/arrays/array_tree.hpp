@@ -1,4 +1,4 @@
-// A record batch in the form of the Arrow C data interface: one tree of arrays over memory that somebody else holds.
+// A record batch in the form of the Arrow C data interface: one tree of arrays over memory with another owner.
 #pragma once
 
 #include <cstdint>

@@ -46,8 +46,8 @@ Outcome lay_out(const BlobPlaces& places, int64_t data_stop, int64_t limit, uint
   return success();
 }
 
-// Writes (count + 1) offsets and tells the bytes of all blobs. Nothing is added before it is known to be within the
-// values of the file, which end at data_stop, and within the limit, which offsets of that width can count.
+// Writes (count + 1) offsets and the bytes of all blobs. Each blob is checked before it is added: it must be inside the
+// values of the file, which end at data_stop. The sum must be within the limit, which offsets of that width can count.
 inline Outcome lay_out_blobs(const BlobPlaces& places, int64_t data_stop, int64_t limit, int offset_bits,
                              uint8_t* offsets, int64_t* num_bytes) {
   if (data_stop < 0 || limit < 0 || (offset_bits == 32 && limit > INT32_MAX))

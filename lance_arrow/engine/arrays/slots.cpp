@@ -121,7 +121,8 @@ Outcome unravel_slots(const SlotLayer* layers, int num_layers, const SlotOut* ou
     Outcome outcome = slot_validity(one, out[layer], slot, &null_counts[layer]);
     if (outcome.message != nullptr) return outcome;
     if (out[layer].offsets != nullptr) {
-      if (layer == 0 || one.item_starts == nullptr) return misuse("offsets are wanted of what is no list", layer);
+      if (layer == 0 || one.item_starts == nullptr)
+        return misuse("offsets are requested of a layer that is not a list", layer);
       const int64_t room = out[layer].num_offsets - slot;
       if (room < 1) return misuse("a list's offsets are too few", layer);
       outcome = out[layer].offset_bits == 64

@@ -1,18 +1,18 @@
 // From levels to the slots of every layer: offsets of lists, validity of everything (spec 2).
 //
-// Layers fall into groups: group 0 is what lies inside the inner-most list, group g is the g-th list (counted from the
-// inside) with the items around it up to the next list. An entry gives every layer of group g a slot iff
+// Layers are divided into groups. Group 0 is everything inside the inner-most list. Group g is the g-th list (counted
+// from the inside) with the items around it up to the next list. An entry gives every layer of group g a slot iff
 //
 //     rep >= g            the g-th list, or a list around it, starts here, and
 //     def <= reach[g]     nothing further out is a null or empty list.
 //
-// So one word of bits per group says for 64 entries who gets slots; a layer's validity is one more comparison, and a
-// list's offsets count the slots of the group inside. A null struct around a list leaves the list a slot of length 0.
+// So one word of bits per group marks the slots of 64 entries. A layer's validity is one more comparison, and a list's
+// offsets count the slots of the group inside. A null struct around a list leaves the list a slot of length 0.
 //
 // A list that is null, empty or a placeholder (def > reach[g - 1]) must start at its entry, and the next entry cannot
-// continue it: def > reach[g - 1], here or one entry before, demands rep >= g.
+// continue it. So def > reach[g - 1], here or one entry before, requires rep >= g.
 //
-// A fixed-size list of structs is an item layer that gets a slot for every `dimension` slots of the layer inside: each
+// A fixed-size list of structs is an item layer with one slot for every `dimension` slots of the layer inside. Each
 // entry is repeated for it. Layers with the same slots form a tier: a list or a fixed-size list begins the next one.
 #pragma once
 
@@ -44,8 +44,8 @@ struct LayerRule {
   uint16_t empty_def;  // the level of an empty list where it follows a null level, else 0
 };
 
-// Layers that share their slots. The slots of a tier of dimension 0 are those of its group; a tier of another dimension
-// has a slot for each `dimension` slots of the tier inside, whose entries must agree about levels above `below`.
+// Layers that share their slots. The slots of a tier of dimension 0 are those of its group. A tier of another dimension
+// has one slot for each `dimension` slots of the tier inside. Their entries must have the same levels above `below`.
 struct Tier {
   int group;
   int64_t dimension;

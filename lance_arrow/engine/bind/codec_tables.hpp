@@ -137,7 +137,7 @@ struct InlineBitpacking {
 template <class Decode>
 LaRefusal select_decoded(const LaChunk& chunk, int64_t width, const LaRuns& runs, LaValues* out, Decode decode) {
   if (!runs_fit(runs, chunk.num_values)) return "more values are wanted than a chunk has";
-  if (chunk.num_values > (int64_t{1} << 31)) return "a chunk promises more values than one can hold";
+  if (chunk.num_values > (int64_t{1} << 31)) return "a chunk declares more values than it can hold";
   const int64_t num_bytes = chunk.num_values * width;
   if (num_selected(runs) == chunk.num_values) return decode(out->values, num_bytes).message;
   const Leased<std::vector<uint8_t>> whole;
@@ -355,8 +355,8 @@ struct ZippedBytes {
   }
 };
 
-// Zstandard frames behind their size, of one block that is stored as it is: what images and other compressed values
-// become. A frame of one segment tells its content in 2 or 4 bytes (RFC 8878, 3.1.1.1), a block has at most 128 KiB.
+// Zstandard frames after their size, of one uncompressed block: typical for images and other compressed values. A frame
+// of one segment stores its content size in 2 or 4 bytes (RFC 8878, 3.1.1.1). A block has at most 128 KiB.
 struct StoredZstd {
   static constexpr int64_t kShortHead = 18, kLongHead = 20, kLeast = 256, kMostShort = 256 + 0xFFFF, kMost = 128 << 10;
 

@@ -39,7 +39,8 @@ struct Compressed {
     const auto& form = *static_cast<const Compressed*>(self);
     if (chunk->num_buffers < 1 || chunk->num_buffers > kMostBuffers) return "a chunk has other buffers than its codec";
     const int64_t plain_bytes = form.frames->plain_bytes(form.frames->self, chunk->buffers[0], chunk->sizes[0]);
-    if (plain_bytes < 0 || plain_bytes > form.most_bytes) return "a frame declares more than it can hold, or may";
+    if (plain_bytes < 0 || plain_bytes > form.most_bytes)
+      return "a frame declares more than it can hold, or more than the limit";
     // Not memory of the thread: a child may have compressed parts itself.
     const std::unique_ptr<uint8_t[]> plain(new (std::nothrow) uint8_t[static_cast<size_t>(plain_bytes) + 1]);
     if (plain == nullptr) return "there is no memory for a frame";

@@ -118,9 +118,9 @@ Outcome count_bits(const uint8_t* source, int64_t source_bytes, int64_t bit_offs
 
 namespace {
 
-// Calls edges(row, bits) with a bit for each of the rows from `row` on at which a run of marked rows begins or, every
-// other one, has ended; reopen(row) tells whether the run that ended there goes on. Row i of the ranges taken together
-// is bit bit_offset + i.
+// Calls edges(row, bits) with a bit for each row from `row` on at which a run of marked rows begins or has ended, in
+// turns. reopen(row) returns whether the run that ended there continues. Row i of the ranges taken together is bit
+// bit_offset + i.
 template <class Edges, class Reopen>
 Outcome for_each_marked_edge(const uint8_t* source, int64_t source_bytes, int64_t bit_offset,
                              const int64_t* range_starts, const int64_t* range_stops, int64_t num_ranges, Edges edges,

@@ -1,7 +1,7 @@
 // Whether every value of a string column is valid UTF-8 by itself.
 //
-// All bytes are checked as one text, and every border between values must not fall inside a character: together that
-// is the same as checking each value, at the speed of one text.
+// All bytes are checked as one text, and no border between values may be inside a character. The result equals a check
+// of each value, at the speed of one text.
 #pragma once
 
 #include "engine/common/outcome.hpp"

@@ -50,7 +50,7 @@ Outcome unpack_inline_wide(const Chunks& chunks, uint8_t* out, int64_t out_bytes
   constexpr int64_t width = 16;
   return for_each_chunk(chunks, out_bytes / width, [&](const Chunk& chunk) {
     if (chunk.num_values > kBlockValues)
-      return corrupt("a bit-packed chunk promises more than 1024 values", chunk.index);
+      return corrupt("a bit-packed chunk declares more than 1024 values", chunk.index);
     if (chunk.size < width) return corrupt("a bit-packed chunk is shorter than its header", chunk.index);
     const uint64_t packed_bits = load<uint64_t>(chunk.bytes, 0);
     if (packed_bits > 128 || load<uint64_t>(chunk.bytes, 1) != 0)
@@ -68,7 +68,7 @@ Outcome unpack_inline_as(const Chunks& chunks, uint8_t* out, int64_t out_bytes) 
   constexpr int64_t width = sizeof(T);
   return for_each_chunk(chunks, out_bytes / width, [&](const Chunk& chunk) {
     if (chunk.num_values > kBlockValues)
-      return corrupt("a bit-packed chunk promises more than 1024 values", chunk.index);
+      return corrupt("a bit-packed chunk declares more than 1024 values", chunk.index);
     if (chunk.size < width) return corrupt("a bit-packed chunk is shorter than its header", chunk.index);
     const T packed_bits = load<T>(chunk.bytes, 0);
     if (packed_bits > 8 * width) return corrupt("a bit-packed chunk is wider than its values", chunk.index);

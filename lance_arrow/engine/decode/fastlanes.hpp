@@ -1,9 +1,9 @@
 // FastLanes bit packing: 1024 unsigned T-bit values in 1024 * W / T words, transposed so that lanes decode side by
 // side.
 //
-// Lane l owns T values; its r-th value is element kOrder[r / 8] * 16 + (r % 8) * 128 + l of the block and occupies bits
-// [r * W, r * W + W) of the lane's stream, whose k-th word is stored at word index k * lanes + l (spec 5.3).
-// Every row is expanded at compile time, so shifts and masks are constants and the lane loop vectorises.
+// Lane l has T values. Its r-th value is element kOrder[r / 8] * 16 + (r % 8) * 128 + l of the block. It occupies bits
+// [r * W, r * W + W) of the lane's stream. The k-th word of the stream has the index k * lanes + l (spec 5.3). Every
+// row is expanded at compile time, so shifts and masks are constants and the lane loop vectorises.
 #pragma once
 
 #include <array>
@@ -17,8 +17,8 @@ inline constexpr int64_t kBlockValues = 1024;
 
 inline constexpr int kOrder[8] = {0, 4, 2, 6, 1, 5, 3, 7};
 
-// Shape of a block of T-bit values. Baseline x86-64 has no vector shift of bytes, so eight 8-bit lanes travel in one
-// 64-bit carrier and masks remove what crossed a lane's border; other widths travel as themselves.
+// Shape of a block of T-bit values. Baseline x86-64 has no vector shift of bytes, so eight 8-bit lanes share one 64-bit
+// word. Masks remove bits that crossed a lane's border. Other widths have their own words.
 template <class T>
 struct Lanes {
   static constexpr int bits = 8 * sizeof(T);

@@ -82,7 +82,7 @@ Outcome read_row_index(const uint8_t* index, int64_t index_bytes, int64_t num_ro
     if (width == 4) return read_index<uint32_t>(index, num_out, limit, out);
     if (width == 8) return read_index<uint64_t>(index, num_out, limit, out);
   }
-  return corrupt("the row index has not 1, 2, 4 or 8 bytes per row and one more", -1);
+  return corrupt("the row index does not have 1, 2, 4 or 8 bytes for each row and the end", -1);
 }
 
 }  // namespace lance_arrow::engine

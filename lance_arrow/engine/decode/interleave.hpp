@@ -42,7 +42,7 @@ inline Outcome check_form(const ZipForm& form) {
   if (form.max_visible < -1) return misuse("max_visible is -1 or a level");
   if (form.bits_per_offset == 0) {
     if (form.bytes_per_value < 0) return misuse("values have neither a width nor a length");
-    if (form.bytes_per_value == 0 && form.bits_rep + form.bits_def == 0) return misuse("entries have no bytes at all");
+    if (form.bytes_per_value == 0 && form.bits_rep + form.bits_def == 0) return misuse("entries have no bytes");
     return success();
   }
   if (form.bytes_per_value != -1) return misuse("values have both a width and a length");

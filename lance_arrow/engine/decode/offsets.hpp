@@ -1,8 +1,8 @@
 // Offsets as files store them, checked and rewritten as Arrow offsets, with the bytes they point at.
 //
-// A chunk holds num_values + 1 offsets and then bytes. Mini-block chunks count offsets from the start of the chunk;
-// blocks count from their bytes and begin with a header of two words: bits per offset, position of the bytes
-// (spec 5.2).
+// A chunk holds num_values + 1 offsets and then bytes. Mini-block chunks count offsets from the start of the chunk.
+// Blocks count from their bytes, and begin with a header of two words: bits per offset, position of the bytes (spec
+// 5.2).
 #pragma once
 
 #include <limits>

@@ -14,9 +14,9 @@ struct Runs {
   int64_t num_runs;
 };
 
-// Expands one chunk. The last run of a mini-block chunk may reach past the chunk, whose next one then repeats the rest:
-// release 4.0.0 of the reference writes such runs. Short runs are overwritten by their successors, so each is stored in
-// fixed 32-byte strides wherever the chunk's own output still has room for a whole stride.
+// Expands one chunk. The last run of a mini-block chunk may exceed the chunk; the next chunk then repeats the rest.
+// Release 4.0.0 of the reference writes such runs. Short runs are overwritten by their successors. So each is stored in
+// fixed 32-byte strides, if the chunk's output has room for a whole stride.
 template <class Value>
 Outcome expand_chunk(const Runs& runs, const Chunk& chunk, uint8_t* out, bool may_exceed) {
   constexpr int64_t width = sizeof(Value);

@@ -10,8 +10,8 @@ namespace lance_arrow::engine {
 
 inline constexpr uint8_t kEscape = 255;
 
-// Values that follow each other are expanded as one stream of codes, this many at a time: a loop that ends with each
-// short value costs more in mispredicted branches than the codes themselves do.
+// Consecutive values are expanded as one stream of codes, this many at a time. A loop that ends with each short value
+// would cost more in mispredicted branches than in codes.
 inline constexpr int64_t kStreamCodes = 4096;
 
 // The same for measuring, which needs no memory: few enough that the sizes of known codes stay below 32 bits.
@@ -106,8 +106,8 @@ class SymbolTable {
     return total < kUnknown ? static_cast<int64_t>(total) : -1;
   }
 
-  // Decodes a stream without lone escapes, of at most kStreamCodes, to `out`, which has room for 8 bytes per code;
-  // ends[i] becomes the number of decoded bytes before code i. False when it uses an unknown code.
+  // Decodes a stream without lone escapes, of at most kStreamCodes, to `out`, which has 8 bytes per code. ends[i]
+  // becomes the number of decoded bytes before code i. Returns false for an unknown code.
   bool expand_stream(const uint8_t* codes, int64_t size, uint8_t* out, uint32_t* ends) const {
     uint8_t* const begin = out;
     if (all_symbols(codes, size)) {
@@ -133,8 +133,8 @@ class SymbolTable {
 
   bool is_compressed() const { return compressed_; }
 
-  // Decodes a value into out[0..room), all of which may be scribbled over, and returns its size; -1 when the value
-  // does not fit or measure() would refuse it.
+  // Decodes a value into out[0..room) and returns its size; it may overwrite all of these bytes. -1 if the value does
+  // not fit, or if measure() would reject it.
   int64_t expand(const uint8_t* codes, int64_t size, uint8_t* out, int64_t room) const {
     if (!compressed_) {
       if (size > room) return -1;

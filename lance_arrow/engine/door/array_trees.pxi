@@ -54,15 +54,17 @@ cdef inline const uint8_t* _address(buffer) except? NULL:
 
 
 cdef class ColumnForms:
-    """The columns of a batch, and which leaf tells what of them.
+    """The columns of a batch, and the leaves with their structure.
 
     Parameters
     ----------
     columns
-        Nested tuples ``(kind, leaf, items, is_text, children)``: a key of `KINDS`; the position of the leaf that tells
-        the node's structure; items of its child for one slot, 0 for lists; whether values are to be checked as UTF-8.
+        Nested tuples ``(kind, leaf, items, is_text, children)``. ``kind`` is a key of `KINDS`, ``leaf`` the position of
+        the leaf with the node's structure. ``items`` is the number of the child's items per slot (0 for lists).
+        `is_text`: whether values are
+        checked as UTF-8.
     schema
-        What the batch is to be: the storage of its types has the shape of `columns`.
+        Schema of the batch: the storage of its types has the shape of `columns`.
     """
 
     cdef vector[ArrayForm] forms

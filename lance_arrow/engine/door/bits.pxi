@@ -1,10 +1,10 @@
 # Fixed-bit-width integers and single bits, many chunks per call.
 #
-# Chunk arguments are the same everywhere in `kernels`: ``data`` ``(total_bytes,) uint8``; ``starts`` and ``sizes``
-# ``(num_chunks,) int64``, the byte range of one buffer of each chunk inside ``data``; ``value_starts``
-# ``(num_chunks + 1,) int64``, where the values of each chunk lie in the output. Every kernel raises CorruptPageError
-# (``detail``: chunk or value number) for bytes that contradict themselves and InternalError for a caller's mistake, such
-# as too small an output; after either, the contents of the output are unspecified.
+# Chunk arguments are the same everywhere in `kernels`. ``data`` is ``(total_bytes,) uint8``. ``starts`` and ``sizes``
+# are ``(num_chunks,) int64``: the byte range of one buffer of each chunk inside ``data``. ``value_starts`` is
+# ``(num_chunks + 1,) int64``: offsets of the values of each chunk in the output. Every kernel raises CorruptPageError
+# (``detail``: chunk or value number) for bytes that contradict themselves. It raises InternalError for a caller's
+# mistake, such as a too small output. After both, the contents of the output are unspecified.
 
 cdef extern from "engine/decode/fastlanes.hpp" namespace "lance_arrow::engine" nogil:
     Outcome _unpack_inline "lance_arrow::engine::unpack_inline"(Chunks, int, uint8_t*, int64_t)
@@ -33,15 +33,15 @@ def unpack_inline(
     Parameters
     ----------
     word_bits
-        Width of a decoded value, 8, 16, 32, 64 or 128. Of 128 bits, values packed to at most 32 or 64 bits are a
-        block of 32- or 64-bit words, and wider ones one sequential stream, least significant bit first.
+        Width of a decoded value, 8, 16, 32, 64 or 128. Values of 128 bits that are packed to at most 32 or 64 bits are
+        a block of 32- or 64-bit words. Wider ones are one sequential stream, least significant bit first.
     out
         Decoded values, little-endian.
 
     Raises
     ------
     CorruptPageError
-        A chunk promises more than 1024 values, or its width or size is wrong.
+        A chunk declares more than 1024 values, or its width or size is wrong.
 
     Notes
     -----
@@ -58,10 +58,10 @@ def unpack_out_of_line(
     const uint8_t[::1] data not None, const int64_t[::1] starts not None, const int64_t[::1] sizes not None,
     const int64_t[::1] value_starts not None, int word_bits, int packed_bits, uint8_t[::1] out not None,
 ) -> None:
-    """Decode blocks of any number of values packed to one width that the description knows.
+    """Decode blocks of any number of values packed to one width, which is in the description.
 
-    Each chunk is whole FastLanes blocks, then a tail of raw words or of one padded block; where both have the same
-    length it is raw. Source: CompressiveEncoding.OutOfLineBitpacking; spec 5.5.
+    Each chunk is whole FastLanes blocks, then a tail of raw words or of one padded block. If both have the same length,
+    the tail is raw. Source: CompressiveEncoding.OutOfLineBitpacking; spec 5.5.
 
     Parameters
     ----------

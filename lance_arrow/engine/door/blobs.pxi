@@ -1,7 +1,7 @@
 # Blobs of the data file by native code: few numbers in, bytes where Arrow wants them, no Python for each blob.
 #
-# What is not as it should be is refused with a sentence, and the same blobs are then found and read by
-# `scan.blobs.blob_places` and the source, which know how to name what is wrong.
+# For faulty places it returns an error text. `scan.blobs.blob_places` and the source then read the same blobs and raise
+# the exact error.
 
 cdef BlobPlaces _places(
     const uint64_t[::1] positions, const uint64_t[::1] sizes, const uint8_t[::1] kinds, const uint8_t[::1] validity

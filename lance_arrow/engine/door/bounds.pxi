@@ -54,22 +54,22 @@ def bound_fixed(
     int64_t bit_offset, const int64_t[::1] zone_starts not None, uint8_t[::1] mins not None,
     uint8_t[::1] maxs not None, int64_t[::1] counts not None,
 ) -> None:
-    """Bound fixed-width values.
+    """Compute the bounds of zones of fixed-width values.
 
     Parameters
     ----------
     values, value_offset
         Their bytes; value i is item ``value_offset + i`` (bit, for bits).
     kind, width
-        0 signed integers (1, 2, 4, 8, 16, 32 bytes), 1 unsigned (1, 2, 4, 8), 2 floating (2, 4, 8), 3 bits (1),
-        4 bytes in their own order (any width).
+        0: signed integers (1, 2, 4, 8, 16, 32 bytes). 1: unsigned integers (1, 2, 4, 8). 2: floats (2, 4, 8). 3: bits
+        (1). 4: bytes in lexicographic order (any width).
     validity, bit_offset
         Bitmap, bit ``bit_offset + i`` tells that value i is valid; all are when None.
     zone_starts
         ``(num_zones + 1,)`` first value of each zone, and where the last one stops.
     mins, maxs
-        ``(num_zones * width,) uint8`` out: bounds; untouched for zones without values. NaN is passed over; a bound
-        that is zero is ``-0.0`` in `mins` and ``+0.0`` in `maxs`. Bits are bytes 0 and 1.
+        ``(num_zones * width,) uint8`` out: bounds; unchanged for zones without values. NaN is ignored; a bound of zero
+        is ``-0.0`` in `mins` and ``+0.0`` in `maxs`. Bits are bytes 0 and 1.
     counts
         ``(3 * num_zones,)`` out: for all zones the values that are neither null nor NaN, then the nulls, then the NaNs.
 

@@ -33,8 +33,8 @@ def cut_levels(
 ) -> None:
     """Cut the level entries of a page with lists at the borders of its chunks.
 
-    A chunk ends with the entry of its last value; entries without a value that follow fall into the next one, and the
-    last chunk takes the rest.
+    A chunk ends with the entry of its last value. Following entries without a value belong to the next chunk, and the
+    last chunk has all remaining entries.
 
     Parameters
     ----------
@@ -153,8 +153,8 @@ def write_chunks(
     Raises
     ------
     InternalError
-        A size does not fit its field, a chunk but the last holds no power of two of values, or an array has the wrong
-        length; ``detail`` is the chunk.
+        A size does not fit its field, or an array has the wrong length. Also if a chunk before the last does not have a
+        power of two of values. ``detail`` is the chunk.
     """
     cdef ChunkWriting page
     cdef ChunkPart part

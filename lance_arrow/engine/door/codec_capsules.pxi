@@ -203,7 +203,7 @@ def stored_zstd_values(int64_t most_bytes) -> object:
 
 
 def is_plain_codec(value_codec) -> bool:
-    """Whether a value codec's stored bytes are its values, whatever their width."""
+    """Return whether a value codec stores values plainly, with any width."""
     return value_codec is not None and bool((<LaValueCodec*>PyCapsule_GetPointer(value_codec, _VALUE)).is_plain)
 
 
@@ -219,7 +219,7 @@ cdef const char* _expand(const void* decode, const uint8_t* data, const int64_t*
             return b"the values are above their limit of bytes"
     except LanceError:
         # The caller reads the same values again through Python, where this is raised with its place.
-        return b"a codec written in Python refused the values"
+        return b"a codec written in Python rejected the values"
     except BaseException as error:  # nothing can pass through the C function around this one
         _state.error = error
         return b"a codec written in Python failed"

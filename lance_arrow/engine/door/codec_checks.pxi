@@ -32,7 +32,7 @@ def select_values(capsule, list buffers not None, int64_t num_values, const int6
     cdef LeafPart part
     cdef int64_t count = 0, run
     if <int64_t>len(buffers) != codec.num_buffers:
-        raise refusal(b"the codec wants another number of buffers", -1, 0)
+        raise refusal(b"the codec needs another number of buffers", -1, 0)
     for buffer in buffers:
         view = buffer
         addresses.push_back(&view[0] if view.shape[0] else <const uint8_t*>addresses.data())

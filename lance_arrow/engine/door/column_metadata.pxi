@@ -102,19 +102,21 @@ def read_column_metadata(list blocks not None, uint64_t file_size, uint64_t alig
     file_size
         Bytes of the file.
     alignment
-        What the places of the buffers of pages are multiples of.
+        Alignment of the buffers of pages in bytes.
 
     Returns
     -------
     list of tuple
-        For each column: the fault of all that is not a page, or None; its description; ``(k,) int64`` places and sizes
-        of the buffers of the column; the fault of its pages, or None; and of its pages, as far as they are sound,
-        ``(n + 1,) int64`` first row of each and rows of all, ``(n + 1,) int64`` first buffer of each and number of all,
-        ``(m,) int64`` places and ``(m,) int64`` sizes of buffers, a list of the descriptions there are, and
-        ``(n,) int64`` which one of them each page has.
+        One tuple per column. It has the fault outside of pages (or None), the description of the column, and ``(k,)
+        int64`` places and sizes of the buffers of the column. Then it has the fault of its pages (or None), and the
+        data of all valid pages.
 
-        A description is its bytes, a google.protobuf.Any, or a tuple of place and size where it lies apart. A fault is
-        a tuple of its kind and four numbers, which ``MetadataFault`` explains.
+        The data of pages is: ``(n + 1,) int64`` first row of each page, then all rows. ``(n + 1,) int64`` first buffer
+        of each page, then the number of buffers. ``(m,) int64`` places and ``(m,) int64`` sizes of buffers. A list of
+        the distinct descriptions, and ``(n,) int64`` the number of the description of each page.
+
+        A description is its bytes, a google.protobuf.Any, or a tuple of place and size if it is stored elsewhere. A
+        fault is a tuple of its kind and four numbers, which ``MetadataFault`` explains.
     """
     cdef const uint8_t[::1] block
     cdef CPageTable pages

@@ -55,17 +55,18 @@ def read_file_head(const uint8_t[::1] tail not None, int64_t file_size, bint wan
     tail
         Last bytes of the file.
     file_size
-        Bytes of the file, of which `tail` is the end.
+        Bytes of the whole file; `tail` is its end.
     wants_sums
         Whether what is read is compared with the file's checksums.
 
     Returns
     -------
     tuple or None
-        None where something is not as writers make it, or lies before the tail. Else minor version; where the metadata
-        of columns, the table of columns and that of global buffers begin in the file; number of columns and of global
-        buffers; first and last byte of the descriptor, and the schema's message in it; rows; whether the file was
-        written with checksums; ``(BlockChecks, start, size)`` of the table of checksums, or None.
+        None if the file is not in the usual form of writers, or if metadata lies before the tail. Otherwise the minor
+        version, and the offsets of column metadata, of the table of columns, and of that of global buffers. Then the
+        numbers of columns and of global buffers, first and last byte of the descriptor, and the schema's message in it.
+        Then the rows, and whether the file was written with checksums. Last, ``(BlockChecks, start, size)`` of the
+        table of checksums, or None.
     """
     cdef Tail end
     cdef CFileHead head

@@ -77,16 +77,16 @@ def read_column_of_files(
     Parameters
     ----------
     data, starts, sizes, facts
-        As for `open_small_files`, which has left the flags of all these files.
+        As for `open_small_files`, with only files whose flags are still set.
     column
         Physical column.
 
     Returns
     -------
     tuple or int
-        ``(n,) int64`` pages of each file; a list of the descriptions of the column as a whole, with the number of its
-        buffers; and the pages, as `read_column_metadata` tells them, with places in `data`. The number of a file
-        where its metadata are not as writers make them.
+        ``(n,) int64`` number of pages of each file. A list of the descriptions of the column as a whole, with the
+        number of its buffers. The pages, in the form of `read_column_metadata`, with places in `data`. Instead, the
+        number of a file whose metadata is not in the usual form.
     """
     cdef int64_t file, table, refused
     cdef ColumnOfFiles found

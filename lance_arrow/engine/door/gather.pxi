@@ -1,9 +1,9 @@
 # Selected fixed- and variable-width values copied into a destination; chunk arguments and errors as in `bits`.
 #
 # Variable-width outputs: ``out_offsets`` is a ``uint8`` view of signed offsets of ``out_offset_bits`` (32 or 64), one
-# more than values, of which the first already holds the base; the others are written as base + running length, and the
-# values to ``out_data`` from its start. Bytes of ``out_data`` after the last value are unspecified. Offsets that would
-# not fit in 32 bits are refused with InternalError: measure first.
+# more than values. The first offset is already set and is the base; the others are written as base + running length.
+# Values are written to ``out_data`` from its start. Bytes of ``out_data`` after the last value are unspecified. Offsets
+# that do not fit in 32 bits raise InternalError: measure first.
 
 cdef extern from "engine/decode/gather.hpp" namespace "lance_arrow::engine" nogil:
     Outcome _copy_fixed "lance_arrow::engine::copy_fixed"(Chunks, int64_t, uint8_t*, int64_t)

@@ -1,7 +1,7 @@
 # Zipped rows of full-zip pages. Source: spec section 6; FullZipLayout.
 #
-# A *region* is a byte range that holds whole rows, one per selected run of rows; entries and values are numbered through
-# all regions in their order.
+# A *region* is a byte range with whole rows, one per selected run of rows. Entries and values are numbered through all
+# regions in their order.
 
 cdef extern from "engine/decode/interleave.hpp" namespace "lance_arrow::engine" nogil:
     cdef struct ZipForm:

@@ -1,7 +1,7 @@
 # The engine for reads of few rows: a leaf's rows read, opened and laid out, page by page without Python.
 #
-# What it cannot do it refuses with a sentence, and the same rows are then read by the layouts' and codecs' own methods,
-# which know how to name column, page and bytes.
+# For unsupported or damaged rows it returns an error text. The methods of layouts and codecs then read the same rows,
+# and raise errors with column, page and byte range.
 
 cdef class LeafTake:
     """Rows of one leaf in the making; made by `prepare_leaves`."""
@@ -73,19 +73,21 @@ cdef int _note_buffers(PageBuffers* buffers, starts, sizes) except -1:
 
 
 def prepare_leaves(list wanted, tuple part_rows, int64_t limit_bytes, allocate) -> list[LeafTake | None]:
-    """Make room for rows of leaves.
+    """Allocate memory for rows of leaves.
 
     Parameters
     ----------
     wanted
-        Per leaf ``(pages, offset_bits, value_bits, value_offset_bits, field_bytes, blobs)``: pages that hold rows, in
-        order, each ``(NativePage or None, first_row, buffer_offsets, buffer_sizes)``; per node of the path, inner-most
-        first, the width of a list's offsets or 0; bits of a value, or 0 and the width of its offsets; bytes of each
-        field of a packed struct, which are the bits of a value together, and nothing for others; None, or, where the
-        values are places of blobs and these are wanted, ``(data_stop, most_bytes, most_at_once, offset_bits)``: where
-        values of the file end, most bytes of blobs, most that are read at once, and the width of their offsets.
+        Per leaf ``(pages, offset_bits, value_bits, value_offset_bits, field_bytes, blobs)``.
+
+        ``pages``: pages with selected rows, in order, each ``(NativePage or None, first_row, buffer_offsets,
+        buffer_sizes)``. ``offset_bits``: per node of the path, inner-most first, the width of a list's offsets or 0.
+        ``value_bits``: bits of a value; 0 for variable width, with ``value_offset_bits``. ``field_bytes``: bytes of
+        each field of a packed struct, whose sum is the value; empty for others. ``blobs``: None, or ``(data_stop,
+        most_bytes, most_at_once, offset_bits)`` if the values are places of blobs to be read. These are the end of
+        values in the file, the most bytes of blobs, and the most bytes of one read. Last, the width of their offsets.
     part_rows
-        Rows of each part; parts are read side by side.
+        Rows of each part; parts are read in parallel.
     limit_bytes
         Most bytes of values or of one read.
     allocate
@@ -94,7 +96,8 @@ def prepare_leaves(list wanted, tuple part_rows, int64_t limit_bytes, allocate) 
     Returns
     -------
     list
-        LeafTake, or None for a leaf with a page that the engine cannot read or whose values are not the schema's.
+        LeafTake, or None for a leaf with a page that the engine cannot read, or with values that differ from the
+        schema.
     """
     cdef int64_t num_rows = sum(part_rows)
     return [_prepare(leaf, part_rows, num_rows, limit_bytes, allocate) for leaf in wanted]
@@ -115,12 +118,12 @@ def run_leaves(
     fd, memory, size
         An open file, or (fd -1) its bytes, and its size.
     checks
-        `BlockChecks` of the file: what was not checked before is compared with its checksum. None: nothing is.
+        `BlockChecks` of the file: unchecked blocks are compared with their checksums. None: no checks.
 
     Returns
     -------
     refusal
-        Why a leaf could not be read, or None; after a refusal nothing of any leaf may be used.
+        Error text if a leaf could not be read, or None; after an error, no leaf may be used.
     requests, ranges, bytes_wanted, bytes_read
         What was read.
     """
@@ -140,7 +143,7 @@ def read_leaves(
     const uint8_t[::1] memory, int64_t size, int64_t limit_bytes, int64_t largest_offset,
     allocate, checks=None,
 ) -> tuple[list[tuple[int, Any, Any, list[Any]] | None] | str, int, int, int, int]:
-    """Read, open and lay out leaves one after the other: what one was read into serves the next.
+    """Read, open and lay out leaves one after the other; they share their read buffers.
 
     Parameters
     ----------
@@ -154,8 +157,8 @@ def read_leaves(
     Returns
     -------
     done
-        Per leaf what `finish_leaves` says of it, or None for one that the engine cannot read; why a leaf could not be
-        read where one was refused, and then nothing may be used.
+        Per leaf the result of `finish_leaves`, or None if the engine cannot read it. Instead, an error text if a leaf
+        could not be read; then no leaf may be used.
     requests, ranges, bytes_wanted, bytes_read
         What was read.
     """
@@ -248,8 +251,9 @@ cdef tuple _split(LeafTake leaf, int64_t num_values, allocate):
 
 
 cdef object _read_blobs(LeafTake leaf, int64_t num_values, Request* request, allocate):
-    """Read the blobs whose places were read, unless they are many bytes; returns their bytes (then: memory for them, and
-    their positions) and offsets, or why they could not be read."""
+    """Read the blobs whose places were read; returns their bytes and offsets, or an error text.
+
+    Blobs with many bytes are not read: the result has memory for them and their positions instead of their bytes."""
     cdef int64_t data_stop = leaf.blobs[0], most_bytes = leaf.blobs[1], most_at_once = leaf.blobs[2], num_bytes = 0
     cdef int offset_bits = leaf.blobs[3]
     cdef BlobPlaces places
@@ -356,7 +360,7 @@ cdef object _finish(LeafTake leaf, int64_t largest_offset, allocate, Request* re
 
 
 def finish_leaves(list leaves, int64_t largest_offset, allocate) -> list[tuple[int, Any, Any, list[Any]]] | str:
-    """Lay out what all parts read.
+    """Lay out the rows of all parts.
 
     Parameters
     ----------
@@ -371,9 +375,9 @@ def finish_leaves(list leaves, int64_t largest_offset, allocate) -> list[tuple[i
     -------
     list of tuple or str
         ``(num_values, values, offsets or None, nodes)`` with ``(slots, validity or None, null_count, offsets or None,
-        num_items)`` per node, inner-most first; a sentence where the levels contradict the layers. Values are one
-        buffer, or a tuple of one per field; for blobs that are too many bytes to be read at once, of memory for them and
-        of their positions.
+        num_items)`` per node, inner-most first; an error text if the levels contradict the layers. Values are one
+        buffer, or a tuple of one per field. For blobs with too many bytes for one read, they are a tuple of memory for
+        the blobs and of their positions.
     """
     cdef LeafTake leaf
     done = []

@@ -75,7 +75,7 @@ cdef int64_t _num_entries(const uint16_t[::1] rep, const uint16_t[::1] def_) exc
         return rep.shape[0]
     if def_ is not None:
         return def_.shape[0]
-    raise refusal(b"there are no levels at all", -1, 0)
+    raise refusal(b"there are no levels", -1, 0)
 
 
 def check_levels(const uint16_t[::1] rep, const uint16_t[::1] def_, int max_rep, int max_def) -> None:
@@ -182,7 +182,7 @@ def check_open_rows(
     const uint16_t[::1] rep not None, int max_rep, const int64_t[::1] chunk_level_starts not None,
     const int64_t[::1] left_before not None, const int64_t[::1] left_after not None,
 ) -> None:
-    """Put the repetition index to the test where chunks meet: rows that one chunk begins and another one finishes.
+    """Verify the repetition index at the borders of chunks: rows that begin in one chunk and end in another.
 
     Parameters
     ----------
@@ -191,8 +191,8 @@ def check_open_rows(
     chunk_level_starts
         ``(num_chunks + 1,) int64``: where each chunk's entries begin.
     left_before, left_after
-        ``(num_chunks,) int64``: entries of an unfinished row at the end of the chunk before in the page, and of the
-        chunk, as the repetition index says; 0 where a row ends with the chunk.
+        ``(num_chunks,) int64``: entries of an unfinished row at the end of the previous chunk of the page, and of the
+        chunk, by the repetition index. 0 if a row ends with the chunk.
 
     Raises
     ------
@@ -296,8 +296,8 @@ def unravel(
     Raises
     ------
     CorruptPageError
-        A level is above its bound, the first entry does not start a row, an entry continues a list that is not open,
-        or a null or empty list does not start at its entry; ``detail`` is the entry.
+        A level is above its bound, the first entry does not start a row, or an entry continues a list that is not open.
+        Also if a null or empty list does not start at its entry. ``detail`` is the entry.
     InternalError
         Arrays contradict each other or are too small, 32-bit offsets overflow, or nulls meet no bitmap.
     """

@@ -14,8 +14,8 @@ def decode_lz4_blocks(
     Raises
     ------
     CorruptPageError
-        A block is malformed (lengths leave it, a match reaches before the start, it does not end in literals) or yields
-        another number of bytes than it has room for.
+        A block is malformed: lengths exceed it, a match reaches before the start, or it does not end in literals. Also
+        if it does not expand to exactly its part of `out`.
     """
     cdef Outcome outcome
     if starts.shape[0] != sizes.shape[0] or starts.shape[0] + 1 != out_starts.shape[0]:

@@ -24,13 +24,13 @@ NUM_FRAGMENT_FACTS = kFragmentFacts
 
 
 def split_manifest(bytes body not None) -> tuple[bytes, bytes, bytes] | None:
-    """Take the message of a manifest apart.
+    """Split the message of a manifest.
 
     Returns
     -------
     tuple or None
-        None where its fields cannot be walked. Else the message without its fragments; the Schema message that its
-        fields and schema metadata make; first byte and size of each fragment's message, ``(n, 2) int64`` as bytes.
+        None if its fields cannot be parsed. Otherwise the message without its fragments, and the Schema message of its
+        fields and schema metadata. Last, first byte and size of each fragment's message, ``(n, 2) int64`` as bytes.
     """
     cdef ManifestParts parts
     if not _split_manifest(string_view(<const char*>body, len(body)), &parts):
@@ -50,25 +50,26 @@ def read_fragments(
     body
         The manifest's message.
     places
-        ``(n, 2) int64``: as `split_manifest` found them.
+        ``(n, 2) int64``: from `split_manifest`.
     trusts_counts
-        Whether numbers of rows mean something.
+        Whether the stored numbers of rows are reliable.
     has_row_ids
         Whether each fragment must have row ids.
     base_ids
-        ``(m,) uint64``: the base paths there are.
+        ``(m,) uint64``: ids of the base paths of the manifest.
     facts
-        ``(n, NUM_FRAGMENT_FACTS) int64``, written for sound fragments: id; live rows, -1 where only files tell; first
-        byte in `body` and size of the path of the first data file, 0 where there is none; its bytes and its base path,
-        -1 for none; data files; whether there is a deletion file; rows, deleted ones included, -1 where only files
-        tell; bytes of all data files whose size is known.
+        ``(n, NUM_FRAGMENT_FACTS) int64``, written for valid fragments. The columns are the id, and the live rows (-1 if
+        only files show them). Then first byte in `body` and size of the path of the first data file (0 if there is
+        none). Then its bytes, and its base path (-1 for none). Then the number of data files, and whether there is a
+        deletion file. Last, rows with deleted ones (-1 if only files show them), and bytes of all data files of known
+        size.
     flags
-        ``(n,) uint8``: 1 for fragments that are surely sound, 0 for those to be looked at in another way.
+        ``(n,) uint8``: 1 for valid fragments, 0 for those that Python must check.
 
     Returns
     -------
     int
-        How many are to be looked at.
+        Number of fragments that Python must check.
     """
     cdef int64_t number, n = places.shape[0], num_open = 0
     cdef FragmentRules rules

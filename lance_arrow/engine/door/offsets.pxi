@@ -1,6 +1,6 @@
 # Stored offsets checked and rewritten as Arrow offsets, with their bytes.
 #
-# Chunk arguments and errors as in `bits`, variable-width outputs as in `gather`: the base is the offset at position
+# Chunk arguments and errors are as in `bits`, variable-width outputs as in `gather`. The base is the offset at position
 # ``value_starts[0]`` (position 0 for single values). Stored offsets are unsigned, of ``offset_bits`` 32 or 64.
 
 cdef extern from "engine/decode/offsets.hpp" namespace "lance_arrow::engine" nogil:
@@ -122,7 +122,7 @@ def locate_variable_blocks(
 
 
 def measure_variable_values(const int64_t[::1] sizes not None) -> int:
-    """Return the sum of sizes, all of which must be at least 0."""
+    """Return the sum of sizes; each must be at least 0."""
     cdef Outcome outcome
     cdef int64_t total = 0
     with nogil:

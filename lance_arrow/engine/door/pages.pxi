@@ -5,10 +5,12 @@ cdef int _NULLABLE_ITEM = 3
 
 
 cdef class NativePage:
-    """One page as the engine sees it; keeps alive what it points into. `data_buffer` is the buffer that rows lie in,
-    `second_buffer` one that is read too or -1, `offset_bits` the width of the offsets of its values as they are stored,
-    0 where they have one width; `is_for_scans` tells whether long runs of rows, too, are read faster this way than by
-    the layouts, `picks_close_rows` whether many short runs take about as long as all the rows between them."""
+    """One page for the native engine; keeps the memory alive that it points to.
+
+    `data_buffer` is the buffer with the rows, `second_buffer` another one that is read too, or -1. `offset_bits` is the
+    width of the stored offsets of its values, 0 for fixed width. `is_for_scans`: whether long runs of rows are also
+    read faster this way than by the layouts. `picks_close_rows`: whether many short runs take about as long as all rows
+    between them. """
 
     cdef unique_ptr[Page] page
     cdef tuple kept
@@ -17,11 +19,11 @@ cdef class NativePage:
     cdef readonly int offset_bits
     cdef readonly bint is_for_scans
     cdef public bint is_counted
-    """Whether a cache that holds the page knows what it takes, now that its index is there."""
+    """Whether a cache with the page has counted the memory of its index."""
 
     @property
     def is_indexed(self) -> bool:
-        """Whether it knows where its rows are; else it reads that when they are first wanted."""
+        """Whether its index is loaded; otherwise the page reads it when rows are first needed."""
         return self.page.get().is_indexed()
 
     @property
@@ -72,7 +74,7 @@ cdef bint _has_form(ChunkForm* form, tuple levels, bint large, values, rep, def_
     if form.values.num_buffers < 0 or form.values.num_buffers > 8:
         return False
     for stream in (rep, def_):
-        # Levels are decoded into 16 bits each, whatever a codec says of itself.
+        # Levels are decoded into 16 bits each, so codecs of other widths are not supported.
         if stream is not None and (_chunk_codec(stream).bits != 16 or _chunk_codec(stream).num_buffers != 1):
             return False
     return True

@@ -142,7 +142,7 @@ def read_files(
             raise ValueError("a file does not fit into out")
         path = paths[i]
         if b"\0" in path:
-            raise ValueError("a path holds a zero")
+            raise ValueError("a path contains a zero byte")
         names.push_back(path)
     with nogil:
         for i in range(n):

@@ -56,7 +56,7 @@ def join_fields(
     fields, const int64_t[::1] field_bytes not None, offsets, int64_t[::1] out_row_offsets not None,
     uint8_t[::1] out not None,
 ) -> None:
-    """Write rows of which some fields have no fixed width: their bytes follow their length. Inverse of `locate_fields`.
+    """Write rows with fields of variable width, whose bytes follow their length. Inverse of `locate_fields`.
 
     Parameters
     ----------

@@ -110,28 +110,28 @@ def shred_levels(
     ----------
     nodes
         Outer-most first, the leaf last: ``(num_slots, validity, bit_offset, offsets, dimension, first_item)``.
-        ``validity`` is a bitmap whose bit ``bit_offset`` is that of slot 0, or None; ``offsets`` the
-        ``num_slots + 1`` offsets of a list, or None; ``dimension`` the items of a fixed-size list of structs, whose
-        slot 0 begins at ``first_item`` of the next node, or 0.
+        ``validity`` is a bitmap whose bit ``bit_offset`` belongs to slot 0, or None. ``offsets`` are the ``num_slots +
+        1`` offsets of a list, or None. ``dimension`` is the number of items of a fixed-size list of structs, or 0. Its
+        slot 0 begins at ``first_item`` of the next node.
     levels
-        ``(num_nodes, 2) uint16``: the definition levels of a null slot and of an empty list, numbered as the layers
-        are (spec 2); 0 where there is none: a node with a bitmap has the first, a list the second.
+        ``(num_nodes, 2) uint16``: the definition levels of a null slot and of an empty list, numbered like the layers
+        (spec 2); 0 for none. A node with a bitmap needs the first, a list the second.
     out_rep, out_def
-        Room for the entries; ``out_rep`` exactly where there is a list.
+        Memory for the entries; ``out_rep`` is needed if and only if there is a list.
     out_run_starts, out_run_stops
-        Room for the runs of visible slots of the leaf.
+        Memory for the runs of visible slots of the leaf.
     seen
-        ``(num_nodes, 2) uint8``: set to 1 where a null slot, an empty list occurred outside of anything null.
+        ``(num_nodes, 2) uint8``: set to 1 if a null slot, or an empty list, occurred outside of nulls.
 
     Returns
     -------
     num_entries, num_runs
-        With more runs than there is room for, runs are not written: call again with more.
+        If there are more runs than memory for them, runs are not written: call again with more.
 
     Raises
     ------
     InvalidArgumentError
-        Offsets descend or leave their items, or an array is shorter than the one around it needs.
+        Offsets descend or exceed their items, or an array is shorter than the outer one requires.
     """
     cdef ShredNode opened[_MAX_NODES]
     cdef ShredOut out
@@ -186,7 +186,7 @@ cdef ValueLevels _levels(const uint16_t[::1] def_, int max_visible) except *:
     levels.def_ = NULL
     levels.num_entries = 0
     if not 0 <= max_visible <= 0xFFFF:
-        raise InternalError("a bound is no 16-bit level")
+        raise InternalError("a bound is not a 16-bit level")
     if def_ is not None:
         levels.def_, levels.num_entries = &def_[0], def_.shape[0]
     levels.max_visible = <uint16_t>max_visible
@@ -259,7 +259,7 @@ def shred_offsets(
     cdef int32_t[::1] narrow
     cdef int64_t[::1] wide
     if out_offsets.itemsize * 8 != strings.offset_bits:
-        raise InternalError("offsets come out as wide as they went in")
+        raise InternalError("input and output offsets must have the same width")
     if strings.offset_bits == 64:
         wide = out_offsets
         out.offsets, out.num_offsets = <void*>&wide[0], wide.shape[0]

@@ -71,18 +71,18 @@ cdef int _open_out(SlotOut* out, object validity, object offsets) except -1:
 def unravel_slots(
     layers, out_validity, out_offsets, int64_t[::1] slots not None, int64_t[::1] null_counts not None
 ) -> None:
-    """Append validity bits and list offsets of every layer after the `slots` that are there, and count on.
+    """Append validity bits and list offsets of every layer after the existing `slots`, and increase the counts.
 
     Parameters
     ----------
     layers
-        Inner-most first; a list's items are slots of the layer before it. Each is starts and stops of the selected runs,
-        listed slots, whether these are the null ones, the lists that hold items, and where those begin (then the end);
-        the last two are None where the layer is no list. All are ``int64``.
+        Inner-most first; a list's items are slots of the layer before it. Each has starts and stops of the selected
+        runs, the listed slots, and whether these are the null ones. A list also has the slots of lists with items, and
+        the offsets of their items (then the end); other layers have None. All are ``int64``.
     out_validity, out_offsets
-        For each layer a bitmap, and offsets of 32 or 64 bits; None where they are not wanted.
+        For each layer a bitmap, and offsets of 32 or 64 bits; None if they are not needed.
     slots, null_counts
-        For each layer how many there are; counted on.
+        For each layer the existing number; increased by those of this page.
     """
     cdef SlotLayer opened[_MAX_SLOT_LAYERS]
     cdef SlotOut out[_MAX_SLOT_LAYERS]
@@ -102,8 +102,10 @@ def unravel_slots(
 
 
 def null_flags(layer, uint16_t[::1] out not None) -> None:
-    """Write for each selected slot of a layer, as `unravel_slots` takes it, 1 where it is null, else 0; what is not
-    selected is as unlisted slots are."""
+    """Write 1 for each null slot of the selected slots of a layer, else 0; layers have the form of `unravel_slots`.
+
+    Slots that are not listed have the opposite validity.
+    """
     cdef SlotLayer opened
     cdef Outcome outcome
     _open_slots(&opened, layer)

@@ -110,17 +110,17 @@ def locate_fields(
     const uint8_t[::1] data not None, const int64_t[::1] starts not None, const int64_t[::1] sizes not None,
     const int64_t[::1] field_bytes not None, int64_t[:, ::1] out_starts not None, int64_t[:, ::1] out_sizes not None,
 ) -> int:
-    """Find the fields of rows that lie one by one; return how many rows are not empty.
+    """Locate the fields of rows that are stored one by one; return the number of rows that are not empty.
 
     Source: CompressiveEncoding.VariablePackedStruct; spec 5.9.
 
     Parameters
     ----------
     starts, sizes
-        ``(num_rows,) int64``: byte range of each row. A row of size 0 is null: its fields of fixed width get the
-        place of a neighbour's (0 where every row is null), its variable ones are empty.
+        ``(num_rows,) int64``: byte range of each row. A row of size 0 is null. Its fields of fixed width get the place
+        of a neighbour's field (0 if every row is null), its variable fields are empty.
     field_bytes
-        ``(num_fields,) int64``: a field's width, or -4 or -8 where a length of so many bytes stands before its bytes.
+        ``(num_fields,) int64``: a field's width, or -4 or -8 if a length of 4 or 8 bytes precedes its bytes.
     out_starts, out_sizes
         ``(num_fields, num_rows) int64``: byte range of each field in `data`, without its length.
 

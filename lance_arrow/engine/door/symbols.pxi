@@ -103,15 +103,15 @@ def compress_symbols(
 ) -> int:
     """Replace the longest symbols in each value by their codes, and other bytes by an escape and the byte.
 
-    Of symbols whose first three bytes meet in the same place of a small table more than two, only the two with the
-    lowest codes are used.
+    A small table is indexed by the first three bytes of a symbol. If more than two symbols share a place, only the two
+    with the lowest codes are used.
 
     Parameters
     ----------
     offsets, offset_bits, data
         Values, as in `variable_chunks`.
     out_data
-        Twice as many bytes as the values have; those behind the last code may be scribbled over.
+        Twice as many bytes as the values have; bytes behind the last code may be overwritten.
 
     Returns
     -------

@@ -1,8 +1,8 @@
 # Variable-width values cut into mini-block chunks.
 #
-# Values are as Arrow has them: ``offsets`` are the bytes of ``num_values + 1`` ascending offsets of ``offset_bits`` 32 or
-# 64, of which the first is the base, and the bytes of value 0 begin at ``data[0]``. Source: CompressiveEncoding.Variable,
-# mini-block form; spec 5.2, 10. Every mistake is the caller's: InternalError.
+# Values have Arrow's form: ``offsets`` are the bytes of ``num_values + 1`` ascending offsets of ``offset_bits`` 32 or
+# 64. The first offset is the base, and the bytes of value 0 begin at ``data[0]``. Source: CompressiveEncoding.Variable,
+# mini-block form; spec 5.2, 10. Every error is the caller's mistake: InternalError.
 
 cdef extern from "engine/encode/variable_chunks.hpp" namespace "lance_arrow::engine" nogil:
     cdef struct ChunkLimits:

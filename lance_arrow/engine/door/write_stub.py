@@ -1,7 +1,7 @@
-"""Writes the type stub of the engine's door: `python write_stub.py _engine.pyx _engine.pyi`, which a build does.
+"""Write the type stub of the engine's module, as a build does: `python write_stub.py _engine.pyx _engine.pyi`.
 
-What it reads is the text of the ``.pyx`` and its pieces: definitions of functions and classes with the C types of their
-parameters, and what they say they return. Docstrings stay where they are, in the module itself.
+It reads the text of the ``.pyx`` and its parts: definitions of functions and classes, C types of parameters, and return
+types. Docstrings are only in the module itself.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ DECORATOR = re.compile(r"^    @(?:property|staticmethod|classmethod)$")
 
 
 def text_of(door: Path) -> str:
-    """Return a ``.pyx`` with its pieces in the place of their `include`."""
+    """Return a ``.pyx`` with its parts in the place of their `include`."""
     return INCLUDE.sub(lambda found: (door.parent / found[1]).read_text(), door.read_text())
 
 
 def python_type(declared: str, optional: bool) -> str:
-    """Translate what a parameter is declared as; `optional`: it may be None."""
+    """Translate the declared type of a parameter; `optional`: it may be None."""
     view = re.fullmatch(r"(?:const )?(u?int\d+)_t\[[:1, ]+\]", declared)
     if view is not None:
         return f"NDArray[np.{view[1]}]" + (" | None" if optional else "")
@@ -49,7 +49,7 @@ def python_type(declared: str, optional: bool) -> str:
 
 
 def parameters(inside: str) -> Iterator[str]:
-    """Translate what lies between the parentheses of a definition."""
+    """Translate the parameters between the parentheses of a definition."""
     for one in re.split(r",(?![^\[]*\])", " ".join(inside.split())):
         if not one.strip():
             continue
@@ -64,7 +64,7 @@ def parameters(inside: str) -> Iterator[str]:
 
 
 def lines_of(text: str) -> Iterator[str]:
-    """Translate definitions one after the other; private ones and those of C are left out."""
+    """Translate definitions one after the other, without private ones and C functions."""
     lines = iter(text.splitlines())
     decorators: list[str] = []
     public_class = False
@@ -84,7 +84,7 @@ def lines_of(text: str) -> Iterator[str]:
             public_class = not begin["class"].startswith("_")
             if public_class:
                 yield f"\nclass {begin['class']}:"
-                # A body for classes of nothing public.
+                # A body for classes without public members.
                 yield "    ..."
         elif begin["constant"] and not begin["indent"]:
             yield f"{begin['constant']}: Any"
@@ -107,7 +107,7 @@ def lines_of(text: str) -> Iterator[str]:
 
 
 def main() -> None:
-    """Write the stub that the command line names."""
+    """Write the stub named on the command line."""
     door, stub = map(Path, sys.argv[1:])
     stub.write_text(HEAD + "\n" + "\n".join(lines_of(text_of(door))) + "\n")
 

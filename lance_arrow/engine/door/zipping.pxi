@@ -49,7 +49,7 @@ def zip_entries(
     out
         Room for the entries; what is left over is not touched.
     out_row_starts
-        ``(num_rows + 1,) int64``: where each row begins, then the end; None where nobody asks.
+        ``(num_rows + 1,) int64``: start of each row, then the end; None if not needed.
 
     Returns
     -------

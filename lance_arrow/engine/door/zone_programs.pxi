@@ -158,7 +158,7 @@ cdef class NativeProgram:
             else:
                 columns.push_back(&column.column)
         if columns.size() != self.program.get().num_columns():
-            raise InternalError("a filter on zones was asked about other columns than its own")
+            raise InternalError("the columns of the zones are not those of the filter")
         verdicts = numpy.empty(num_zones, numpy.int8)
         cdef int8_t[::1] out = verdicts
         if num_zones <= _FEW_ZONES:

@@ -84,7 +84,7 @@ struct Floats {
     }
     for (; i < count; ++i) take(load<T>(at, i));
   }
-  // Zeros are equal whatever their sign: the bounds hold both.
+  // Zeros of both signs are equal, so the bounds include both.
   void save(uint8_t* min, uint8_t* max) const {
     store(min, 0, low == T{0} ? -T{0} : low);
     store(max, 0, high == T{0} ? T{0} : high);

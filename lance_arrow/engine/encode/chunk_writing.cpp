@@ -85,7 +85,7 @@ Outcome write_chunks(ChunkWriting& page, uint8_t* words, int64_t words_bytes, ui
   for (int64_t chunk = 0; chunk < page.num_chunks; ++chunk) {
     if (padded(header) > out_bytes - start) return misuse("the output is too small for the chunks", chunk);
     const int64_t end = write_header(page, chunk, out + start);
-    if (end < 0) return misuse("a part of a chunk is larger than its header can say", chunk);
+    if (end < 0) return misuse("a part of a chunk is too large for its header", chunk);
     int64_t at = start + padded(end);
     pad_to(out, start + end, at);
     const auto put = [&](ChunkPart& part) {
@@ -103,9 +103,9 @@ Outcome write_chunks(ChunkWriting& page, uint8_t* words, int64_t words_bytes, ui
       if (!put(part)) return misuse("a chunk's values leave their buffer or the output", chunk);
     const bool last = chunk + 1 == page.num_chunks;
     const int log_values = last ? 0 : log_of_values(page.value_counts[chunk]);
-    if (log_values < 0) return misuse("a chunk but the last holds no power of two of values", chunk);
+    if (log_values < 0) return misuse("the number of values of a chunk before the last is not a power of two", chunk);
     const int64_t units = (at - start) / 8;
-    if (units > max_units) return misuse("a chunk is larger than its word can say", chunk);
+    if (units > max_units) return misuse("a chunk is too large for its word", chunk);
     const auto word = static_cast<uint32_t>((units - 1) << 4 | log_values);
     std::memcpy(words + chunk * word_bytes, &word, static_cast<size_t>(word_bytes));
     start = at;

@@ -131,8 +131,8 @@ class Distinct {
   std::vector<DistinctSlot> slots_;
 };
 
-// Number of items, or -1 where there are more than wanted, or surely will be: values drawn at random from max_items
-// ones would repeat twice as often by now as these did.
+// Number of items, or -1 if there are more than max_items, or probably will be. The latter holds if random values out
+// of max_items items would have repeated twice as often so far.
 template <class Values>
 int64_t index_values(const Values& values, const uint16_t* nulls, const DistinctOut& out) {
   Distinct<Values> table(values, out);

@@ -1,7 +1,7 @@
-// FastLanes bit packing, the other way round than fastlanes.hpp: 1024 unsigned T-bit values to 1024 * W / T words.
+// FastLanes bit packing, the inverse of fastlanes.hpp: 1024 unsigned T-bit values to 1024 * W / T words.
 //
-// Rows of a lane follow each other in its stream of bits; a word is stored when a row reaches its end, and what crosses
-// the border begins the next one. Rows are expanded at compile time, so that the lane loop vectorises.
+// Rows of a lane are consecutive in its stream of bits. A word is stored when a row reaches its end, and the remaining
+// bits begin the next one. Rows are expanded at compile time, so that the lane loop vectorises.
 #pragma once
 
 #include <array>

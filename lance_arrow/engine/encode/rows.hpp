@@ -15,7 +15,8 @@ struct RowField {
 };
 Outcome join_rows(const RowField* fields, int64_t num_fields, int64_t num_rows, uint8_t* out, int64_t out_bytes);
 
-// Rows of which some fields carry their length. row_offsets gets where each row begins, then where the last ends.
+// Rows with fields of variable width, after their lengths. row_offsets gets the start of each row, then the end of the
+// last.
 Outcome join_fields(const RowField* fields, int64_t num_fields, int64_t num_rows, int64_t* row_offsets, uint8_t* out,
                     int64_t out_bytes);
 

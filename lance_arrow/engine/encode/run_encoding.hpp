@@ -8,8 +8,8 @@
 
 namespace lance_arrow::engine {
 
-// First place from `at` on whose value is another than `value`. Eight bytes are compared with copies of the value at
-// once; in what differs, the lowest set bit tells where, so that short runs cost no mispredicted branch.
+// First position from `at` on with a value other than `value`. Eight bytes are compared with copies of the value at
+// once. The lowest set bit of the difference is the position, so short runs cost no mispredicted branch.
 template <class Value>
 int64_t run_stop(const uint8_t* values, int64_t at, int64_t num_values, Value value) {
   constexpr int64_t stride = 8 / sizeof(Value);

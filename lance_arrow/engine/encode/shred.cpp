@@ -25,7 +25,7 @@ struct SlotRuns {
 };
 
 // The slots of the runs one after another. There are as many as live entries: entries of a node and its runs grow
-// together, so a cursor that is asked once per live entry never passes the end.
+// together. So a cursor that is used once per live entry never passes the end.
 class SlotCursor {
  public:
   explicit SlotCursor(const SlotRuns& runs) : runs_(runs) { open(); }
@@ -64,7 +64,7 @@ Outcome check_node(const ShredNode& node, int64_t index, bool is_last) {
   }
   const bool is_list = node.offsets != nullptr;
   if (is_list && node.num_offsets != node.num_slots + 1)
-    return corrupt("a list has not one offset more than slots", index);
+    return corrupt("a list does not have one offset more than slots", index);
   if (is_list && node.empty_level == 0) return misuse("a list has no level for empty ones", index);
   if (is_last && (is_list || node.dimension != 0)) return misuse("the inner-most node is a list", index);
   if (is_list && node.dimension != 0) return misuse("a list cannot have a dimension", index);

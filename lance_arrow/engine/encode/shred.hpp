@@ -1,7 +1,7 @@
 // From Arrow's validity and offsets to repetition and definition levels (spec 2): the nodes of one leaf, outside in.
 //
-// Entries begin as the rows and are grown node by node. An entry is *live* while it owns a slot of the node at hand; a
-// null or empty list, or a null struct around a list, leaves a special entry that is handed through and owns none:
+// Entries begin as the rows and are grown node by node. An entry is *live* while it has a slot of the current node. A
+// null or empty list, or a null struct around a list, leaves a special entry, which is passed on and has no slot:
 //
 //     live  <=>  def <= live_def      the largest level that the nodes inside the last list can give
 //
@@ -16,8 +16,8 @@ namespace lance_arrow::engine {
 
 constexpr int kMaxNodes = 64;
 
-// A node on the path, outer-most first. validity may be null (nothing is), offsets too (it is no list); a dimension
-// above 0 makes it a fixed-size list of structs whose slot s has the items first_item + s * dimension and on.
+// A node on the path, outer-most first. validity is nullptr without nulls, offsets except for lists. A dimension above
+// 0 is that of a fixed-size list of structs; its slot s has the items from first_item + s * dimension on.
 struct ShredNode {
   int64_t num_slots;
   const uint8_t* validity;

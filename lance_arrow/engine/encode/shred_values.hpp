@@ -15,7 +15,7 @@ struct ValueLevels {
 Outcome clear_null_values(const ValueLevels& levels, int64_t bytes_per_value, uint8_t* values, int64_t num_bytes);
 Outcome fill_null_bits(const ValueLevels& levels, int64_t bits_per_value, uint8_t* bits, int64_t num_bytes, bool to);
 
-// Byte strings of which runs are wanted.
+// Byte strings; runs of them are selected.
 struct ByteStrings {
   const void* offsets;
   int64_t num_offsets;

@@ -52,7 +52,7 @@ Outcome measure_groups(const Parts& groups, int word_bits, int64_t* out_bits, in
 
 Outcome all_equal(const uint8_t* values, int64_t num_bytes, int64_t width, bool* equal) {
   if (width < 1) return misuse("bytes_per_value is not positive");
-  if (num_bytes % width != 0) return misuse("the values are no whole number");
+  if (num_bytes % width != 0) return misuse("the bytes are not a whole number of values");
   *equal = num_bytes <= width || std::memcmp(values, values + width, static_cast<size_t>(num_bytes - width)) == 0;
   return success();
 }

@@ -1,8 +1,8 @@
-// The way from bytes to FSST codes: which symbol stands at the beginning of a word of 8 bytes.
+// From bytes to FSST codes: finds the symbol at the beginning of a word of 8 bytes.
 //
-// A symbol of three bytes or more lives in one of two slots that its first three bytes choose, so two lookups without a
-// branch find it; a table whose symbols do not all find room is used without the rest. Shorter symbols are found by
-// their bytes. Where the slots hold two that match, the longer one stands first.
+// A symbol of three bytes or more is in one of two slots, which its first three bytes select. So two lookups without a
+// branch find it. Symbols without a free slot are not used. Shorter symbols are found by their bytes. Where the slots
+// hold two that match, the longer one stands first.
 #pragma once
 
 #include <memory>
@@ -38,7 +38,7 @@ class SymbolMatcher {
   SymbolMatcher() { clear(); }
 
   void clear() {
-    // No word without any of its bytes is 1.
+    // The value 1 never matches: no masked word equals it.
     for (auto& slot : slots_) slot = {1, 0, {kNoCode, 1}, {}};
     for (auto& one : pairs_) one = {kNoCode, 1};
     for (auto& one : singles_) one = {kNoCode, 1};
@@ -78,7 +78,7 @@ class SymbolMatcher {
     return true;
   }
 
-  // `word` holds the next bytes, of which `rest` (at least 1) may be used. Without long symbols, slots are passed over.
+  // `word` holds the next bytes; `rest` of them (at least 1) may be used. Without long symbols, slots are skipped.
   template <bool kHasLong = true>
   Match find(uint64_t word, int64_t rest) const {
     Match found = pairs_[word & 0xFFFF];

@@ -1,5 +1,5 @@
-// Choosing the symbols of an FSST table (Boncz, Neumann, Leis: FSST, VLDB 2020): a sample is encoded a few times, and
-// after each time the table becomes those of the symbols seen, and of those that follow each other, that save most.
+// Choosing the symbols of an FSST table (Boncz, Neumann, Leis: FSST, VLDB 2020). A sample is encoded a few times. After
+// each time, candidates are the used symbols and pairs of consecutive ones; those that save most become the table.
 #pragma once
 
 #include "engine/common/outcome.hpp"

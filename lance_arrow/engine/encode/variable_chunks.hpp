@@ -19,7 +19,8 @@ struct PlainValues {
 template <class In>
 Outcome open_values(const StoredOffsets& stored, int64_t data_bytes, PlainValues<In>* values) {
   constexpr int64_t width = sizeof(In);
-  if (stored.num_bytes < width || stored.num_bytes % width != 0) return misuse("offsets are not at least one, whole");
+  if (stored.num_bytes < width || stored.num_bytes % width != 0)
+    return misuse("offsets are not a positive whole number of words");
   *values = {stored.bytes, stored.num_bytes / width - 1};
   if (!ascending<In>(stored.bytes, values->num_values)) return misuse("offsets descend");
   const uint64_t total = load<In>(stored.bytes, values->num_values) - load<In>(stored.bytes, 0);

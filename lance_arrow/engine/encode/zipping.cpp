@@ -43,7 +43,7 @@ Outcome zip_as(const ZipLevels& levels, const ZipValues& values, const ZipStream
       if (def != 0) continue;
       if (!inside(start, size, values.data_bytes)) return misuse("a value leaves its data", entry);
       if (static_cast<uint64_t>(size) > static_cast<uint64_t>(static_cast<Length>(~Length{0})))
-        return misuse("a value is longer than its length can say", entry);
+        return misuse("a value is too long for its length", entry);
       const auto length = static_cast<Length>(size);
       std::memcpy(out.bytes + at, &length, sizeof(length));
       at += kPrefix;

@@ -7,7 +7,7 @@ namespace lance_arrow::engine {
 // The definition levels of a chunk without lists, checked.
 Outcome ChunkedPage::flat_levels(const Opened& opened, int64_t chunk, std::vector<uint16_t>* levels) const {
   const int64_t num_values = opened.chunk.num_values;
-  if (opened.num_levels != num_values) return corrupt("a chunk has not one level per value", chunk);
+  if (opened.num_levels != num_values) return corrupt("the numbers of levels and values of a chunk differ", chunk);
   levels->resize(static_cast<size_t>(num_values));
   const Outcome outcome = decode_levels(*form_.def, opened.def, opened.def_size, num_values, levels->data());
   return outcome.message != nullptr ? outcome : check_levels({nullptr, levels->data(), num_values}, 0, form_.max_def);

@@ -36,8 +36,8 @@ struct ChunkIndexForm {
 
 // The caller owns it; what `form` and `places` point to outlives it.
 Page* new_chunked_page(const ChunkForm& form, const ChunkPlaces& places);
-// One that reads its tables when its rows are first wanted: buffer 0 has the sizes of chunks, 2 the dictionary, if
-// there is one, and the last, where there are lists, what rows chunks hold.
+// A page that reads its tables when its rows are first needed. Buffer 0 has the sizes of chunks, buffer 2 the
+// dictionary, if there is one. The last buffer has the rows of chunks, if there are lists.
 Page* new_unindexed_page(const ChunkForm& form, const ChunkIndexForm& index);
 
 }  // namespace lance_arrow::engine

@@ -5,7 +5,7 @@
 
 namespace lance_arrow::engine {
 
-// Indices of `count` values; those whose definition level is above 0 (no levels: none) are null, whatever they say.
+// Indices of `count` values. Values with a definition level above 0 are null, with any index; without levels none is.
 struct ItemIndices {
   const uint8_t* indices;
   const uint16_t* def;

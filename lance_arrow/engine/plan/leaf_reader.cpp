@@ -191,7 +191,7 @@ class LeafReader {
     return success();
   }
 
-  // Rows of one large value each: a value that is stored as it is needs no opening; what is not is read again.
+  // Rows of one large value each: plainly stored values need no opening; all others are read again.
   Outcome read_stored(const PageRef& ref, const LaRuns& rows, LeafPart* out) {
     for (int64_t run = 0; run < rows.num_runs; ++run)
       for (int64_t row = rows.starts[run]; row < rows.stops[run]; ++row) {

@@ -25,7 +25,7 @@ uint64_t mask_at_most(const uint16_t* levels, uint16_t bound);
 
 inline uint64_t low_bits(int64_t count) { return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1; }
 
-// 64 levels from `start` on, of which the first `live` exist; a short end is copied, so that no load leaves the array.
+// 64 levels from `start` on; only the first `live` exist. A short end is copied, so that no load exceeds the array.
 class LevelBlock {
  public:
   LevelBlock(const uint16_t* levels, int64_t start, int64_t stop) : levels_(levels + start) {
@@ -75,7 +75,8 @@ inline int64_t find_above(const uint16_t* levels, int64_t start, int64_t stop, u
 }
 
 inline Outcome check_levels(const LevelStreams& streams, int max_rep, int max_def) {
-  if (max_rep < 0 || max_rep > 0xFFFF || max_def < 0 || max_def > 0xFFFF) return misuse("a bound is no 16-bit level");
+  if (max_rep < 0 || max_rep > 0xFFFF || max_def < 0 || max_def > 0xFFFF)
+    return misuse("a bound is not a 16-bit level");
   if (streams.rep != nullptr) {
     const int64_t at = find_above(streams.rep, 0, streams.num_entries, static_cast<uint16_t>(max_rep));
     if (at >= 0) return corrupt("a repetition level is above the number of lists", at);

@@ -240,8 +240,8 @@ class Page {
   // Memory of what was read of it to be kept.
   virtual int64_t index_bytes() const { return 0; }
 
-  // Row behind the last of those that a long run of rows from `row` on is opened with: a few chunks at a time, and no
-  // chunk twice. A page whose rows are counted only where all of them are opened says its end.
+  // End of the rows that are opened together for a long run of rows from `row` on. These are a few chunks at a time,
+  // and no chunk twice. A page that counts its rows only when all are opened returns its end.
   virtual int64_t batch_stop(int64_t) const { return num_rows; }
 
   // Row up to which many short runs from `row` on are opened together, however many they are; 0: a few runs at a time.
@@ -249,8 +249,8 @@ class Page {
 
   // Whether rows that are selected, in runs that begin about so many rows from each other, are best picked out of all.
   virtual bool picks_selected(int64_t) const { return false; }
-  // Of such pages: what holds rows start .. stop of the page; and those of them that are selected, `count` in all. The
-  // bitmap counts rows of the column, of which `first_row` is the page's first.
+  // For such pages: ranges with rows start .. stop of the page; and the selected ones of them, `count` in all. The
+  // bitmap counts rows of the column; `first_row` is the page's first one.
   virtual Outcome plan_all(int64_t, int64_t, Ranges*) const { return misuse("a page takes no selection"); }
   virtual Outcome open_selected(int64_t, int64_t, const SelectionBitmap&, int64_t, int64_t, const Ranges&,
                                 const Fetched&, LeafPart*) const {

@@ -22,7 +22,7 @@ class PlacesPage : public Page {
     if (opened.message != nullptr) return opened;
     bool has_structure = out->rep.size() != rep_before;
     for (size_t at = def_before; at < out->def.size(); ++at) has_structure |= out->def[at] != 0;
-    if (has_structure) return corrupt("the places of blobs have a structure of their own", 0);
+    if (has_structure) return corrupt("the places of blobs must not have a structure", 0);
     const int64_t count = out->num_values - first;
     // Batches of a page must agree on whether there are levels.
     out->def.resize(def_before + static_cast<size_t>(highest_ > 0 ? count : 0));
@@ -32,7 +32,7 @@ class PlacesPage : public Page {
       const auto told = load<uint64_t>(places, 2 * value);
       const bool is_null = told != 0 && load<uint64_t>(places, 2 * value + 1) == 0;
       if (is_null && ((told & 0xFFFF) != 0 || told >> 16 > highest_))
-        return corrupt("a blob of no bytes has levels that its layers have not", value);
+        return corrupt("a blob without bytes has levels above those of its layers", value);
       if (levels != nullptr) levels[value] = is_null ? static_cast<uint16_t>(told >> 16) : 0;
       if (is_null) store<uint64_t>(places, 2 * value, 0);
     }

@@ -8,8 +8,8 @@
 
 namespace lance_arrow::engine {
 
-// Chunks in page order, not necessarily neighbours. Rows are numbered within the page; a row belongs to the chunk in
-// which it starts, and the entries of a chunk before its first row start continue a row of the chunk before.
+// Chunks in page order, not necessarily neighbours. Rows are numbered within the page. A row belongs to the chunk in
+// which it starts. Entries of a chunk before its first row continue a row of the previous chunk.
 struct ChunkRows {
   const int64_t* level_starts;  // (num_chunks + 1,) in the levels
   const int64_t* value_starts;  // (num_chunks + 1,) in the values
@@ -50,9 +50,9 @@ class RowSelector {
     if (find_above(streams_.rep, start, stop, static_cast<uint16_t>(below_row_ + 1)) >= 0)
       return corrupt("a repetition level is above the number of lists", index);
     if (stop - start - count_at_most(streams_.rep, start, stop, below_row_) != num_rows)
-      return corrupt("a chunk has not the rows that the repetition index says", index);
+      return corrupt("the rows of a chunk contradict the repetition index", index);
     if (visible(start, stop) != chunks.value_starts[index + 1] - chunks.value_starts[index])
-      return corrupt("a chunk has not as many visible levels as values", index);
+      return corrupt("the numbers of visible levels and values of a chunk differ", index);
     if (open_ && first_row != next_row_ && !end_at(next_row_, chunk_stop_, value_stop_))
       return misuse("a run is not covered by the chunks", run_);
     const Outcome outcome = boundaries(start, stop, chunks.value_starts[index], first_row, first_row + num_rows);
@@ -146,9 +146,8 @@ inline Outcome select_rows(const LevelStreams& streams, int max_rep, int max_vis
   return selector.finish();
 }
 
-// Puts the repetition index to the test where chunks meet. `left_before` and `left_after` are the level entries that
-// the index says the chunk before, and the chunk itself, leave of a row they do not finish; 0: a row ends with the
-// chunk.
+// Verifies the repetition index at the borders of chunks. `left_before` and `left_after` are the level entries of an
+// unfinished row at the end of the chunk before, and of the chunk, by the index. 0: a row ends with the chunk.
 Outcome check_open_rows(const uint16_t* rep, int64_t num_entries, int max_rep, const int64_t* level_starts,
                         const int64_t* left_before, const int64_t* left_after, int64_t num_chunks);
 Outcome count_rows_and_values(const LevelStreams& streams, int max_rep, int max_visible, int64_t* rows,

@@ -88,7 +88,7 @@ class ZippedPage : public Page {
     if (form_.max_rep == 0 && row_starts_ != nullptr && !rows_are_entries(rows, ranges, region_entries.data()))
       return corrupt("the row index and the entries of a page disagree", -1);
     if (num_rows == this->num_rows && (entries != form_.num_entries || values != form_.num_values))
-      return corrupt("a page holds other entries or values than its description says", -1);
+      return corrupt("the entries or values of a page contradict its description", -1);
     const size_t rep_at = out->rep.size(), def_at = out->def.size();
     const bool has_rep = form_.zip.bits_rep > 0, has_def = form_.zip.bits_def > 0;
     if (has_rep) out->rep.resize(rep_at + entries);

@@ -1,4 +1,4 @@
-// Bounds and literals as Arrow arrays hold them, loaded as what they are compared as.
+// Bounds and literals in the form of Arrow arrays, loaded as the types of their comparison.
 //
 //   kind  values                                   width in bytes         compared as
 //   i     signed integers, counted time, booleans  1, 2, 4, 8; 0: bits    int64_t
@@ -195,14 +195,14 @@ struct ZoneColumn {
       const int count = static_cast<int>(std::min<int64_t>(kStep, num_zones - first));
       std::memcpy(found, flags + first, static_cast<size_t>(count));
       if (!low.Load(first, count, kHasLow, found, lows) || !high.Load(first, count, kHasHigh, found, highs))
-        return "bounds that lie outside";
+        return "bounds outside of their buffers";
       for (int one = 0; one < count; ++one) {
         const bool has_low = (found[one] & kHasLow) != 0, has_high = (found[one] & kHasHigh) != 0;
         const bool has_value = (found[one] & kHasValue) != 0;
-        if (has_low != low.IsThere(first + one) || has_high != high.IsThere(first + one)) return "NaN for a bound";
-        if (has_low != has_value || (has_high && !has_value)) return "bounds of nothing, or none of something";
+        if (has_low != low.IsThere(first + one) || has_high != high.IsThere(first + one)) return "NaN as a bound";
+        if (has_low != has_value || (has_high && !has_value)) return "bounds without values, or values without bounds";
         // Texts need not have one.
-        if (has_high != has_value && low.kind != 'b') return "no upper bound of something";
+        if (has_high != has_value && low.kind != 'b') return "values without an upper bound";
         if (has_low && has_high && highs[one] < lows[one]) return "a lower bound above the upper one";
       }
     }

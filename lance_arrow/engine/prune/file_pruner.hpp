@@ -1,10 +1,9 @@
-// Files that a filter leaves nothing of, found without Python: small local files whose zone maps lie at their end.
+// Finds files in which no row satisfies a filter, without Python: small local files with zone maps at their end.
 //
-// A file pruner knows nothing by itself. What a schema's columns are, what an encoding of a column says of its zone
-// map, and how a zone map is laid out, Python told it of files that it opened, through the installed plugins; the file
-// pruner recognises the same bytes in other files. It says "no row" or nothing: a file that it has not seen, cannot
-// read, finds damaged, or cannot judge, is left to Python, which reads, or refuses, the file as if there were no file
-// pruner. Rows of a file of a known schema it can count, whatever the filter.
+// Python registers properties of files that it opened with the installed plugins. They are the columns of a schema, the
+// zone map of a column encoding, and the layout of a zone map. The file pruner recognises the same bytes in other
+// files. It excludes a file or does nothing. Python reads, or rejects, unknown, unreadable, damaged and undecided
+// files as if there were no file pruner. It can count the rows of any file of a known schema.
 //
 //   last 64 KiB ─► footer, checksums ─► descriptor: known schema? ─► columns of the filter: known encodings?
 //                                                         ─► zone maps: known layouts? ─► the filter's program

@@ -73,7 +73,7 @@ struct Program::Side {
 
 namespace {
 
-// Whether a comparison may be one with NaN: it is false, whatever the other side.
+// Whether a comparison may be one with NaN: it is false for any other side.
 bool MeetsNan(int left, int right) {
   constexpr int kNotNull = kHasValue | kHasNan;
   return (((left & kHasNan) != 0) & ((right & kNotNull) != 0)) | (((right & kHasNan) != 0) & ((left & kNotNull) != 0));

@@ -1,8 +1,8 @@
-// Which blocks of a file were compared with their checksums, and the comparison; shared by all threads that read it.
+// State of the blocks of a file (checked or not), and the comparison with their checksums; shared by reader threads.
 //
-// Buffers are disjoint and ascending; each is cut into blocks from its own start, the last one short. What lies between
-// buffers has no checksum and is never asked for. A block is marked after it was found right, so two threads may check
-// the same block; none returns bytes of a block that nobody checked.
+// Buffers are disjoint and ascending; each is cut into blocks from its own start, the last one short. Bytes between
+// buffers have no checksum and are never read. A block is marked after its check succeeded, so two threads may check
+// the same block. No thread returns bytes of an unchecked block.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // CRC32C (Castagnoli) of many pieces per call: the processor's instruction where there is one, tables elsewhere.
 //
-// The instruction takes three cycles but one can begin each cycle, so three streams of equal length run side by side
-// and are combined: the checksum of A|B is that of A, advanced by as many zero bits as B has, xor that of B. Advancing
+// The instruction takes three cycles but one can begin each cycle. So three streams of equal length run side by side
+// and are combined. The checksum of A|B is that of A, advanced by as many zero bits as B has, xor that of B. Advancing
 // by a fixed length is linear, hence four look-ups in a table made for that length.
 #pragma once
 

@@ -24,7 +24,7 @@ Outcome parse_words(const uint8_t* words, int64_t num_chunks, int64_t num_values
     if (position > data_bytes) return corrupt("the chunks are larger than their buffer", chunk);
     if (values < 0 || value + values > num_values) return corrupt("the chunks hold more values than the page", chunk);
     if (last && log_values != 0 && values != int64_t{1} << log_values)
-      return corrupt("the last chunk's number of values is not what remains of the page", chunk);
+      return corrupt("the last chunk does not have the remaining values of the page", chunk);
     if (values > kMaxChunkValues) return corrupt("the last chunk would hold more values than a chunk can", chunk);
     value += values;
   }
@@ -71,7 +71,7 @@ struct ChunkCursor {
 Outcome parse_row_index(const uint8_t* index, int64_t index_bytes, int64_t num_chunks, int64_t num_rows,
                         const RowsOut& out) {
   if (index_bytes / 16 != num_chunks || index_bytes % 16 != 0)
-    return corrupt("a repetition index has another size", -1);
+    return corrupt("a repetition index has the wrong size", -1);
   int64_t finished = 0, left = 0;
   for (int64_t chunk = 0; chunk < num_chunks; ++chunk) {
     out.finished[chunk] = finished;
@@ -80,11 +80,11 @@ Outcome parse_row_index(const uint8_t* index, int64_t index_bytes, int64_t num_c
     const auto rows = load<uint64_t>(index, 2 * chunk), entries = load<uint64_t>(index, 2 * chunk + 1);
     if (rows > kMaxChunkEntries || entries > kMaxChunkEntries)
       return corrupt("the repetition index counts more than the entries a chunk can have", chunk);
-    if (rows == 0 && entries == 0) return corrupt("a chunk has no entry of any row, says the repetition index", chunk);
+    if (rows == 0 && entries == 0) return corrupt("by the repetition index, a chunk has no level entry", chunk);
     finished += static_cast<int64_t>(rows);
     left = static_cast<int64_t>(entries);
   }
-  if (finished != num_rows) return corrupt("the repetition index counts other rows than the page has", -1);
+  if (finished != num_rows) return corrupt("the numbers of rows of the repetition index and the page differ", -1);
   if (left != 0) return corrupt("the repetition index leaves the last row of the page open", -1);
   out.finished[num_chunks] = finished;
   out.left[num_chunks] = 0;

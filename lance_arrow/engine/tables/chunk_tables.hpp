@@ -1,8 +1,8 @@
 // Mini-block chunk words and chunk headers: many chunks per call, every place checked before it is written down.
 //
 // A word holds log2 of the chunk's values (low 4 bits) and its bytes / 8 - 1 (spec 3). A header holds the number of
-// level entries, the sizes of the level streams that exist, and the sizes of the value buffers; each part is padded to
-// 8 bytes, counted from the start of the chunk.
+// level entries, the sizes of existing level streams, and the sizes of the value buffers. Each part is padded to 8
+// bytes, counted from the start of the chunk.
 #pragma once
 
 #include "engine/common/outcome.hpp"

@@ -64,8 +64,8 @@ struct ColumnMetadata {
   std::vector<uint64_t> starts, sizes;  // of the buffers of the column as a whole
   MetadataFault fault, pages_fault;
 
-  // Reads a message; nothing else is right after a fault. Places of pages are multiples of `alignment`, and count from
-  // `base` in the table that they are added to (null: pages are passed over); the descriptions in it point into the
+  // Reads a message; after a fault, no other member is valid. Places of pages are multiples of `alignment`. They count
+  // from `base` in the table to which they are added (nullptr: pages are skipped). Its descriptions point into the
   // message.
   void read(Bytes message, uint64_t file_size, uint64_t alignment, int64_t base, PageTable* pages);
 };

@@ -82,7 +82,7 @@ bool FileHead::read(Tail* tail, bool wants_sums) {
 }
 
 bool FileHead::read_sums(Tail* tail, Bytes footer) {
-  // The descriptor is a buffer too: a file of one has no table of checksums.
+  // The descriptor is a buffer too: a file with a single one has no table of checksums.
   if (num_buffers == 1) return true;
   if (tail->bytes.size() < kFooterBytes + kEntryBytes) return false;
   // The table of buffers ends where the footer begins, if there are checksums.

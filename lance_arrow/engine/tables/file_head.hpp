@@ -1,7 +1,7 @@
-// What describes a file of version 2.1 or later, out of the bytes of its end: footer, tables, checksums, descriptor.
+// Metadata of a file of version 2.1 or later, from the bytes of its end: footer, tables, checksums, descriptor.
 //
-// It is strict where `container` is patient: of a file that is not just as writers make them nothing is told, and
-// `container` reads it, names what is wrong with it, or finds that nothing is. Nothing outside the bytes is touched.
+// It supports only files in the usual form of writers. `container` reads all others, and raises exact errors for
+// damaged ones. No byte outside of the given ones is accessed.
 #pragma once
 
 #include <algorithm>

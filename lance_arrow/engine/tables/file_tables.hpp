@@ -1,8 +1,7 @@
-// What describes small files that lie whole in memory, side by side: many files per call.
+// Metadata of small files that are completely in memory, side by side: many files per call.
 //
-// It is strict where `container` is patient: a file that is not just as writers make them is left alone (its flag is
-// cleared), and `container` reads it by itself, names what is wrong with it, or finds that nothing is. No bytes
-// outside a file are touched.
+// It supports only files in the usual form of writers. The flags of all others are cleared. `container` reads these
+// separately, and raises exact errors for damaged ones. No byte outside of a file is accessed.
 #pragma once
 
 #include <utility>

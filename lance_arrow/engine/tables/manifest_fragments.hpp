@@ -1,6 +1,6 @@
-// The fragments of a table's manifest, out of the bytes of its message: checked all at once, made one by one elsewhere.
+// The fragments of a table's manifest, from the bytes of its message: all are checked here, objects are created later.
 //
-// It is strict where `manifests` is patient: a fragment that is not just as writers make them is left to it. Source:
+// It supports only fragments in the usual form of writers; `manifests` checks all others. Source:
 // lance.table.Manifest, DataFragment.
 #pragma once
 
@@ -29,7 +29,7 @@ struct FragmentRules {
   int64_t num_bases;
 };
 
-// What is told of a fragment that is sound. Places are offsets in its own message.
+// Facts of a valid fragment. Places are offsets in its own message.
 struct FragmentFacts {
   int64_t id;
   int64_t num_rows;  // live ones; -1 where only files tell

@@ -11,7 +11,7 @@ constexpr int64_t kMostTogether = 512;  // with what lies between them, no more 
 constexpr int64_t kMostBetween = 4 << 10;  // a call costs about what copying this much costs
 constexpr int64_t kMostTogetherBytes = 16 << 20;
 
-// Ranges ``starts[i]`` to ``stops[i]`` of a file, or of what begins at `base` in it; each goes to ``out + places[i]``.
+// Ranges ``starts[i]`` to ``stops[i]`` of a file, counted from `base`; each is read to ``out + places[i]``.
 struct Scattered {
   int64_t base;
   const int64_t* starts;

@@ -61,8 +61,8 @@ def merge_rows(plan: FilePlan, batches: Iterator[pa.RecordBatch], *, updates: bo
     plan
         How rows are written.
     batches
-        Columns of `plan`, and of the table's rows as `MARK` names them: `ADDRESS`, and for tables with stable row ids
-        `ID` and `CREATED`; then rows that are updated come first. Last, `GIVEN`.
+        Columns of `plan`, and columns of the table's rows with names that begin with `MARK`. These are `ADDRESS`, and
+        for tables with stable row ids `ID` and `CREATED`; updated rows then come first. The last column is `GIVEN`.
     updates
         Whether rows that both have are updated; they are deleted when False.
 

@@ -132,8 +132,8 @@ def merge(
     Notes
     -----
     The driver holds one bit to two bytes for each row of the table that is updated or deleted. A task holds 16 bytes
-    more for each row that it updates of a table with stable row ids. Where an executor is lost, Spark computes parts of
-    the source again, as in all of its jobs: the source must give the same rows then.
+    more for each row that it updates of a table with stable row ids. If an executor is lost, Spark computes parts of
+    the source again, as in all of its jobs. The source must then return the same rows.
     """
     watch = Stopwatch("merge", on_progress)
     rules = MergeRules(

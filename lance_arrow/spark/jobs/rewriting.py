@@ -53,8 +53,8 @@ def rewrite(
 ) -> JobReport:
     """Write all rows of a table again, in one version (two where rows keep their places and file version).
 
-    Columns and their types stay. Without `cluster_by`, and with the file version that the table has, fragments are
-    replaced one by one: rows keep their stable ids, and what others append meanwhile stays. Fragments whose rows an
+    Columns and their types stay. Without `cluster_by`, and with the table's file version, fragments are replaced one by
+    one. Rows keep their stable ids, and rows that others append meanwhile stay. Fragments whose rows an
     index names by address are left as they are, and the report names both. Otherwise the table is overwritten, rows get
     new ids, no index stays, and any other commit meanwhile makes the job fail.
 

@@ -1,1 +1,1 @@
-"""Zone maps out of what files of 0.1 tell of their batches."""
+"""Zone maps from the batch statistics of 0.1 files."""

@@ -1,11 +1,11 @@
-"""`zones_of_batches`: a zone map out of what a 0.1 file tells of its batches, as far as that holds for what is read.
+"""`zones_of_batches`: a zone map from the batch statistics of a 0.1 file, as far as they hold for the values read.
 
-    batches   |     400     |  100  |       500       |          what is told was so of the values as they were written
-    zones     |  250  |  250  |  250  |  250  |                  a zone knows what all batches that meet it know
+    batches   |     400     |  100  |       500       |          statistics describe the values as they were written
+    zones     |  250  |  250  |  250  |  250  |                  a zone is known if all batches that meet it are
 
-Such files lose nulls, and bounds tell of what was not null. Under a null may lie any value, a string too, and that is
-what is read: of a batch with nulls nothing is known. Empty strings come back as nulls, which no count tells, but the
-lower bound does. Source: spec 0.1, 6 and 7; docs/format/zone_maps.md.
+Such files lose nulls, and their bounds describe only values that were not null. A null is read as the value stored in
+its place, which may be any value. So nothing is known of a batch with nulls. Empty strings are read as nulls. No count
+shows this, but the lower bound does. Source: spec 0.1, 6 and 7; docs/format/zone_maps.md.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from lance_arrow.statistics.zone_types import is_text, is_variable, zones_schema
 
 _ZONES_PER_BATCH = 4
 _TRUE_TEXT_BYTES = 61
-"""Strings of more than 64 bytes are cut to 61 at least, at the end of a character."""
+"""Strings of more than 64 bytes are cut to at least 61 bytes, at the end of a character."""
 
 _Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BatchBounds:
-    """What is told of one leaf.
+    """Statistics of one leaf.
 
     Parameters
     ----------
     null_counts
         ``(num_batches,) int64``.
     low, high
-        ``(num_batches,)`` of the leaf's type. Null: no bound.
+        ``(num_batches,)`` of the leaf's type; null without a bound.
     """
 
     null_counts: NDArray[np.int64]
@@ -49,12 +49,12 @@ class BatchBounds:
 
 
 def zones_of_batches(told: BatchBounds, leaf: LeafNode, batch_starts: NDArray[np.int64]) -> ZoneMap | None:
-    """Make the zone map of a leaf.
+    """Build the zone map of a leaf.
 
     Parameters
     ----------
     told
-        What the file says.
+        Statistics from the file.
     leaf
         A leaf outside lists.
     batch_starts
@@ -63,12 +63,12 @@ def zones_of_batches(told: BatchBounds, leaf: LeafNode, batch_starts: NDArray[np
     Returns
     -------
     ZoneMap or None
-        None where nothing follows for any zone.
+        None if no zone has useful bounds.
 
     Raises
     ------
     CorruptFileError
-        What is told contradicts itself, or the rows.
+        The statistics contradict themselves, or the rows.
     """
     rows = np.diff(batch_starts)
     if ((told.null_counts < 0) | (told.null_counts > rows)).any():
@@ -83,7 +83,7 @@ def zones_of_batches(told: BatchBounds, leaf: LeafNode, batch_starts: NDArray[np
     )
     _check(low, high)
     if is_text(low.type):
-        high = _above_cut_ones(high)
+        high = _above_cut_strings(high)
     grid = _Grid.of(batch_starts[np.append(filled, len(rows))])
     has_nulls = _may_read_as_null(leaf, is_known, low)
     columns = _columns(grid, low, high, has_nulls)
@@ -111,18 +111,18 @@ def _check(low: pa.Array, high: pa.Array) -> None:
         raise CorruptFileError("a lower bound is above the upper one")
 
 
-def _above_cut_ones(high: pa.Array) -> pa.Array:
-    """Raise upper bounds that are not above all strings that were cut.
+def _above_cut_strings(high: pa.Array) -> pa.Array:
+    """Raise upper bounds that may be below strings that were cut.
 
-    Writers cut each string, and raise the greatest of what is left: that is no bound for a string which was cut at a
-    long character, and goes on with that one, where another string goes on with a smaller one and is not cut.
+    Writers cut each string, then raise the greatest result. That may not be an upper bound of a string that was cut
+    before a long character. A second string may continue with a smaller character, and is not cut.
     """
     if (pc.max(pc.binary_length(high)).as_py() or 0) <= _TRUE_TEXT_BYTES:
         return high
-    return pa.array([None if one is None else _raised(one) for one in high.to_pylist()], high.type)
+    return pa.array([None if one is None else _raised_bound(one) for one in high.to_pylist()], high.type)
 
 
-def _raised(bound: str) -> str | None:
+def _raised_bound(bound: str) -> str | None:
     stored = bound.encode()
     if len(stored) <= _TRUE_TEXT_BYTES:
         return bound
@@ -131,7 +131,7 @@ def _raised(bound: str) -> str | None:
 
 
 def _may_read_as_null(leaf: LeafNode, is_known: _Flags, low: pa.Array) -> _Flags:
-    """In which batches values may be read as null: ``(num_batches,)``. Only empty strings are."""
+    """Return flags of the batches with values that may be read as null, ``(num_batches,)``: only empty strings are."""
     if not is_variable(low.type) or not leaf.field.nullable:
         return np.zeros(len(low), np.bool_)
     has_text = true_flags(pc.greater(pc.binary_length(low), 0))
@@ -140,7 +140,7 @@ def _may_read_as_null(leaf: LeafNode, is_known: _Flags, low: pa.Array) -> _Flags
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Grid:
-    """Zones of one length over batches, none of them empty.
+    """Zones of one length over batches; none is empty.
 
     Parameters
     ----------
@@ -149,10 +149,10 @@ class _Grid:
     starts, stops
         ``(num_zones,) int64`` rows.
     batches, firsts
-        The batches that meet each zone, one zone after the other, and ``(num_zones + 1,) int64`` where those of each
-        begin.
+        Numbers of the batches that meet each zone, one zone after the other; ``(num_zones + 1,) int64`` offsets of each
+        zone in them.
     is_whole
-        ``(num_zones,) bool``: whether a zone cuts none of its batches.
+        ``(num_zones,) bool``: whether all batches of a zone lie completely inside it.
     """
 
     step: int
@@ -164,7 +164,7 @@ class _Grid:
 
     @classmethod
     def of(cls, borders: NDArray[np.int64]) -> _Grid:
-        """Cut where batches end if their lengths allow it, else into a few zones for each; never into many."""
+        """Cut where batches end if their lengths allow it, otherwise into a few zones for each batch."""
         num_rows, most = int(borders[-1]), _ZONES_PER_BATCH * (len(borders) - 1)
         step = int(np.gcd.reduce(borders[1:-1])) or num_rows
         if -(-num_rows // step) > most:
@@ -183,20 +183,20 @@ class _Grid:
         return len(self.starts)
 
     def any(self, flags: _Flags) -> _Flags:
-        """Whether a flag is set of some batch of each zone."""
+        """Return whether a flag is set for some batch of each zone."""
         found: _Flags = np.logical_or.reduceat(flags[self.batches], self.firsts[:-1])
         return found
 
 
 def _columns(grid: _Grid, low: pa.Array, high: pa.Array, has_nulls: _Flags) -> dict[str, pa.Array]:
-    """The columns of the zone map: what is unknown of one batch is unknown of its zones."""
+    """Return the columns of the zone map: values unknown for one batch are unknown for its zones."""
     places, num_zones, type_ = pa.array(grid.batches), grid.num_zones, low.type
     below, above = (bound_array(one.take(places), grid.firsts) for one in (low, high))
     bounds = {}
     for name, stored, merged in (("min", low, below.mins), ("max", high, above.maxs)):
         is_open = grid.any(true_flags(stored.is_null()))
         bounds[name] = pc.if_else(pa.array(is_open), pa.scalar(None, type_), merged)
-    # Of floats that are all NaN, infinities are told; upper bounds of strings may be raised, though they are not cut.
+    # Bounds of floats that are all NaN are infinities; upper bounds of strings may be raised even if nothing was cut.
     is_value = pc.is_finite if pa.types.is_floating(type_) else pc.is_valid
     is_exact = {name: grid.is_whole & true_flags(is_value(bound)) for name, bound in bounds.items()}
     if is_variable(type_):

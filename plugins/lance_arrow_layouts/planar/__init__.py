@@ -1,4 +1,4 @@
-"""Pages of 2.3: a plane of structure (lists and nulls) and a plane of values, described apart.
+"""Pages of 2.3: a plane of structure (lists and nulls) and a plane of values, with separate descriptions.
 
     structure   values                buffers
     dense       chunked, zipped       as in mini-block and full-zip pages
@@ -8,9 +8,9 @@
     sparse      indexed               [indices], items, [index of items], structure
     sparse      constant, none        structure
 
-Dense structure is levels among the values (`dense`); beside it, values by index have no place for theirs. Sparse
-structure is positions of nulls and of lists that are not empty (`structure`), and values are found by slot (`sparse`).
-Source: lance.encodings23.PlanarLayout; spec 11.
+Dense structure is levels among the values (`dense`); it does not support values by index. Sparse structure is positions
+of nulls and of lists that are not empty (`structure`), and values are located by slot (`sparse`). Source:
+lance.encodings23.PlanarLayout; spec 11.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ class Planar:
         return bind_dense(message.structure.dense, message.values, scope)
 
     def score(self, page: PageContent, scope: EncodeScope) -> float | None:
-        """Takes every page of 2.3 whose values some codec can hold, and no other."""
+        """Return a score for every page of 2.3 whose values some codec can hold, and None for others."""
         if scope.file_version < "2.3" or page.is_blob or not can_write(page, scope):
             return None
         return 0.0 if page.values is None else float(scope.summary(page.values).raw_bytes)
 
     def encode(self, page: PageContent, scope: EncodeScope) -> EncodedPage:
-        """Choose the cell and write it."""
+        """Choose the combination of planes and write it."""
         return write_page(page, scope)
 
 

@@ -1,4 +1,4 @@
-"""Dense structure: levels among the values, as in 2.2; and pages of one scalar or none, which have no levels at all."""
+"""Dense structure: levels among the values, as in 2.2; and pages of one scalar or none, which have no levels."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from lance_arrow.spi import (
 
 
 def bind_dense(structure: Any, values: Any, scope: BindScope) -> BoundLayout:
-    """Bind the cells of a dense structure."""
+    """Bind the combinations with a dense structure."""
     layers = scope.layers(structure.layers)
     case = values.WhichOneof("plane")
     if case == "chunked":
@@ -41,14 +41,14 @@ def bind_dense(structure: Any, values: Any, scope: BindScope) -> BoundLayout:
         return DenseRepeated(layers, *checked_scalar(values.constant, scope))
     if case == "none":
         if layers != (LayerKind.NULLABLE_ITEM,):
-            # Their writer makes such pages now and then, with levels, and nobody can tell how those were encoded.
-            raise UnsupportedError("a dense page without values does not tell how its levels are encoded")
+            # Its writer sometimes creates such pages with levels, but does not store how these are encoded.
+            raise UnsupportedError("a dense page without values does not store the encoding of its levels")
         return DenseRepeated(layers, scope.leaf.shape, None)
     raise CorruptFileError("values by index need a sparse structure, this page has a dense one")
 
 
 def chunked_form(message: Any, layers: tuple[LayerKind, ...], num_values: int | None) -> ChunkedForm:
-    """Take the form from ``ChunkedValues``; chunks of 2.3 are always large ones."""
+    """Read the form from ``ChunkedValues``; chunks of 2.3 are always large ones."""
     levels = message.levels
     return ChunkedForm(
         layers=layers,
@@ -67,7 +67,7 @@ def chunked_form(message: Any, layers: tuple[LayerKind, ...], num_values: int | 
 def zipped_form(
     message: Any, layers: tuple[LayerKind, ...], num_entries: int | None, num_values: int | None
 ) -> ZippedForm:
-    """Take the form from ``ZippedValues``."""
+    """Read the form from ``ZippedValues``."""
     details = message.WhichOneof("details")
     return ZippedForm(
         layers=layers,
@@ -82,12 +82,12 @@ def zipped_form(
 
 
 def checked_scalar(message: Any, scope: BindScope) -> tuple[FixedWidth, bytes]:
-    """Take the scalar from ``ConstantValues``, and the shape it is a value of.
+    """Return the scalar of ``ConstantValues``, and its shape.
 
     Raises
     ------
     CorruptFileError
-        There is none, or it is no value of the leaf's type.
+        There is no scalar, or its type differs from the leaf's.
     """
     shape = scope.leaf.shape
     scalar = bytes(message.scalar)
@@ -98,7 +98,7 @@ def checked_scalar(message: Any, scope: BindScope) -> tuple[FixedWidth, bytes]:
 
 @dataclass(frozen=True, slots=True)
 class DenseRepeated:
-    """Every row is valid and holds one scalar; without one every row is null, or a struct without fields."""
+    """Every row is valid and has the scalar; without a scalar every row is null, or a struct without fields."""
 
     layers: tuple[LayerKind, ...]
     shape: BlockShape | None

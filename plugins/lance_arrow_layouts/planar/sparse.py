@@ -1,4 +1,4 @@
-"""Pages of sparse structure: values found by leaf slot, lists and nulls by positions."""
+"""Pages of sparse structure: values located by leaf slot, lists and nulls by positions."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from lance_arrow_layouts.planar.value_planes import Slots, ValuePlane, bind_valu
 
 
 def bind_sparse(structure: Any, values: Any, scope: BindScope) -> BoundSparse:
-    """Bind the cells of a sparse structure."""
+    """Bind the combinations with a sparse structure."""
     bound = BoundStructure.of(structure, scope)
     return BoundSparse(bound, bind_values(values, scope), bound.lengths_per_row, scope.limits)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SparseIndex:
-    """Positions of a page, inner-most layer first, and what its value plane keeps."""
+    """Positions of a page, inner-most layer first, and the index of its value plane."""
 
     layers: tuple[SlotLayer, ...]
     values: Any
@@ -63,7 +63,9 @@ class BoundSparse:
     def load_index(self, page: PageFacts, fetched: tuple[FetchedSlices, ...]) -> SparseIndex:
         num_rows, rest = divmod(page.num_rows, self.lengths_per_row)
         if rest:
-            raise CorruptPageError(f"a page of {page.num_rows} items holds no whole lists of {self.lengths_per_row}")
+            raise CorruptPageError(
+                f"a page of {page.num_rows} items is not a multiple of {self.lengths_per_row} per list"
+            )
         num_own = len(fetched) - self.structure.num_buffers
         layers = self.structure.load([slices.one() for slices in fetched[num_own:]], num_rows)
         facts = Slots(layers, page.buffer_sizes, self.limits)
@@ -76,7 +78,7 @@ class BoundSparse:
         return PageReadPlan(plan.slices, (selected, plan))
 
     def _whole(self, rows: RowRanges) -> RowRanges:
-        """Turn what page lengths count into slots of the outer-most layer."""
+        """Convert the units of page lengths to slots of the outer-most layer."""
         if self.lengths_per_row == 1:
             return rows
         if (rows.starts % self.lengths_per_row).any() or (rows.stops % self.lengths_per_row).any():
@@ -88,7 +90,7 @@ class BoundSparse:
     ) -> LoadedPage:
         selected, inner = plan.notes
         for count in selected.counts:
-            # A few bytes may say that a row holds any number of items.
+            # A few bytes may declare any number of items for a row.
             self.limits.check("max_batch_bytes", count)
         facts = Slots(index.layers, page.buffer_sizes, self.limits)
         return self.values.load(facts, index.values, inner, fetched, selected)

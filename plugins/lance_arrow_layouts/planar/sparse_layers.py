@@ -1,7 +1,7 @@
-"""Sparse structure out of levels: for each node, outer-most first, its slots, the null ones, and the lists with items.
+"""Sparse structure from levels: for each node, outer-most first, its slots, the null ones, and the lists with items.
 
-An entry belongs to a domain where its repetition level is at least the number of lists inside, and nothing outside is
-null or empty there. Source: spec 2 and 11.
+An entry belongs to a domain if two conditions hold. Its repetition level is at least the number of lists inside, and
+nothing outside is null or empty there. Source: spec 2 and 11.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ class SparseLayer:
     kind
         Kind of the node.
     is_null
-        ``(num_slots,) bool``: slots that are null, or inside something null.
+        ``(num_slots,) bool``: slots that are null, or inside a null.
     list_slots, counts
-        Lists only: ``(n,) int64`` slots of lists with items, and how many each has.
+        Lists only: ``(n,) int64`` slots of lists with items, and their numbers of items.
     dimension
         Fixed-size lists of structs only.
     """
@@ -46,17 +46,17 @@ def sparse_layers(levels: Levels, nodes: tuple[NodeKind, ...], dimensions: tuple
     Parameters
     ----------
     levels
-        Of the page.
+        Levels of the page.
     nodes, dimensions
-        Inner-most first; dimensions may be empty where no node is a fixed-size list.
+        Inner-most first; dimensions may be empty if no node is a fixed-size list.
 
     Raises
     ------
     UnsupportedError
-        The dimension of a fixed-size list is not known.
+        The dimension of a fixed-size list is unknown.
     """
     if NodeKind.FIXED_SIZE_LIST in nodes and len(dimensions) != len(nodes):
-        raise UnsupportedError("a sparse structure of fixed-size lists whose dimensions are not known")
+        raise UnsupportedError("a sparse structure of fixed-size lists with unknown dimensions")
     def_ = np.zeros(levels.num_entries, np.uint16) if levels.def_ is None else levels.def_
     found: list[SparseLayer] = []
     below = lists_inside = 0  # definition levels, and lists, of the layers inside
@@ -70,7 +70,7 @@ def sparse_layers(levels: Levels, nodes: tuple[NodeKind, ...], dimensions: tuple
         if layer.is_list:
             items = domain[::step]
             lists_inside += 1
-            # Each struct of a fixed-size list repeats its entry, the repetition level too: only the first counts.
+            # Each struct of a fixed-size list repeats its entry, with the repetition level: only the first counts.
             is_repeated[domain] = True
             is_repeated[items] = False
             domain = _domain(levels, def_, lists_inside)
@@ -85,7 +85,7 @@ def sparse_layers(levels: Levels, nodes: tuple[NodeKind, ...], dimensions: tuple
 
 
 def _domain(levels: Levels, def_: NDArray[np.uint16], lists_inside: int) -> NDArray[np.int64]:
-    """Entries that begin a slot just outside `lists_inside` lists; what is special further out has no slot there."""
+    """Return entries that begin a slot just outside `lists_inside` lists; outer nulls and empty lists have none."""
     if levels.rep is None or lists_inside == 0 == levels.max_rep:
         return np.arange(levels.num_entries)
     chosen = levels.rep >= lists_inside
@@ -95,7 +95,7 @@ def _domain(levels: Levels, def_: NDArray[np.uint16], lists_inside: int) -> NDAr
 
 
 def _levels_inside(layers: tuple[LayerKind, ...], lists_inside: int) -> int:
-    """Definition levels of the layers inside the list that is next after `lists_inside` of them."""
+    """Return the definition levels of the layers inside the list that follows `lists_inside` of them."""
     total = 0
     for layer in layers:
         if layer.is_list and lists_inside == 0:
@@ -106,7 +106,7 @@ def _levels_inside(layers: tuple[LayerKind, ...], lists_inside: int) -> int:
 
 
 def _nulls(levels: NDArray[np.uint16], layer: LayerKind, below: int) -> NDArray[np.bool_]:
-    """Which slots are null, or lie in a null up to the next list: the reference counts the values to be found so."""
+    """Return flags of slots that are null, or inside a null up to the next list, as the reference counts values."""
     if not layer.is_list:
         return levels > below
     is_inside: NDArray[np.bool_] = levels > below + layer.num_def_levels

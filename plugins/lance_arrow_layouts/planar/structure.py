@@ -1,8 +1,8 @@
-"""Sparse structure: which codec holds which positions, and the checked positions of a page.
+"""Sparse structure: the codecs of positions, and the checked positions of a page.
 
-Each layer of the path, outer-most first, has a domain of slots; the rows are the first, the items of a list layer (or
-`dimension` times the slots of a fixed-size list of structs) the next. A position set names the null slots of a domain,
-or the valid ones; a list layer also names the lists that are not empty, with their numbers of items.
+Each layer of the path, outer-most first, has a domain of slots. The first domain is the rows. The items of a list layer
+are the next one, or `dimension` times the slots of a fixed-size list of structs. A position set stores the null slots
+of a domain, or the valid ones. A list layer also stores the lists that are not empty, with their numbers of items.
 Source: lance.encodings23.SparseStructure; spec 11.
 """
 
@@ -35,14 +35,14 @@ _NODES = {"validity": NodeKind.ITEM, "list": NodeKind.LIST, "fixed_size_list": N
 
 @dataclass(frozen=True, slots=True)
 class BoundNumbers:
-    """How `count` positions or counts are stored."""
+    """Encoding of `count` positions or counts."""
 
     codec: BoundChunkCodec
     count: int
 
     @classmethod
     def of(cls, message: Any, count: int, scope: BindScope) -> BoundNumbers:
-        """Bind; positions and counts are 64 bits wide."""
+        """Bind the codec; positions and counts are 64 bits wide."""
         codec = scope.chunk_codec(message, DecodeContext.BLOCK)
         if codec.shape != _POSITION:
             raise CorruptFileError(f"positions in a structure are {codec.shape}, expected 64 bits")
@@ -50,7 +50,7 @@ class BoundNumbers:
         return cls(codec, count)
 
     def decode(self, buffers: list[Bytes]) -> NDArray[np.uint64]:
-        """Decode all numbers from the next of `buffers`, or from none where the codec has no bytes."""
+        """Decode all numbers from the next of `buffers`, or from none if the codec has no bytes."""
         data = buffers.pop(0) if self.codec.num_buffers else np.empty(0, np.uint8)
         places = (self.codec.num_buffers, 1)
         batch = ChunkBatch(
@@ -74,7 +74,7 @@ class BoundNumbers:
 
 @dataclass(frozen=True, slots=True)
 class BoundValidity:
-    """A position set as described."""
+    """Description of a position set."""
 
     lists_nulls: bool
     positions: BoundNumbers
@@ -82,34 +82,34 @@ class BoundValidity:
     @classmethod
     def of(cls, message: Any, scope: BindScope) -> BoundValidity:
         if message.meaning not in (_NULL_POSITIONS, _VALID_POSITIONS):
-            raise CorruptFileError(f"a position set has the unknown meaning {message.meaning}")
+            raise CorruptFileError(f"a position set has the unknown kind {message.meaning}")
         numbers = BoundNumbers.of(message.positions, message.num_positions, scope)
         return cls(message.meaning == _NULL_POSITIONS, numbers)
 
 
 @dataclass(frozen=True, slots=True)
 class BoundLists:
-    """A list layer as described: which lists hold items, how many each, and how many all."""
+    """Description of a list layer: the lists with items, the items of each, and their total."""
 
     slots: BoundNumbers
     counts: BoundNumbers
     num_items: int
 
     def load(self, buffers: list[Bytes], domain: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Decode and check the lists' slots, and where their items begin (then the end)."""
+        """Decode and check the lists' slots, and the offsets of their items (then the end)."""
         slots = self.slots.positions(buffers, domain)
         counts = self.counts.decode(buffers)
         starts = np.zeros(len(counts) + 1, np.uint64)
         np.cumsum(counts, out=starts[1:])
-        # A sum that wraps around falls.
+        # A sum that wraps around descends.
         if not (starts[1:] > starts[:-1]).all() or int(starts[-1]) != self.num_items:
-            raise CorruptPageError(f"lists of a structure do not hold {self.num_items} items, or one has none")
+            raise CorruptPageError(f"the lists of a structure do not sum to {self.num_items} items, or one is empty")
         return slots, starts.view(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
 class BoundLayer:
-    """One layer as described; `lists` is None where it is no list, `dimension` 0 where it is no fixed-size list."""
+    """Description of one layer; `lists` is None except for lists, `dimension` is 0 except for fixed-size lists."""
 
     validity: BoundValidity
     lists: BoundLists | None = None
@@ -117,7 +117,7 @@ class BoundLayer:
 
     @property
     def numbers(self) -> tuple[BoundNumbers, ...]:
-        """Codecs in the order of their buffers."""
+        """Return codecs in the order of their buffers."""
         own = () if self.lists is None else (self.lists.slots, self.lists.counts)
         return (*own, self.validity.positions)
 
@@ -130,7 +130,7 @@ class BoundLayer:
         return SlotLayer(domain, self.validity.lists_nulls, positions, list_slots, item_starts, self.dimension)
 
     def domain_inside(self, domain: int) -> int:
-        """Slots of the layer inside."""
+        """Return the number of slots of the layer inside."""
         if self.lists is not None:
             return self.lists.num_items
         inside = domain * max(1, self.dimension)
@@ -141,7 +141,7 @@ class BoundLayer:
 
 @dataclass(frozen=True, slots=True)
 class BoundStructure:
-    """A sparse structure as described, outer-most layer first."""
+    """Description of a sparse structure, outer-most layer first."""
 
     layers: tuple[BoundLayer, ...]
 
@@ -163,16 +163,16 @@ class BoundStructure:
 
     @property
     def num_buffers(self) -> int:
-        """Structure buffers: one per codec that has bytes."""
+        """Number of structure buffers: one per codec with bytes."""
         return sum(one.codec.num_buffers for layer in self.layers for one in layer.numbers)
 
     @property
     def lengths_per_row(self) -> int:
-        """What a page's length counts for one row: the product of all fixed-size lists of structs."""
+        """How many rows a page's length counts per row: the product of all fixed-size lists of structs."""
         return math.prod(max(1, layer.dimension) for layer in self.layers)
 
     def load(self, buffers: list[Bytes], num_rows: int) -> tuple[SlotLayer, ...]:
-        """Decode and check the positions of a page; takes the buffers out of the list.
+        """Decode and check the positions of a page; removes the buffers from the list.
 
         Returns
         -------
@@ -189,7 +189,7 @@ class BoundStructure:
 
 
 def _check_holders(layers: list[SlotLayer]) -> None:
-    """Refuse a list that holds items where it or something around it is null; `layers` are outer-most first."""
+    """Raise if a list with items is null or inside a null; `layers` are outer-most first."""
     holders = layers[-1].list_slots
     if holders is None:
         return
@@ -199,11 +199,11 @@ def _check_holders(layers: list[SlotLayer]) -> None:
                 return
             holders = holders // max(1, layer.dimension)
         if layer.has_nulls and _any_null(layer, holders):
-            raise CorruptPageError("a list of a structure holds items inside something null")
+            raise CorruptPageError("a list of a structure has items inside a null")
 
 
 def _any_null(layer: SlotLayer, slots: NDArray[np.int64]) -> bool:
-    """Tell whether one of the ascending slots is null; looks the shorter list up in the longer one."""
+    """Return whether one of the ascending slots is null; searches the shorter list in the longer one."""
     if not layer.lists_nulls or len(layer.positions) > len(slots):
         return bool(layer.nulls(slots).any())
     places = np.searchsorted(slots, layer.positions)

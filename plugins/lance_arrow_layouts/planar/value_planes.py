@@ -1,4 +1,4 @@
-"""Values beside a sparse structure, found by leaf slot: in chunks, zipped, by index, one scalar, none."""
+"""Values beside a sparse structure, located by leaf slot: in chunks, zipped, by index, one scalar, none."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _INDEX_BITS = (8, 16, 32, 64)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slots:
-    """Leaf slots of a page, and the sizes of its buffers; `layers` are all of the page, inner-most first."""
+    """Leaf slots of a page, and the sizes of its buffers; `layers` are those of the whole page, inner-most first."""
 
     layers: tuple[SlotLayer, ...]
     buffer_sizes: tuple[int, ...]
@@ -67,7 +67,7 @@ class Slots:
         return self.layers[0]
 
     def num_reached(self) -> int:
-        """Count the leaf slots that are valid, and so is all around them: within a null, validity means nothing."""
+        """Return the number of leaf slots that are valid and not inside a null, where validity is not defined."""
         reached = np.ones(self.limits.check("max_batch_bytes", self.layers[-1].num_slots), bool)
         for layer, inner in zip(self.layers[:0:-1], self.layers[-2::-1], strict=True):
             self.limits.check("max_batch_bytes", inner.num_slots)
@@ -79,12 +79,12 @@ class Slots:
         return int(np.count_nonzero(reached & ~self.validity.nulls(np.arange(self.validity.num_slots))))
 
     def facts(self, num_values: int, start: int, stop: int) -> PageFacts:
-        """The page that buffers ``start .. stop`` are by themselves."""
+        """Return buffers ``start .. stop`` as a separate page."""
         return PageFacts(num_values, self.buffer_sizes[start:stop])
 
 
 class ValuePlane(Protocol):
-    """Values of a page whose structure is elsewhere; like a `BoundLayout`, with leaf slots for rows.
+    """Values of a page whose structure is stored elsewhere; like a `BoundLayout`, with leaf slots as rows.
 
     Slot ranges may be empty.
     """
@@ -126,7 +126,7 @@ def _zipped(message: Any, scope: BindScope) -> ZippedPages:
 def _indexed(message: Any, scope: BindScope) -> IndexedSlots:
     indices = scope.chunk_codec(message.indices, DecodeContext.BLOCK)
     if not isinstance(indices.shape, FixedWidth) or indices.shape.bits not in _INDEX_BITS:
-        raise CorruptFileError(f"indices are {indices.shape}, expected whole numbers")
+        raise CorruptFileError(f"indices are {indices.shape}, expected integers")
     scope.limits.check("max_dictionary_bytes", message.items.num_items)
     return IndexedSlots(
         indices, _zipped(message.items, scope), message.items.num_items, scope.leaf.items is not None, scope.limits
@@ -135,7 +135,7 @@ def _indexed(message: Any, scope: BindScope) -> IndexedSlots:
 
 @dataclass(frozen=True, slots=True)
 class RepeatedSlots:
-    """One scalar for all valid slots; without one every slot is null, or there is nothing to hold a value."""
+    """One scalar for all valid slots; without a scalar every slot is null, or the column has no values."""
 
     shape: BlockShape | None
     scalar: bytes | None
@@ -156,7 +156,7 @@ class RepeatedSlots:
 
 @dataclass(frozen=True, slots=True)
 class ChunkedSlots:
-    """A value for every slot, null ones too, in chunks."""
+    """A value for every slot, also for nulls, in chunks."""
 
     pages: ChunkedPages
 
@@ -185,7 +185,7 @@ class ChunkedSlots:
 
 @dataclass(frozen=True, slots=True)
 class ZippedSlots:
-    """Values of the valid slots only, one after the other; `num_values` is what the description says."""
+    """Values of only the valid slots, one after the other; `num_values` is the number in the description."""
 
     pages: ZippedPages
     num_values: int
@@ -306,7 +306,7 @@ class IndexedSlots:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SpreadPage:
-    """Values of the valid slots, spread to all of them; `valid_through` counts valid slots up to and with each."""
+    """Values of the valid slots, spread to all slots; `valid_through` counts valid slots up to and including each."""
 
     levels: Structure
     stored: LoadedPage
@@ -333,7 +333,7 @@ class SpreadPage:
 
 
 def _spread(block: BlockSlice, valid_through: NDArray[np.int64], out: BlockSlice) -> None:
-    """Copy the value of each slot, or of the valid slot before it where it is null: a null slot may hold anything."""
+    """Copy the value of each slot; nulls get the value of the valid slot before, since their content is undefined."""
     shape = out.shape
     if isinstance(shape, PackedStruct):
         for own, field in zip(block.fields, out.fields, strict=True):

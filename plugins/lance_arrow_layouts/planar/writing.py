@@ -1,7 +1,8 @@
-"""Writing pages of 2.3: which structure goes with which values, and both planes put together.
+"""Writing pages of 2.3: choose structure and values, and join both planes.
 
-Dense as a rule; sparse where levels would be most of the page: nothing but nulls, one scalar with nulls or lists, more
-entries between values than chunks hold; and where it is asked for. Source: spec 11, writer choice.
+Structure is dense by default. It is sparse if levels would be most of the page. Such pages have only nulls, one scalar
+with nulls or lists, or too many entries for chunks. It is also sparse if the options require it. Source: spec 11,
+writer choice.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ from lance_arrow_layouts.planar.sparse_layers import SparseLayer, sparse_layers
 _POSITION = FixedWidth(64)
 _PLAIN = (LayerKind.ALL_VALID_ITEM,)
 _MAX_SCALAR_BITS = 256
-"""The reference reads no larger ones."""
-# What 14.0.2 refuses in positions and counts, or takes with children that ours do not have.
+"""The reference does not read larger ones."""
+# Release 14.0.2 rejects these in positions and counts, or accepts only children that this project does not write.
 _NOT_FOR_NUMBERS = frozenset(EncodingKey(COMPRESSIVE, name) for name in ("rle", "general", "dictionary"))
 _NO_POSITIONS = pb.CompressiveEncoding(constant=pb.Constant())
 
@@ -60,7 +61,7 @@ def write_page(page: PageContent, scope: EncodeScope) -> EncodedPage:
     Raises
     ------
     UnsupportedError
-        No cell can hold it.
+        No combination can hold it.
     """
     can_be_sparse = NodeKind.FIXED_SIZE_LIST not in page.leaf.nodes or len(page.dimensions) == len(page.leaf.nodes)
     if page.values is None or (not num_valid(page.levels) and can_be_sparse):
@@ -74,8 +75,8 @@ def write_page(page: PageContent, scope: EncodeScope) -> EncodedPage:
             return _write_sparse(page, values, (), scope)
     options = scope.options
     if options.layout == "sparse" and not can_be_sparse:
-        raise UnsupportedError("a sparse structure of fixed-size lists whose dimensions are not known")
-    # Dense levels of fixed-size lists of structs within lists are read by nobody else.
+        raise UnsupportedError("a sparse structure of fixed-size lists with unknown dimensions")
+    # Other readers cannot read dense levels of fixed-size lists of structs within lists.
     is_sparse = {NodeKind.FIXED_SIZE_LIST, NodeKind.LIST} <= set(page.leaf.nodes)
     if can_be_sparse and (is_sparse or "sparse" in (options.layout, options.preferred_layout)):
         return _sparse_values(page, scope)
@@ -89,7 +90,7 @@ def write_page(page: PageContent, scope: EncodeScope) -> EncodedPage:
         if can_be_sparse:
             return _sparse_values(page, scope)
     if page.items is not None or options.layout == "mini_block":
-        raise UnsupportedError("a page that chunks cannot hold: of such values, or too many entries between them")
+        raise UnsupportedError("chunks cannot hold such values, or too many entries between them")
     zipped = write_zipped(page.values, page.levels, scope)
     return _page(_dense(page.levels), _zipped(zipped, is_dense=True), zipped.buffers)
 
@@ -99,7 +100,7 @@ def _wants_chunks(page: PageContent, scope: EncodeScope) -> bool:
     if layout is not None:
         return layout == "mini_block" or page.items is not None
     if page.items is not None or automatic_dictionary(page, scope) is not None:
-        # A dictionary outranks a mere wish.
+        # A dictionary has priority over a preferred layout.
         return True
     if lacks_structs(page):
         return True
@@ -108,7 +109,7 @@ def _wants_chunks(page: PageContent, scope: EncodeScope) -> bool:
 
 
 def can_write(page: PageContent, scope: EncodeScope) -> bool:
-    """Whether some codec can hold the values, in chunks or one by one."""
+    """Return whether some codec can hold the values, in chunks or one by one."""
     if page.values is None or not num_valid(page.levels):
         return True
     is_scalar = _scalar(page) is not None
@@ -126,7 +127,7 @@ def _can_be_zipped(values: BlockSlice, scope: EncodeScope) -> bool:
 
 
 def _scalar(page: PageContent) -> bytes | None:
-    """What a page of one scalar holds; strings never are, they become dictionaries."""
+    """Return the scalar of a page; None for strings, which become dictionaries."""
     if page.values is None or page.items is not None or not isinstance(page.values.shape, FixedWidth):
         return None
     return common_scalar(page) if page.values.shape.bits <= _MAX_SCALAR_BITS else None
@@ -170,7 +171,7 @@ def _zipped(parts: ZippedParts, *, is_dense: bool) -> Any:
 
 
 def _sparse_values(page: PageContent, scope: EncodeScope) -> EncodedPage:
-    """Chunks of every slot, or zipped values of the valid ones."""
+    """Write chunks of every slot, or zipped values of the valid slots."""
     assert page.values is not None
     plain = Levels(_PLAIN, page.num_values)
     prefers = page.items is not None or prefers_chunks(page, scope) or not _can_be_zipped(page.values, scope)
@@ -202,7 +203,7 @@ class _StructureWriter:
 
     def layer(self, layer: SparseLayer) -> Any:
         if layer.list_slots is not None and layer.counts is not None:
-            # In the order of their buffers: which lists, how many items, which are null.
+            # In the order of their buffers: positions of lists, numbers of items, nulls.
             message = planar.SparseListLayer(
                 num_child_slots=int(layer.counts.sum()),
                 non_empty_positions=self._numbers(layer.list_slots),
@@ -218,7 +219,7 @@ class _StructureWriter:
         return planar.SparseLayer(validity=validity)
 
     def _validity(self, is_null: NDArray[np.bool_]) -> Any:
-        """Name the null slots or the valid ones, whichever are fewer."""
+        """Write the null slots or the valid slots, depending on which are fewer."""
         num_null = int(np.count_nonzero(is_null))
         names_nulls = 2 * num_null <= len(is_null)
         positions = np.flatnonzero(is_null if names_nulls else ~is_null)
@@ -233,7 +234,7 @@ class _StructureWriter:
         block = BlockSlice(_POSITION, len(numbers), np.ascontiguousarray(numbers, "<i8").view(np.uint8))
         encoded = self._scope.encode_child(block, DecodeContext.BLOCK, without=_NOT_FOR_NUMBERS)
         if not isinstance(encoded, EncodedBlock):
-            raise PluginContractError(f"a block was wanted, a codec encoder returned {type(encoded).__name__}")
+            raise PluginContractError(f"a codec encoder returned {type(encoded).__name__}, expected a block")
         if encoded.buffer is not None:
             self.buffers.append(encoded.buffer)
         return encoded.description

@@ -1,1 +1,1 @@
-"""What pages of 0.1 are, one module per case of `LegacyPage`: array encodings in the words of the container."""
+"""Pages of 0.1, one module per case of `LegacyPage`: array encodings, described by the container."""

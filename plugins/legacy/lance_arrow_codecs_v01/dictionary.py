@@ -1,4 +1,4 @@
-"""Dictionary: plain keys of a batch, and the items that all batches of a table share; no key is null.
+"""Dictionary: plain keys of a batch, and items that all batches of a table share; no key is null.
 
 Source: lance.file.Encoding.DICTIONARY; spec 0.1, 5 and 6.
 """
@@ -39,7 +39,7 @@ class Dictionary:
         """Bind keys and items by the types of the schema."""
         leaf = scope.leaf
         if leaf.items is None or not isinstance(leaf.shape, FixedWidth):
-            raise CorruptFileError("a page has keys of a dictionary, the schema has none there")
+            raise CorruptFileError("a page has keys of a dictionary, but the schema has no dictionary there")
         keys = scope.for_shape(leaf.shape).array(message.keys)
         items = scope.for_shape(leaf.items).array(message.items)
         return BoundDictionary(leaf.shape, keys, items, message.num_items, scope.limits)

@@ -1,4 +1,4 @@
-"""List offsets: where the items of each list of a batch begin, and the end of the last; no list is null.
+"""List offsets: the start of the items of each list of a batch, and the end of the last; no list is null.
 
 Source: spec 0.1, 5 and 6.
 """
@@ -43,13 +43,13 @@ class ListOffsets:
     def bind(self, message: Any, scope: BindScope) -> BoundListOffsets:
         """Check that this is the column of a list."""
         if scope.leaf.nodes != (NodeKind.LIST,) or message.offset_bits not in _OFFSET_BITS:
-            raise CorruptFileError("a page holds lists, the schema has none there")
+            raise CorruptFileError("a page has lists, but the schema has none there")
         return BoundListOffsets(message.offset_bits // 8, message.num_items)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Lists:
-    """The lists of a batch, and below them their items."""
+    """The lists of a batch, and their items below."""
 
     layers: tuple[SlotLayer, SlotLayer]
 
@@ -70,7 +70,7 @@ class BoundListOffsets:
     index_buffers: tuple[int, ...] = (0,)
 
     def load_index(self, page: PageFacts, buffers: Mapping[int, Bytes]) -> _Lists:
-        """Count offsets from the first of them, and check that they ascend within the items."""
+        """Rebase offsets to the first, and check that they ascend within the items."""
         offsets = np.zeros(1, np.int64)
         if page.num_rows:
             if len(buffers[0]) < (page.num_rows + 1) * self.offset_bytes:

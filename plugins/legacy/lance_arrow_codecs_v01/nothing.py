@@ -1,4 +1,4 @@
-"""Nothing: pages without bytes, of structs and of nulls. Source: spec 0.1, 4."""
+"""Nothing: pages without bytes, for structs and nulls. Source: spec 0.1, 4."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lance_arrow.spi import LEGACY, BindScope, BoundArray, EncodingKey, hookimpl
 
 @dataclass(frozen=True, slots=True)
 class NoPage:
-    """Binds ``nothing`` as the array encodings that it is."""
+    """Binds ``nothing`` as the equivalent array encodings of 2.0."""
 
     key = EncodingKey(LEGACY, "nothing")
 

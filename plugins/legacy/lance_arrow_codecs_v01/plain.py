@@ -1,4 +1,4 @@
-"""Plain: values of the schema's width back to back; what 2.0 calls flat, in fixed-size lists or not.
+"""Plain: values of the schema's width back to back, like flat in 2.0, also in fixed-size lists.
 
 Source: lance.file.Encoding.PLAIN; spec 0.1, 5.
 """
@@ -17,7 +17,7 @@ from lance_arrow.spi import LEGACY, BindScope, BlockShape, BoundArray, EncodingK
 
 @dataclass(frozen=True, slots=True)
 class PlainPage:
-    """Binds ``plain`` as the array encodings that it is."""
+    """Binds ``plain`` as the equivalent array encodings of 2.0."""
 
     key = EncodingKey(LEGACY, "plain")
 

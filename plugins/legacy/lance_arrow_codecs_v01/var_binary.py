@@ -1,7 +1,6 @@
-"""Byte strings whose borders are positions in the file; an empty one may stand for a null.
+"""Byte strings with borders that are positions in the file; an empty string may stand for a null.
 
-All borders of a page are read before any value is found, and kept.
-Source: lance.file.Encoding.VAR_BINARY; spec 0.1, 5 and 6.
+All borders of a page are read before any value, and kept. Source: lance.file.Encoding.VAR_BINARY; spec 0.1, 5 and 6.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class VarBinary:
     key = EncodingKey(LEGACY, "var_binary")
 
     def bind(self, message: Any, scope: BindScope) -> BoundVarBinary:
-        """Check that the schema wants byte strings."""
+        """Check that the schema has byte strings."""
         shape = scope.leaf.shape
         if not isinstance(shape, VariableWidth):
             raise CorruptFileError(f"byte strings where the schema has {shape}", detail=shape)
@@ -52,7 +51,7 @@ class VarBinary:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Borders:
-    """Where values begin within the bytes, and the end of the last."""
+    """Start of each value within the bytes, and the end of the last."""
 
     values: NDArray[np.int64]
 
@@ -78,14 +77,14 @@ class BoundVarBinary:
         return (self.first_buffer,)
 
     def load_index(self, page: PageFacts, buffers: Mapping[int, Bytes]) -> _Borders:
-        """Count borders from the first of them, and check that they ascend within the bytes."""
+        """Rebase borders to the first, and check that they ascend within the bytes."""
         data = buffers[self.first_buffer]
         if not page.num_rows:
             return _Borders(np.zeros(1, np.int64))
         if len(data) < (page.num_rows + 1) * _OFFSET_BYTES:
             raise CorruptPageError(f"{len(data)} bytes of positions for {page.num_rows} byte strings")
         stored = np.frombuffer(data.tobytes(), "<i8", page.num_rows + 1)
-        # Unsigned: what is far below the first wraps to what is far above the last.
+        # Unsigned, so that a border below the first wraps to one far above the last.
         borders = stored.view(np.uint64) - stored.view(np.uint64)[0]
         size = page.buffer_sizes[self.first_buffer + 1]
         wrong = (borders[1:] < borders[:-1]) | (borders[1:] > np.uint64(size))

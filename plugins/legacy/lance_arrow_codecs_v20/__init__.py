@@ -1,4 +1,4 @@
-"""Array encodings, one module per case of `lance.encodings.ArrayEncoding`: what pages of 2.0 are made of.
+"""Array encodings of pages of 2.0, one module per case of `lance.encodings.ArrayEncoding`.
 
-Each is one entry point (``codec.v20.flat``); no module imports another, children are bound by the scope.
+Each is one entry point (``codec.v20.flat``). No module imports another; the scope binds children.
 """

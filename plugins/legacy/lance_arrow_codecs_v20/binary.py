@@ -1,8 +1,8 @@
-"""Binary: where each byte string ends, and the bytes; a null's end has the adjustment added.
+"""Binary: the end of each byte string, and the bytes; the end of a null is increased by the adjustment.
 
     adjustment 19   ends  19  3  8  22      values  null  [0, 3)  [3, 8)  null
 
-All ends of a page are read before any value is found, and kept. Source: ArrayEncoding.Binary; spec 2.0, 3.4.
+All ends of a page are read before any value, and kept. Source: ArrayEncoding.Binary; spec 2.0, 3.4.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Binary:
     key = EncodingKey(ARRAY, "binary")
 
     def bind(self, message: Any, scope: BindScope) -> BoundBinary:
-        """Check that the schema wants byte strings, and both children."""
+        """Check that the schema has byte strings, and check both children."""
         shape = scope.leaf.shape
         if not isinstance(shape, VariableWidth):
             raise CorruptFileError(f"byte strings where the schema has {shape}", detail=shape)
@@ -75,15 +75,15 @@ class Binary:
         return BoundBinary(shape, ends, values, width // 8, message.null_adjustment)
 
     def score(self, content: ArrayContent, scope: EncodeScope) -> float | None:
-        """Take byte strings."""
+        """Return a score for byte strings, and None for other values."""
         if content.values is None or not isinstance(content.values.shape, VariableWidth):
             return None
         return float(len(content.values.values) + _END_BYTES * content.num_values)
 
     def encode(self, content: ArrayContent, first_buffer: int, scope: EncodeScope) -> EncodedArray:
-        """Write ends and bytes; the bytes as one compressed frame where the caller wants that."""
+        """Write ends and bytes; the bytes are one compressed frame if the options require it."""
         if content.values is None or not isinstance(content.values.shape, VariableWidth):
-            raise UnsupportedError("byte strings have no fixed width")
+            raise UnsupportedError("expected byte strings, not values of a fixed width")
         stored = content.values.offsets.view(f"<i{content.values.shape.offset_bits // 8}")
         ends = stored[1:].astype(np.int64) - int(stored[0])
         data = content.values.values
@@ -110,7 +110,7 @@ class Binary:
 
 @dataclass(slots=True, eq=False)
 class _Ends:
-    """Borders of values, bits of their validity, and what the bytes keep; `rows` where they are not all of the page."""
+    """Borders of values, their validity, and the index of the bytes; `rows` if they are not all of the page."""
 
     borders: NDArray[np.int64]
     validity: Bytes | None
@@ -143,13 +143,13 @@ class BoundBinary:
         return tuple(buffer for buffer, _ in self.ends.buffers) + self.values.index_buffers
 
     def load_index(self, page: PageFacts, buffers: Mapping[int, Bytes]) -> _Ends:
-        """Take the adjustment off, and check that no end lies before the one before it."""
-        # Before memory is taken for as many ends as the page claims: they were seen to be there.
+        """Remove the adjustment, and check that no end lies before the previous one."""
+        # Before memory is allocated for the declared number of ends: the bytes show that they exist.
         loaded = load_whole(self.ends, page, buffers)
         borders = np.empty(page.num_rows + 1, np.int64)
         borders[0] = 0
         if self.end_bytes == _END_BYTES:
-            # In place: pages hold millions, and fresh memory costs more than what is done with it.
+            # In place: pages hold millions of ends, and new memory costs more than this computation.
             loaded.decode(BlockSlice(FixedWidth(64), page.num_rows, borders[1:].view(np.uint8)))
         else:
             borders[1:] = decode_integers(loaded, self.end_bytes)
@@ -158,11 +158,11 @@ class BoundBinary:
         return ends
 
     def native_page(self, page: PageFacts) -> Any | None:
-        """Serve the engine where ends and bytes are plain."""
+        """Return a native page if ends and bytes are plain."""
         return native_strings(page, self.shape, self.ends, self.values, self.null_adjustment)
 
     def few_index_slices(self, page: PageFacts, rows: RowRanges) -> tuple[BufferSlices, ...] | None:
-        """Ask for the ends of these rows, where the bytes need no index."""
+        """Return the slices of the ends of these rows, if the bytes need no index."""
         is_plain = self.end_bytes == _END_BYTES and not self.values.index_buffers
         return few_slices(self.ends, page, rows) if is_plain else None
 
@@ -173,7 +173,7 @@ class BoundBinary:
         return ends
 
     def _ends(self, borders: NDArray[np.int64]) -> _Ends:
-        """Take the adjustment off borders, in place, and check that they ascend."""
+        """Remove the adjustment from borders, in place, and check that they ascend."""
         stored = borders.view(np.uint64)
         last = int(stored.max(initial=0))
         validity = None
@@ -246,7 +246,7 @@ class LoadedBinary:
 
 
 def _numbers(rows: RowRanges) -> NDArray[np.int64]:
-    """All numbers in the ranges."""
+    """Return all numbers in the ranges."""
     counts = rows.stops - rows.starts
     shifts = rows.starts - np.concatenate(([0], np.cumsum(counts)[:-1]))
     return np.arange(int(counts.sum())) + np.repeat(shifts, counts)

@@ -1,6 +1,6 @@
-"""Bitpacked: integers of fewer bits back to back, least significant bit first; pre-releases of 2.1 wrote it.
+"""Bitpacked: integers of fewer bits back to back, least significant bit first; written by pre-releases of 2.1.
 
-A page is read whole. Source: ArrayEncoding.Bitpacked; spec 2.0, 3.10.
+Pages are read completely. Source: ArrayEncoding.Bitpacked; spec 2.0, 3.10.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from lance_arrow.spi import (
 
 _WIDTHS = (8, 16, 32, 64)
 _SPAN_BYTES = 9
-"""A value of 64 bits lies in so many bytes at most."""
+"""Most bytes that contain a value of 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class LoadedBitpacked(SelectedValues):
         spans = part[(bits // 8)[:, np.newaxis] + np.arange(_SPAN_BYTES)]
         low = np.ascontiguousarray(spans[:, :8]).view("<u8")[:, 0]
         shifts = (bits % 8).astype(np.uint64)
-        # A shift by 64 bits has no meaning, so the ninth byte is shifted in two steps.
+        # A shift by 64 bits is not defined, so the ninth byte is shifted in two steps.
         high = (spans[:, 8].astype(np.uint64) << (np.uint64(63) - shifts)) << np.uint64(1)
         values = ((low >> shifts) | high) & np.uint64((1 << packed) - 1)
         if self.bound.is_signed:

@@ -1,4 +1,4 @@
-"""Bitpacked for non-negatives: integers in FastLanes blocks of 1024, the last one padded; pre-releases wrote it.
+"""Bitpacked for non-negatives: integers in FastLanes blocks of 1024, the last one padded; written by pre-releases.
 
 Source: ArrayEncoding.BitpackedForNonNeg; spec 2.0, 3.10.
 """
@@ -49,7 +49,7 @@ class BitpackedForNonNeg:
 
 @dataclass(frozen=True, slots=True)
 class BoundBlocks(OneBufferArray):
-    """Blocks of one packed width; those from the first wanted value to the last are read."""
+    """Blocks of one packed width; all blocks from the first to the last selected value are read."""
 
     packed_bits: int
     scratch: Scratch

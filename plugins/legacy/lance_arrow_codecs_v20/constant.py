@@ -1,9 +1,9 @@
-"""Constant: one value in the description stands for all of a page, which has no buffers and no nulls of its own.
+"""Constant: one value in the description for all rows of a page, which has no buffers and no nulls.
 
-No release of the reference wrote it in a page of 2.0, and none reads it there. Its drafts of 2.1 hold the value as the
-little-endian bytes that one value takes in memory (a level of 16 bits: two bytes), and that reading is taken here, for
-values of one width in whole bytes. What else the bytes could mean is not told anywhere, so it is refused.
-Source: ArrayEncoding.Constant; docs/format/deviations.md.
+No release of the reference writes or reads it in a page of 2.0. Its drafts of 2.1 store the value as the little-endian
+bytes of one value in memory (a level of 16 bits: two bytes). The same form is read here, for values of one width in
+whole bytes. Other forms are not documented, so they are rejected. Source: ArrayEncoding.Constant;
+docs/format/deviations.md.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ class Constant:
         shape = scope.leaf.shape
         if not isinstance(shape, FixedWidth) or not shape.bytes_per_value or scope.leaf.items is not None:
             raise UnsupportedError(
-                f"a constant for values of shape {shape}: how such a value would be written is not told, "
-                "only values of one width in whole bytes are read"
+                f"a constant for values of shape {shape}; only values of one width in whole bytes are supported, "
+                "because no other encoding is documented"
             )
         if len(message.value) != shape.bytes_per_value:
             raise CorruptFileError(
-                f"a constant of {len(message.value)} bytes, a value of the schema takes {shape.bytes_per_value}",
+                f"a constant of {len(message.value)} bytes, but values of the schema have {shape.bytes_per_value}",
                 detail=len(message.value),
             )
         return BoundConstant(shape, np.frombuffer(message.value, np.uint8), scope.limits)
@@ -58,7 +58,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundConstant:
-    """The value of any number of rows."""
+    """The value, repeated for any number of rows."""
 
     shape: FixedWidth
     value: Bytes
@@ -68,13 +68,13 @@ class BoundConstant:
     index_buffers: tuple[int, ...] = ()
 
     def load_index(self, page: PageFacts, buffers: Mapping[int, Bytes]) -> None:
-        """There is nothing to know."""
+        """Do nothing: there is no index."""
 
     def plan(self, page: PageFacts, index: Any, rows: RowRanges) -> PageReadPlan:
         return PageReadPlan((), rows.num_rows)
 
     def load(self, page: PageFacts, index: Any, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]) -> LoadedPage:
-        # No bytes tell how many rows there are, and whatever lies around allocates for all that are asked for.
+        # No bytes limit the number of rows, and callers allocate memory for all requested rows.
         self.limits.check("max_batch_bytes", self.shape.num_bytes(plan.notes))
         return LoadedConstant(self.shape, self.value, plan.notes)
 

@@ -1,8 +1,8 @@
 """Dictionary: distinct values of a page, and an index for each value.
 
-The index means two things, told apart by the schema. A column that keeps its dictionary counts items from 0, and nulls
-are an item that is null. Of a column of strings, which the writer thought repetitive, 0 is null and k is item k - 1.
-All items of a page are read before any value is found, and kept. Source: ArrayEncoding.Dictionary; spec 2.0, 3.5.
+The index has two meanings, which the schema distinguishes. If a column keeps its dictionary, indices count items from
+0, and nulls refer to a null item. In a column of strings, which the writer found repetitive, 0 is null and k is item k
+- 1. All items of a page are read before any value, and kept. Source: ArrayEncoding.Dictionary; spec 2.0, 3.5.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from lance_arrow.spi import (
 _INDEX_BITS = (8, 16, 32, 64)
 _LEAST_VALUES = 100
 _MOST_ITEMS = 99
-"""Text of at least, and at most, so many values and distinct ones is written by index. Source: spec 2.0, 3.5."""
+"""Minimum number of values, and maximum of distinct values, of text that is written by index. Source: spec 2.0, 3.5."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,31 +60,31 @@ class Dictionary:
     key = EncodingKey(ARRAY, "dictionary")
 
     def bind(self, message: Any, scope: BindScope) -> BoundDictionary:
-        """Check what the schema wants: indices with their items, or strings."""
+        """Check the type in the schema: indices with their items, or strings."""
         leaf = scope.leaf
         shape = leaf.shape if leaf.items is None else leaf.items
         if leaf.items is None and not isinstance(shape, VariableWidth):
-            raise UnsupportedError(f"values of shape {shape} by index, where only strings are known to be so")
+            raise UnsupportedError(f"values of shape {shape} by index are not supported, only strings")
         indices = scope.for_shape(leaf.shape if leaf.items is not None else FixedWidth(8)).array(message.indices)
         if not isinstance(indices.shape, FixedWidth) or indices.shape.bits not in _INDEX_BITS:
-            raise CorruptFileError(f"indices into a dictionary are {indices.shape}, expected whole numbers")
+            raise CorruptFileError(f"indices into a dictionary are {indices.shape}, expected integers")
         if leaf.items is not None and indices.shape != leaf.shape:
-            raise CorruptFileError(f"indices into a dictionary are {indices.shape}, the schema says {leaf.shape}")
+            raise CorruptFileError(f"indices into a dictionary are {indices.shape}, the schema has {leaf.shape}")
         items = scope.for_shape(shape).array(message.items)
         if items.shape != shape:
-            raise CorruptFileError(f"items of a dictionary are {items.shape}, the schema says {shape}")
+            raise CorruptFileError(f"items of a dictionary are {items.shape}, the schema has {shape}")
         return BoundDictionary(
             indices.shape, indices, items, message.num_dictionary_items, leaf.items is not None, scope.limits
         )
 
     def score(self, content: ArrayContent, scope: EncodeScope) -> float | None:
-        """Take what keeps its dictionary, and text that repeats; both were never asked for."""
+        """Return a score for leaves that keep their dictionary, and for repetitive text; None for others."""
         if content.items is not None:
             return 0.0
         return None if _repetitive(content, scope) is None else 0.0
 
     def encode(self, content: ArrayContent, first_buffer: int, scope: EncodeScope) -> EncodedArray:
-        """Write indices and items; of a column that keeps them, nulls are one item more."""
+        """Write indices and items; if the column keeps its items, nulls are an additional item."""
         if content.items is None or content.values is None:
             return self._encode_strings(content, first_buffer, scope)
         shape = content.values.shape
@@ -93,7 +93,7 @@ class Dictionary:
         values, nulls = content.values, None
         if content.nulls is not None:
             if count >= 1 << (shape.bits - 1):
-                raise UnsupportedError(f"indices of {shape.bits} bits have no room for nulls beside {count} items")
+                raise UnsupportedError(f"indices of {shape.bits} bits cannot count {count} items and a null")
             width = shape.bytes_per_value
             numbers = np.where(content.nulls, count, content.values.values.view(f"<u{width}")).astype(f"<u{width}")
             values = BlockSlice(shape, content.num_values, numbers.view(np.uint8))
@@ -104,7 +104,7 @@ class Dictionary:
     def _encode_strings(self, content: ArrayContent, first_buffer: int, scope: EncodeScope) -> EncodedArray:
         found = _repetitive(content, scope)
         if found is None or content.values is None:
-            raise UnsupportedError("dictionaries of text are for less than a hundred values that repeat")
+            raise UnsupportedError("dictionaries of text need less than a hundred distinct, repeated values")
         numbers, items = found
         if content.nulls is not None:
             numbers = np.where(content.nulls, 0, numbers).astype(np.uint8)
@@ -112,13 +112,13 @@ class Dictionary:
         held = scope.encode_array(ArrayContent(LeafType(FixedWidth(8)), content.num_values, indices), first_buffer)
         nulls = None
         if not items.num_values:
-            # A page of nothing but nulls has an item all the same.
+            # A page of only nulls has an item too.
             items, nulls = _with_empty(items), np.ones(1, np.bool_)
         return _with_items(held, items, nulls, first_buffer, scope)
 
 
 def _repetitive(content: ArrayContent, scope: EncodeScope) -> tuple[NDArray[np.uint8], BlockSlice] | None:
-    """Number the distinct texts of a long enough page from 1, if they are few; with the texts."""
+    """Number the distinct texts of a long enough page from 1, if they are few; returns numbers and texts."""
     block = content.values
     is_text = content.leaf.is_text and block is not None and block.shape == VariableWidth(32)
     if block is None or not is_text or content.num_values < _LEAST_VALUES:
@@ -143,7 +143,7 @@ def _numbered(block: BlockSlice, nulls: NDArray[np.bool_] | None) -> tuple[NDArr
 
 
 def _with_empty(items: BlockSlice) -> BlockSlice:
-    """Append an item that is zero or empty: it stands for null."""
+    """Append an item that is zero or empty, for nulls."""
     made = new_block(items.shape, items.num_values + 1, len(items.values))
     if isinstance(items.shape, VariableWidth):
         width = items.shape.offset_bits // 8
@@ -205,14 +205,14 @@ class BoundDictionary:
         return self.indices.plan(page, index.indices, rows)
 
     def load(self, page: PageFacts, index: Any, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]) -> LoadedPage:
-        """Read the indices, and find what is null: index 0 of strings, null items, null indices."""
+        """Read the indices, and find nulls: index 0 of strings, null items, null indices."""
         loaded = self.indices.load(page, index.indices, plan, fetched)
         if self.keeps_items:
             return index.select(loaded, self.index_shape)
         numbers = decode_integers(loaded, self.index_shape.bytes_per_value).astype(np.int64)
         nulls, items = index.nulls_at(loaded, numbers - 1, numbers == 0)
         levels = ItemValidity(len(numbers), np.packbits(~nulls, bitorder="little") if nulls.any() else None)
-        # One item more, which is empty: that of nulls.
+        # One additional item, which is empty, for nulls.
         return LoadedStrings(levels, np.where(nulls, self.num_items, items).astype("<u4"), index)
 
 

@@ -1,4 +1,4 @@
-"""Fixed-size binary: byte strings that all have one length, without offsets; pre-releases wrote it.
+"""Fixed-size binary: byte strings of one length, without offsets; written by pre-releases.
 
 Source: ArrayEncoding.FixedSizeBinary; spec 2.0, 3.10.
 """
@@ -43,7 +43,7 @@ class FixedSizeBinary:
     key = EncodingKey(ARRAY, "fixed_size_binary")
 
     def bind(self, message: Any, scope: BindScope) -> BoundFixedSizeBinary:
-        """Check that the schema wants byte strings, and their bytes."""
+        """Check that the schema has byte strings, and bind their bytes."""
         shape = scope.leaf.shape
         if not isinstance(shape, VariableWidth):
             raise CorruptFileError(f"byte strings where the schema has {shape}", detail=shape)
@@ -85,7 +85,7 @@ class BoundFixedSizeBinary:
     def _bytes(self, page: PageFacts) -> PageFacts:
         num_bytes = page.num_rows * self.byte_width
         if num_bytes > _INT64_MAX:
-            raise CorruptPageError(f"a page claims {num_bytes} bytes, more than 63 bits hold")
+            raise CorruptPageError(f"a page declares {num_bytes} bytes, more than 63 bits hold")
         return PageFacts(num_bytes, page.buffer_sizes)
 
 

@@ -1,4 +1,4 @@
-"""Fixed-size lists: the items of all lists, in an encoding of their own; nulls of lists are said around this one.
+"""Fixed-size lists: the items of all lists, in their own encoding; an outer encoding stores nulls of lists.
 
 Source: ArrayEncoding.FixedSizeList; spec 2.0, 3.3.
 """
@@ -56,23 +56,23 @@ class FixedSizeLists:
         if not isinstance(expected, FixedSizeList) or message.dimension != expected.dimension:
             raise CorruptFileError(f"lists of {message.dimension} items where the schema has {expected}")
         if message.has_validity:
-            raise UnsupportedError("fixed-size lists with a validity of their own, which no writer is known to use")
+            raise UnsupportedError("fixed-size lists with a validity bitmap, which no known writer uses")
         items = scope.for_shape(expected.items).array(message.items)
         if not isinstance(items.shape, (FixedWidth, FixedSizeList)):
             raise CorruptFileError(f"items of fixed-size lists are {items.shape}, expected values of one width")
         return BoundFixedSizeList(FixedSizeList(items.shape, message.dimension, items.has_nulls), items)
 
     def score(self, content: ArrayContent, scope: EncodeScope) -> float | None:
-        """Take lists of one length whose nulls are told already."""
+        """Return a score for fixed-size lists whose nulls are already stored, and None for others."""
         if content.values is None or not content.knows_nulls:
             return None
         return float(len(content.values.values)) if isinstance(content.values.shape, FixedSizeList) else None
 
     def encode(self, content: ArrayContent, first_buffer: int, scope: EncodeScope) -> EncodedArray:
-        """Let another encoding hold the items."""
+        """Encode the items with another encoding."""
         block = content.values
         if block is None or not isinstance(block.shape, FixedSizeList):
-            raise UnsupportedError("lists of one length are a block of them")
+            raise UnsupportedError("expected a block of fixed-size lists")
         shape, num_items = block.shape, content.num_values * block.shape.dimension
         nulls, inner = None, block.validity
         if shape.has_validity:
@@ -119,7 +119,7 @@ class BoundFixedSizeList:
     def _items(self, page: PageFacts) -> PageFacts:
         num_items = page.num_rows * self.shape.dimension
         if num_items > _INT64_MAX:
-            raise CorruptPageError(f"a page claims {num_items} items of lists, more than 63 bits hold")
+            raise CorruptPageError(f"a page declares {num_items} items of lists, more than 63 bits hold")
         return PageFacts(num_items, page.buffer_sizes)
 
 

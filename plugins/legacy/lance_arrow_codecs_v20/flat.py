@@ -1,7 +1,7 @@
 """Flat: values of one width back to back, or one bit per value; the whole buffer may be compressed.
 
-A compressed buffer is expanded once per page and kept, within the budget of indices.
-Source: ArrayEncoding.Flat; spec 2.0, 3.1.
+A compressed buffer is decompressed once per page and kept, within the budget of indices. Source: ArrayEncoding.Flat;
+spec 2.0, 3.1.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from lance_arrow.spi import (
 )
 
 _UNCOMPRESSED = ("", "none")
-# Schemes have names here and numbers since 2.1; their frames are the same.
+# Schemes have names here, and numbers since 2.1; their frames are the same.
 _SCHEMES = {"zstd": ZSTD, "lz4": LZ4}
 
 
@@ -63,20 +63,20 @@ class Flat:
             return plain
         scheme = _SCHEMES.get(name)
         if scheme is None:
-            raise UnsupportedError(f"a buffer is compressed by {name!r}, known are {', '.join(_SCHEMES)}", detail=name)
+            raise UnsupportedError(f"unknown buffer compression {name!r}, expected {', '.join(_SCHEMES)}", detail=name)
         return replace(plain, scheme=scope.buffer_scheme(BufferCompression(scheme=scheme)))
 
     def score(self, content: ArrayContent, scope: EncodeScope) -> float | None:
-        """Take values of one width whose nulls are told already."""
+        """Return a score for fixed-width values whose nulls are already stored, and None for others."""
         if content.values is None or content.items is not None or not content.knows_nulls:
             return None
         shape = content.values.shape
         return float(shape.num_bytes(content.num_values)) if isinstance(shape, FixedWidth) else None
 
     def encode(self, content: ArrayContent, first_buffer: int, scope: EncodeScope) -> EncodedArray:
-        """Hand over the values as they are; bits from the first of a byte on."""
+        """Return the values unchanged; bits start at a byte border."""
         if content.values is None or not isinstance(content.values.shape, FixedWidth):
-            raise UnsupportedError("flat values have one width")
+            raise UnsupportedError("flat values need a fixed width")
         shape, values = content.values.shape, content.values.values
         if shape.bits == 1:
             values = np.zeros(shape.num_bytes(content.num_values), np.uint8)
@@ -89,7 +89,7 @@ class Flat:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Expanded:
-    """The plain bytes of a compressed buffer."""
+    """The bytes of a decompressed buffer."""
 
     values: Bytes
 
@@ -100,7 +100,7 @@ class _Expanded:
 
 @dataclass(frozen=True, slots=True)
 class BoundFlat:
-    """Reads only the bytes of wanted values, unless the buffer is compressed."""
+    """Reads only the bytes of selected values, unless the buffer is compressed."""
 
     shape: FixedWidth
     buffer: int
@@ -121,13 +121,13 @@ class BoundFlat:
         return () if self.scheme is None else (self.buffer,)
 
     def load_index(self, page: PageFacts, buffers: Mapping[int, Bytes]) -> _Expanded | None:
-        """Expand a compressed buffer."""
+        """Decompress a compressed buffer."""
         if self.scheme is None:
             return None
         data = buffers[self.buffer]
         starts, sizes = np.zeros(1, np.int64), np.array([len(data)], np.int64)
         (size,) = self.scheme.sizes(data, starts, sizes).tolist()
-        # Writers of arrays that were cut out of larger ones left what lies behind their values.
+        # For sliced arrays, some writers also stored the bytes after the values.
         if size < self.shape.num_bytes(page.num_rows):
             raise CorruptPageError(
                 f"a compressed buffer has {size} bytes, {page.num_rows} values take "
@@ -139,7 +139,7 @@ class BoundFlat:
         return _Expanded(values)
 
     def plan(self, page: PageFacts, index: Any, rows: RowRanges) -> PageReadPlan:
-        """Name the bytes of the rows; runs of bits may share a byte."""
+        """Return the bytes of the rows; runs of bits may share a byte."""
         if self.scheme is not None:
             return PageReadPlan((), rows)
         needed, size = self.shape.num_bytes(page.num_rows), page.buffer_sizes[self.buffer]

@@ -64,16 +64,16 @@ class Fsst:
         return BoundFsst(shape, codes, table, scope.scratch)
 
     def score(self, content: ArrayContent, scope: EncodeScope) -> float | None:
-        """Take byte strings of 32-bit offsets where the caller wants symbols."""
+        """Return a score for byte strings with 32-bit offsets if the options require FSST; None for others."""
         block = content.values
         is_wanted = scope.options.compression == "fsst" and block is not None and block.shape == VariableWidth(32)
         return 0.0 if is_wanted and len(block.values) else None
 
     def encode(self, content: ArrayContent, first_buffer: int, scope: EncodeScope) -> EncodedArray:
-        """Replace frequent bytes by codes, and leave the codes to another encoding."""
+        """Replace frequent bytes by codes, which another encoding stores."""
         block = content.values
         if block is None or not isinstance(block.shape, VariableWidth) or not len(block.values):
-            raise UnsupportedError("symbols replace bytes of byte strings")
+            raise UnsupportedError("FSST needs byte strings")
         bits = block.shape.offset_bits
         table = np.empty(_TABLE_BYTES, np.uint8)
         kernels.train_symbols(block.offsets, bits, block.values, table)
@@ -87,7 +87,7 @@ class Fsst:
 
 @dataclass(frozen=True, slots=True)
 class BoundFsst:
-    """Finds the codes as their encoding does."""
+    """Finds the codes by their encoding."""
 
     shape: VariableWidth
     codes: BoundArray
@@ -121,7 +121,7 @@ class BoundFsst:
 
 
 class LoadedFsst:
-    """Codes of selected values, measured."""
+    """Codes of selected values, with their measured size."""
 
     dictionary = None
 

@@ -1,7 +1,7 @@
-"""List: where the items of each list end, in the column after it; a null list's end has the adjustment added.
+"""List: the ends of the items of each list, in the next column; the end of a null list is increased by the adjustment.
 
-All ends of a page are read before any list is found, and kept as positions. A null list may cover items that nobody
-sees. Source: ArrayEncoding.List; spec 2.0, 3.7.
+All ends of a page are read before any list, and kept as positions. A null list may have items, which are not visible.
+Source: ArrayEncoding.List; spec 2.0, 3.7.
 """
 
 from __future__ import annotations
@@ -55,20 +55,20 @@ class List:
     def bind(self, message: Any, scope: BindScope) -> BoundList:
         """Check that this is the column of a list."""
         if scope.leaf.nodes != (NodeKind.LIST,):
-            raise CorruptFileError("a page holds lists, the schema has none there")
+            raise CorruptFileError("a page has lists, but the schema has none there")
         if message.num_items > _INT64_MAX:
-            raise CorruptFileError(f"a page claims {message.num_items} items, more than 63 bits hold")
+            raise CorruptFileError(f"a page declares {message.num_items} items, more than 63 bits hold")
         ends = require_width(scope.for_shape(FixedWidth(64)).array(message.offsets), 64, "ends of lists")
         return BoundList(ends, message.null_offset_adjustment, message.num_items)
 
     def score(self, content: ArrayContent, scope: EncodeScope) -> float | None:
-        """Take columns of lists."""
+        """Return a score for columns of lists, and None for others."""
         return None if content.ends is None else float(content.ends.nbytes)
 
     def encode(self, content: ArrayContent, first_buffer: int, scope: EncodeScope) -> EncodedArray:
         """Write the ends."""
         if content.ends is None:
-            raise UnsupportedError("lists are columns of ends")
+            raise UnsupportedError("expected a column of lists")
         num_items = int(content.ends[-1]) if len(content.ends) else 0
         ends = content.ends if content.nulls is None else content.ends + content.nulls * (num_items + 1)
         block = BlockSlice(FixedWidth(64), content.num_values, ends.view(np.uint8))
@@ -83,7 +83,7 @@ class List:
 
 @dataclass(slots=True, eq=False)
 class _Lists:
-    """Lists, below them their items, and the borders of both; `rows` where they are not all of the page."""
+    """Lists, their items below, and the borders of both; `rows` if they are not all of the page."""
 
     layers: tuple[SlotLayer, SlotLayer]
     borders: NDArray[np.int64]
@@ -113,7 +113,7 @@ class BoundList:
         return tuple(buffer for buffer, _ in self.ends.buffers)
 
     def load_index(self, page: PageFacts, buffers: Mapping[int, Bytes]) -> _Lists:
-        """Take the adjustment off, and check that the ends ascend to the number of items."""
+        """Remove the adjustment, and check that the ends ascend to the number of items."""
         ends = decode_integers(load_whole(self.ends, page, buffers))
         stored = np.empty(page.num_rows + 1, np.uint64)
         stored[0] = 0
@@ -121,12 +121,12 @@ class BoundList:
         lists = self._lists(stored)
         if int(lists.borders[-1]) != self.num_items:
             raise CorruptPageError(
-                f"the lists hold {int(lists.borders[-1])} items, the description says {self.num_items}"
+                f"the lists hold {int(lists.borders[-1])} items, the description declares {self.num_items}"
             )
         return lists
 
     def few_index_slices(self, page: PageFacts, rows: RowRanges) -> tuple[BufferSlices, ...] | None:
-        """Ask for the ends of these lists."""
+        """Return the slices of the ends of these lists."""
         return few_slices(self.ends, page, rows)
 
     def load_few_index(self, page: PageFacts, rows: RowRanges, fetched: tuple[FetchedSlices, ...]) -> _Lists:
@@ -136,12 +136,12 @@ class BoundList:
         return lists
 
     def _lists(self, borders: NDArray[np.uint64]) -> _Lists:
-        """Take the adjustment off borders, and check that they ascend within the items."""
+        """Remove the adjustment from borders, and check that they ascend within the items."""
         nulls = borders >= np.uint64(self.null_adjustment)
         if not self.null_adjustment:
             nulls = np.zeros(len(borders), np.bool_)
         elif nulls.any():
-            # Ends of nulls count once above the adjustment: more is no end of any item.
+            # The adjustment is added at most once: larger ends do not refer to an item.
             borders = borders - nulls * np.uint64(self.null_adjustment)
         outside = borders > np.uint64(self.num_items)
         if outside.any():

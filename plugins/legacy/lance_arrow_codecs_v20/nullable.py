@@ -1,4 +1,4 @@
-"""Nullable: values with a bitmap of validity, without one, or none at all.
+"""Nullable: values with a validity bitmap, without one, or only nulls.
 
 Source: ArrayEncoding.Nullable; spec 2.0, 3.2.
 """
@@ -53,27 +53,27 @@ from lance_arrow.spi import (
 
 @dataclass(frozen=True, slots=True)
 class Nullable:
-    """Binds and writes ``nullable``; without nulls it is the values themselves."""
+    """Binds and writes ``nullable``; values without nulls are bound directly."""
 
     key = EncodingKey(ARRAY, "nullable")
 
     def bind(self, message: Any, scope: BindScope) -> BoundArray:
-        """Take one of the three forms."""
+        """Bind one of the three forms."""
         form = message.WhichOneof("nullability")
         if form == "no_nulls":
             return scope.array(message.no_nulls.values)
         if scope.leaf.nodes == (NodeKind.LIST,):
-            raise CorruptFileError("lists are told to be null from outside, their ends tell it")
+            raise CorruptFileError("a list has an outer validity, but its ends already mark nulls")
         if form == "all_nulls":
             return BoundNulls(scope.leaf.shape, scope.limits)
         if form != "some_nulls":
-            raise CorruptFileError("a nullable array does not say whether it has nulls")
+            raise CorruptFileError("a nullable array does not declare whether it has nulls")
         validity = scope.for_shape(FixedWidth(1)).array(message.some_nulls.validity)
         require_width(validity, 1, "bits of validity")
         return BoundNullable(validity, scope.array(message.some_nulls.values))
 
     def score(self, content: ArrayContent, scope: EncodeScope) -> float | None:
-        """Take whatever has no nulls of its own making: not strings, dictionaries, lists or packed structs."""
+        """Return a score for values without their own nulls: not strings, dictionaries, lists or packed structs."""
         if content.knows_nulls or content.items is not None or content.ends is not None:
             return None
         if content.values is None:
@@ -82,7 +82,7 @@ class Nullable:
         return float(len(content.values.values)) if is_plain else None
 
     def encode(self, content: ArrayContent, first_buffer: int, scope: EncodeScope) -> EncodedArray:
-        """Tell the nulls, and let another encoding hold the values."""
+        """Write the nulls, and encode the values with another encoding."""
         if content.nulls is not None and content.nulls.all():
             nullable = NullableMessage(all_nulls=NullableMessage.AllNull())
             return EncodedArray(ArrayEncoding(nullable=nullable))
@@ -101,7 +101,7 @@ class Nullable:
 
 @dataclass(frozen=True, slots=True)
 class BoundNulls:
-    """Nothing but nulls, of whatever shape the schema says."""
+    """Only nulls, of any shape in the schema."""
 
     shape: BlockShape | None
     limits: Limits
@@ -110,7 +110,7 @@ class BoundNulls:
     index_buffers: tuple[int, ...] = ()
 
     def load_index(self, page: PageFacts, buffers: Mapping[int, Bytes]) -> None:
-        """There is nothing to know."""
+        """Do nothing: there is no index."""
 
     def plan(self, page: PageFacts, index: Any, rows: RowRanges) -> PageReadPlan:
         return PageReadPlan((), rows.num_rows)
@@ -123,7 +123,7 @@ class BoundNulls:
 
 @dataclass(frozen=True, slots=True)
 class BoundNullable:
-    """Values for all slots, and a bit for each."""
+    """Values for all slots, and a validity bit for each."""
 
     validity: BoundArray
     values: BoundArray
@@ -143,7 +143,7 @@ class BoundNullable:
         return self.validity.index_buffers + self.values.index_buffers
 
     def native_page(self, page: PageFacts) -> Any | None:
-        """Serve the engine where validity and values are plain."""
+        """Return a native page if validity and values are plain."""
         return None if self.values.has_nulls else native_values(page, self.values, self.validity)
 
     def load_index(self, page: PageFacts, buffers: Mapping[int, Bytes]) -> ArrayIndices | None:

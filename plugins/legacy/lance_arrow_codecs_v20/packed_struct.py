@@ -1,6 +1,6 @@
-"""Packed structs: the fields of each row side by side, without gaps and without nulls.
+"""Packed structs: the fields of each row side by side, without padding and without nulls.
 
-What describes the fields names no buffer of theirs. Source: ArrayEncoding.PackedStruct; spec 2.0, 3.9.
+The descriptions of the fields name no buffers. Source: ArrayEncoding.PackedStruct; spec 2.0, 3.9.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class PackedStructs:
     key = EncodingKey(ARRAY, "packed_struct")
 
     def bind(self, message: Any, scope: BindScope) -> BoundPackedStruct:
-        """Take the widths of the fields from the schema."""
+        """Read the widths of the fields from the schema."""
         expected = scope.leaf.shape
         if not isinstance(expected, PackedStruct) or len(message.inner) != len(expected.fields):
             raise CorruptFileError(f"a packed struct of {len(message.inner)} fields contradicts the schema: {expected}")
@@ -54,18 +54,18 @@ class PackedStructs:
         return BoundPackedStruct(expected, page_buffer(message.buffer), widths)
 
     def score(self, content: ArrayContent, scope: EncodeScope) -> float | None:
-        """Take packed structs without nulls."""
+        """Return a score for packed structs without nulls, and None for others."""
         is_packed = content.values is not None and isinstance(content.values.shape, PackedStruct)
         return 0.0 if is_packed and content.nulls is None else None
 
     def encode(self, content: ArrayContent, first_buffer: int, scope: EncodeScope) -> EncodedArray:
-        """Put the fields of each row side by side."""
+        """Join the fields of each row."""
         block = content.values
         if block is None or not isinstance(block.shape, PackedStruct):
-            raise UnsupportedError("packed structs are blocks of their fields")
+            raise UnsupportedError("expected a block of packed structs")
         widths = [_field_bytes(field) for field in block.shape.fields]
         if any(isinstance(one, FixedSizeList) and one.validity_dimensions for one in block.shape.fields):
-            raise UnsupportedError("fields of packed structs have no nulls")
+            raise UnsupportedError("fields of packed structs must not have nulls")
         rows = np.empty(content.num_values * sum(widths), np.uint8)
         memory = []
         for field, width in zip(block.fields, widths, strict=True):
@@ -94,7 +94,7 @@ def _field_bytes(field: BlockShape) -> int:
     else:
         bits = field.bits if isinstance(field, FixedWidth) else 0
     if bits == 0 or bits % 8:
-        raise UnsupportedError(f"packed fields of shape {field}, only whole bytes of one width are known")
+        raise UnsupportedError(f"packed fields of shape {field} are not supported, only whole bytes of one width")
     return bits // 8
 
 
@@ -118,7 +118,7 @@ class BoundPackedStruct(OneBufferArray):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadedRows(SelectedValues):
-    """Selected rows, not yet split."""
+    """Selected rows, not split yet."""
 
     field_bytes: tuple[int, ...]
     fetched: FetchedSlices

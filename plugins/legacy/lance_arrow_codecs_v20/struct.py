@@ -1,4 +1,4 @@
-"""Struct: the column of a struct, which holds nothing; its fields are columns of their own.
+"""Struct: the column of a struct, which stores no data; its fields have their own columns.
 
 Source: ArrayEncoding.SimpleStruct; spec 2.0, 3.8.
 """
@@ -39,21 +39,21 @@ class Struct:
     def bind(self, message: Any, scope: BindScope) -> BoundStruct:
         """Check that the column has no values."""
         if scope.leaf.shape is not None:
-            raise CorruptFileError(f"a page is the head of a struct, the schema has values of {scope.leaf.shape}")
+            raise CorruptFileError(f"a page is the header of a struct, but the schema has values of {scope.leaf.shape}")
         return BoundStruct()
 
     def score(self, content: ArrayContent, scope: EncodeScope) -> float | None:
-        """Take what has neither values nor nulls."""
+        """Return a score for columns without values and nulls, and None for others."""
         return 0.0 if content.values is None and content.nulls is None and content.ends is None else None
 
     def encode(self, content: ArrayContent, first_buffer: int, scope: EncodeScope) -> EncodedArray:
-        """Say that it is there."""
+        """Return the description, without buffers."""
         return EncodedArray(ArrayEncoding(struct=SimpleStruct()))
 
 
 @dataclass(frozen=True, slots=True)
 class BoundStruct:
-    """Valid slots without values: nulls of structs cannot be stored."""
+    """Valid slots without values: the format cannot store nulls of structs."""
 
     shape = None
     has_nulls = False
@@ -61,7 +61,7 @@ class BoundStruct:
     index_buffers: tuple[int, ...] = ()
 
     def load_index(self, page: PageFacts, buffers: Mapping[int, Bytes]) -> None:
-        """There is nothing to know."""
+        """Do nothing: there is no index."""
 
     def plan(self, page: PageFacts, index: Any, rows: RowRanges) -> PageReadPlan:
         return PageReadPlan((), rows.num_rows)

@@ -1,9 +1,9 @@
-"""Page layouts of 0.1, 2.0 and the drafts of 2.1; each module or package is one entry point, which only reads.
+"""Page layouts of 0.1, 2.0 and the drafts of 2.1; each module or package is one entry point, for reading only.
 
 | Module | Reads |
 |---|---|
 | `array` | pages of 2.0 and 0.1: a tree of array encodings (`lance_arrow_codecs_v20`, `lance_arrow_codecs_v01`) |
-| `drafts` | pages that releases 0.19 to 0.32 of the reference wrote, in forms that no file version has |
+| `drafts` | pages of releases 0.19 to 0.32 of the reference, in forms that are in no file version |
 
-They import `lance_arrow.spi`, `.pages`, `.kernels`, `.proto` and `.errors` only, and never each other.
+Modules import only `lance_arrow.spi`, `.pages`, `.kernels`, `.proto` and `.errors`, and never each other.
 """

@@ -1,6 +1,6 @@
-"""Pages of 2.0 and 0.1: a tree of array encodings, each node with buffers and nulls of its own.
+"""Pages of 2.0 and 0.1: a tree of array encodings, whose nodes have their own buffers and nulls.
 
-Source: lance.encodings.ArrayEncoding; for 0.1 the types of the schema, which the container puts into words.
+Source: lance.encodings.ArrayEncoding; for 0.1 the types of the schema, from which the container creates descriptions.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lance_arrow.spi import ARRAY, LEGACY, BindScope, EncodingKey, HoldsItems, N
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """Reads `ArrayEncoding` or `LegacyPage`, whatever its case."""
+    """Reads `ArrayEncoding` or `LegacyPage`, with any case."""
 
     key: EncodingKey
     message_type: type[Message]
@@ -26,7 +26,7 @@ class Array:
     def bind(self, message: Any, scope: BindScope) -> ArrayPages:
         """Bind the root of the tree."""
         root = scope.array(message)
-        # Dictionaries have items too, but not those of lists.
+        # Dictionaries also have items, but not those of lists.
         is_list = scope.leaf.nodes == (NodeKind.LIST,)
         return ArrayPages(root, root.num_items if is_list and isinstance(root, HoldsItems) else None)
 

@@ -33,8 +33,7 @@ TEST_CASE("chunks that do not are refused") {
   CHECK(parsed(narrow({0x12, 0x00}), false, 7, 23) == "the chunks are larger than their buffer");
   CHECK(parsed(narrow({0x12, 0x00}), false, 7, 25) == "the chunks are smaller than their buffer");
   CHECK(parsed(narrow({0x12, 0x00}), false, 3, 24) == "the chunks hold more values than the page");
-  CHECK(parsed(narrow({0x12, 0x02}), false, 7, 24) ==
-        "the last chunk's number of values is not what remains of the page");
+  CHECK(parsed(narrow({0x12, 0x02}), false, 7, 24) == "the last chunk does not have the remaining values of the page");
   CHECK(parsed(narrow({0x00}), false, 1 << 15, 8) == "8 32768");
   CHECK(parsed(narrow({0x00}), false, (1 << 15) + 1, 8) == "the last chunk would hold more values than a chunk can");
 }

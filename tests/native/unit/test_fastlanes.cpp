@@ -137,7 +137,7 @@ TEST_CASE("chunks that contradict their header are refused") {
   CHECK(unpack({2, 0}, 1) == "a bit-packed chunk's size contradicts its bit width");
   CHECK(unpack(tests::joined({good, {0}}), 3) == "a bit-packed chunk's size contradicts its bit width");
   out.resize(2 * 1025);
-  CHECK(unpack(good, 1025) == "a bit-packed chunk promises more than 1024 values");
+  CHECK(unpack(good, 1025) == "a bit-packed chunk declares more than 1024 values");
 }
 
 TEST_CASE("words and widths that do not exist are misuse") {

@@ -214,7 +214,7 @@ TEST_CASE("rows are found in chunks, and chunks must hold the rows that they say
   CHECK(select() == "");
   CHECK((places[0] == 2 && places[1] == 6 && places[2] == 1 && places[3] == 5));
   num_rows[1] = 2;
-  CHECK(select() == "a chunk has not the rows that the repetition index says");
+  CHECK(select() == "the rows of a chunk contradict the repetition index");
   num_rows[1] = 1;
   first_rows[1] = 1;
   CHECK(select() == "the chunks are not in row order");
@@ -229,10 +229,10 @@ TEST_CASE("the repetition index is put to the test where chunks meet") {
   };
   CHECK(check(3, 0) == "");
   CHECK(check(3, 2) == "");
-  CHECK(check(0, 0) == "a chunk does not begin where the repetition index says");
-  CHECK(check(3, 1) == "a chunk leaves another part of a row than the repetition index says");
-  CHECK(check(3, 4) == "a chunk leaves more entries of a row than it has");
-  CHECK(check(3, -1) == "a chunk leaves more entries of a row than it has");
+  CHECK(check(0, 0) == "the start of a chunk contradicts the repetition index");
+  CHECK(check(3, 1) == "the unfinished row of a chunk contradicts the repetition index");
+  CHECK(check(3, 4) == "a chunk leaves more entries of a row open than it has");
+  CHECK(check(3, -1) == "a chunk leaves more entries of a row open than it has");
 }
 
 }  // namespace

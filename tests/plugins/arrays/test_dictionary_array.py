@@ -49,7 +49,7 @@ class TestKeys(ArraySuite):
 
     def test_keys_of_other_widths_are_refused(self) -> None:
         encoded = self.encode(self.sample(self.shapes[0], "one value", "no nulls"))
-        with pytest.raises(CorruptFileError, match="the schema says"):
+        with pytest.raises(CorruptFileError, match="the schema has"):
             self.bind(encoded, self.leaf(FixedWidth(64)))
 
 

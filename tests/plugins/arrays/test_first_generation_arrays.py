@@ -126,7 +126,7 @@ class TestDictionary(ArraySuite):
 
     def test_columns_without_a_dictionary_are_refused(self) -> None:
         encoded = self.encode(self.sample(FixedWidth(8), "one value", "no nulls"))
-        with pytest.raises(CorruptFileError, match="the schema has none"):
+        with pytest.raises(CorruptFileError, match="the schema has no dictionary"):
             self.bind(encoded, LeafType(FixedWidth(8)))
 
 

@@ -49,7 +49,7 @@ def test_each_cell_is_tested_or_refused(case: str, context: DecodeContext) -> No
     getattr(description, case).SetInParent()
     scope = Runtime(Settings()).binder.scope(LeafType(FixedWidth(32)))
     bind = scope.value_codec if context is DecodeContext.PER_VALUE else partial(scope.chunk_codec, context=context)
-    with pytest.raises(UnsupportedError, match=f"does not occur in the {context.value} context"):
+    with pytest.raises(UnsupportedError, match=f"is not allowed in the {context.value} context"):
         bind(description)
 
 

@@ -179,7 +179,7 @@ def test_as_items_of_lists(reader: Reader, has_validity: bool, brings_lists: boo
 
 def test_items_whose_widths_differ_are_refused(reader: Reader) -> None:
     description = lists_of(general(flipped(2)), 3, False)
-    with pytest.raises(UnsupportedError, match="differ in width"):
+    with pytest.raises(UnsupportedError, match="different widths"):
         reader.bind(ZIP, description, FixedSizeList(FixedWidth(16), 3))
 
 

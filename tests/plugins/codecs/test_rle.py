@@ -161,7 +161,7 @@ def test_runs_without_any_bytes():
 
 
 def test_runs_whose_number_nothing_tells_are_refused():
-    with pytest.raises(UnsupportedError, match="tell the number"):
+    with pytest.raises(UnsupportedError, match="without a count"):
         expand(encoded_runs(packed(32, 3), packed(8, 3)), (b"", b""), 4)
 
 

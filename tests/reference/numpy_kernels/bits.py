@@ -62,7 +62,7 @@ def unpack_inline(
     width = word_bits // 8
     for chunk in each_chunk(data, starts, sizes, value_starts, len(out) // width):
         if chunk.num_values > _BLOCK_VALUES:
-            raise CorruptPageError("a bit-packed chunk promises more than 1024 values", detail=chunk.index)
+            raise CorruptPageError("a bit-packed chunk declares more than 1024 values", detail=chunk.index)
         if len(chunk.bytes) < width:
             raise CorruptPageError("a bit-packed chunk is shorter than its header", detail=chunk.index)
         packed_bits = int.from_bytes(chunk.bytes[:width].tobytes(), "little")

@@ -38,7 +38,7 @@ def parse_chunk_words(
     if starts[-1] != data_bytes:
         raise CorruptPageError("the chunks do not fill their buffer")
     if last < 0 or last > MAX_CHUNK_VALUES or (logs[-1] != 0 and last != 1 << logs[-1]):
-        raise CorruptPageError("the last chunk's number of values is not what remains of the page")
+        raise CorruptPageError("the last chunk does not have the remaining values of the page")
     out_starts[:] = starts
     out_value_starts[:] = value_starts
 

@@ -103,7 +103,7 @@ def write_chunks(
         sizes = [int(sizes[chunk]) for _, sizes, _, _, _ in parts]
         limits = [most for _, _, most, _, _ in parts]
         if not 0 <= num_levels[chunk] <= 0xFFFF or any(not 0 <= a <= b for a, b in zip(sizes, limits, strict=True)):
-            raise InternalError("a part of a chunk is larger than its header can say", detail=chunk)
+            raise InternalError("a part of a chunk is too large for its header", detail=chunk)
         header = np.array([num_levels[chunk]], "<u2").tobytes()
         header += b"".join(np.array([size], part[3]).tobytes() for size, part in zip(sizes, parts, strict=True))
         content = _padded(header)
@@ -115,10 +115,10 @@ def write_chunks(
                 raise InternalError(f"a chunk's {name} leave their buffer or the output", detail=chunk)
         count = int(value_counts[chunk])
         if chunk + 1 < num_chunks and (count < 2 or count > 1 << 15 or count & (count - 1)):
-            raise InternalError("a chunk but the last holds no power of two of values", detail=chunk)
+            raise InternalError("the number of values of a chunk before the last is not a power of two", detail=chunk)
         log_values = count.bit_length() - 1 if chunk + 1 < num_chunks else 0
         if len(content) // 8 > 1 << (28 if large else 12):
-            raise InternalError("a chunk is larger than its word can say", detail=chunk)
+            raise InternalError("a chunk is too large for its word", detail=chunk)
         out_words.view(width)[chunk] = (len(content) // 8 - 1) << 4 | log_values
         out[start : start + len(content)] = np.frombuffer(content, np.uint8)
         start += len(content)

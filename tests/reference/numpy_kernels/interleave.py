@@ -30,7 +30,7 @@ class Form(NamedTuple):
         if self.bits_per_offset not in (0, 32, 64) or (self.bits_per_offset == 0) == (self.bytes_per_value == -1):
             raise InternalError("values have either a width or a length of 32 or 64 bits")
         if self.bytes_per_value < -1 or (self.bytes_per_value == 0 and self.control_bytes == 0):
-            raise InternalError("entries have no bytes at all")
+            raise InternalError("entries have no bytes")
 
     @property
     def control_bytes(self) -> int:
@@ -180,7 +180,7 @@ def read_row_index(index: Bytes, num_rows: int, stream_bytes: int, out: Position
         raise InternalError("the output has another length than the rows plus one")
     width, rest = divmod(index.size, num_rows + 1)
     if rest or width not in (1, 2, 4, 8):
-        raise CorruptPageError("the row index has not 1, 2, 4 or 8 bytes per row and one more")
+        raise CorruptPageError("the row index does not have 1, 2, 4 or 8 bytes for each row and the end")
     offsets = np.frombuffer(index.tobytes(), f"<u{width}").tolist()
     if offsets[0] != 0 or offsets[-1] != stream_bytes or offsets != sorted(offsets):
         raise CorruptPageError("the row index does not lead from 0 to the end of the stream")

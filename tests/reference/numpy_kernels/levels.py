@@ -117,7 +117,7 @@ def check_open_rows(
             raise InternalError("the chunks leave the levels", detail=chunk)
         starts = np.flatnonzero(rep[start:stop] == max_rep)
         if start == stop or (len(starts) > 0 and starts[0] == 0) == (before > 0):
-            raise CorruptPageError("a chunk does not begin where the repetition index says", detail=chunk)
+            raise CorruptPageError("the start of a chunk contradicts the repetition index", detail=chunk)
         left = stop - start - (int(starts[-1]) if len(starts) else 0)
         if after not in (0, left):
             raise CorruptPageError("a chunk leaves another part of a row than the index says", detail=chunk)
@@ -337,4 +337,4 @@ def _num_entries(rep: LevelArray, def_: LevelArray) -> int:
 
 def _check_bounds(*bounds: int) -> None:
     if any(not 0 <= bound <= MAX_LEVEL for bound in bounds):
-        raise InternalError("a bound is no 16-bit level")
+        raise InternalError("a bound is not a 16-bit level")

@@ -74,7 +74,7 @@ def _check_nodes(nodes: Sequence[ShredNode], num_rows: int, levels: Levels) -> N
             if levels[n, 0] == 0:
                 raise InternalError("a node that may be null has no level for it", detail=n)
         if offsets is not None and len(offsets) != num_slots + 1:
-            raise InvalidArgumentError("a list has not one offset more than slots", detail=n)
+            raise InvalidArgumentError("a list does not have one offset more than slots", detail=n)
         if offsets is not None and levels[n, 1] == 0:
             raise InternalError("a list has no level for empty ones", detail=n)
         is_last = n + 1 == len(nodes)
@@ -156,7 +156,7 @@ def renumber_levels(levels: Levels, table: Levels) -> None:
 def _nulls(def_: Levels | None, max_visible: int) -> list[bool]:
     """For each visible value, whether it is null."""
     if not 0 <= max_visible <= MAX_LEVEL:
-        raise InternalError("a bound is no 16-bit level")
+        raise InternalError("a bound is not a 16-bit level")
     return [] if def_ is None else [level != 0 for level in def_.tolist() if level <= max_visible]
 
 
@@ -214,7 +214,7 @@ def shred_offsets(
 ) -> tuple[int, int]:
     """Write the offsets of visible values from `base` on; null values are empty."""
     if out_offsets.itemsize != offsets.itemsize:
-        raise InternalError("offsets come out as wide as they went in")
+        raise InternalError("input and output offsets must have the same width")
     if len(out_offsets) < 1 or base < 0:
         raise InternalError("there is no first offset")
     out_offsets[0] = end = base

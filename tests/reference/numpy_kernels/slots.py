@@ -43,7 +43,7 @@ def unravel_slots(
         null_counts[n] += int(nulls.sum())
         if out_offsets[n] is not None:
             if n == 0 or layers[n][5] is None:
-                raise InternalError("offsets are wanted of what is no list", detail=n)
+                raise InternalError("offsets are requested of a layer that is not a list", detail=n)
             _put_offsets(layers[n], out_offsets[n], start, selected, int(slots[n - 1]))
         slots[n] = start + len(selected)
 

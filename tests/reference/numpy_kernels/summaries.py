@@ -29,6 +29,6 @@ def all_equal(values: Bytes, bytes_per_value: int) -> bool:
     if bytes_per_value < 1:
         raise InternalError("bytes_per_value is not positive")
     if len(values) % bytes_per_value:
-        raise InternalError("the values are no whole number")
+        raise InternalError("the bytes are not a whole number of values")
     rows = values.reshape(-1, bytes_per_value)
     return bool((rows == rows[:1]).all())

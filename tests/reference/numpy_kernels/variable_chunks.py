@@ -92,7 +92,7 @@ def plain_offsets(offsets: Bytes, offset_bits: int, data_bytes: int) -> list[int
     if offset_bits not in (32, 64):
         raise InternalError("offset_bits is neither 32 nor 64")
     if len(offsets) == 0 or len(offsets) % (offset_bits // 8):
-        raise InternalError("offsets are not at least one, whole")
+        raise InternalError("offsets are not a positive whole number of words")
     found = stored_offsets(offsets, offset_bits)
     if found != sorted(found):
         raise InternalError("offsets descend")

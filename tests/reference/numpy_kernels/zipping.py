@@ -66,7 +66,7 @@ def _with_length(data: NDArray[np.uint8], start: int, stop: int, length_bits: in
     if not 0 <= start <= stop <= len(data):
         raise InternalError("a value leaves its data", detail=entry)
     if (stop - start) >> length_bits:
-        raise InternalError("a value is longer than its length can say", detail=entry)
+        raise InternalError("a value is too long for its length", detail=entry)
     return (stop - start).to_bytes(length_bits // 8, "little") + data[start:stop].tobytes()
 
 

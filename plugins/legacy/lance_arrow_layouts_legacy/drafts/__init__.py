@@ -1,16 +1,15 @@
 """Pages of the drafts of 2.1, which releases 0.19 to 0.32 of the reference wrote and no later one reads.
 
-    wire          a description unopened, for its numbers changed their meaning
-    dialects      which release's numbers it has, and what it says
-    restated      its encodings in the words of 2.1, whose codecs read the same bytes
+    wire          the raw description, because field numbers changed their meaning
+    dialects      finds the release of its field numbers, and reads it
+    restated      converts its encodings to those of 2.1, whose codecs read the same bytes
     early_chunks  chunks before 0.26
-    dictionaries  heads of dictionaries
-    flattened     fixed-size lists of 0.22 to 0.25, which lie item by item
-    uncounted     zipped lists of 0.22, whose entries nobody counted
+    dictionaries  headers of dictionaries
+    flattened     fixed-size lists of 0.22 to 0.25, which are stored item by item
+    uncounted     zipped lists of 0.22, without counts of their entries
 
-In: descriptions and buffers as those releases wrote them. Out: what a page of 2.1 gives; the layouts of 2.1 are found
-through the scope, like any encoding below another. Nothing is written. Source: lance.encodings.PageLayout;
-docs/format/draft_2_1.md.
+Input: descriptions and buffers of those releases. Output: results of a page of 2.1. The scope binds the layouts of 2.1,
+like any inner encoding. Drafts are never written. Source: lance.encodings.PageLayout; docs/format/draft_2_1.md.
 """
 
 from __future__ import annotations
@@ -49,15 +48,15 @@ class DraftMiniBlock:
     message_type = UnopenedPageLayout
 
     def bind(self, message: Any, scope: BindScope) -> BoundLayout:
-        """Bind as a page of 2.1 where chunks are the same, else with the older head."""
+        """Bind as a page of 2.1 if the chunks have its form, otherwise with the older header."""
         said = said_of_chunks(message)
         if not said.is_early:
             pages = scope.layout(PageLayout(mini_block_layout=_chunks_of_2_1(said)))
             if said.items is None or said.items.WhichOneof("compression") != "variable":
                 return pages
-            # Whoever provides 2.1 may do it in another way, whose index could not be told the items.
+            # Another plugin may provide 2.1 with its own index, which would not accept the items.
             if not isinstance(pages, ChunkedPages):
-                raise UnsupportedError(f"the plugin of chunks of 2.1 gives {type(pages).__name__}")
+                raise UnsupportedError(f"the plugin for chunks of 2.1 returns {type(pages).__name__}")
             return DraftDictionaryPages(pages, said.num_items)
         return _bind_early(said, scope)
 
@@ -70,7 +69,7 @@ class DraftFullZip:
     message_type = UnopenedPageLayout
 
     def bind(self, message: Any, scope: BindScope) -> BoundLayout:
-        """Bind as a page of 2.1 where counts are told, else by the rows of the page."""
+        """Bind as a page of 2.1 if counts are stored, otherwise by the rows of the page."""
         said = said_of_zipped(message, scope.leaf)
         if is_counted_in_items(said.layers, said.values, scope.leaf):
             assert said.layers is not None
@@ -91,13 +90,13 @@ class DraftAllNull:
     message_type = UnopenedPageLayout
 
     def bind(self, message: Any, scope: BindScope) -> BoundLayout:
-        """Bind as a constant page of 2.1; until 0.20 layers were not told, for there was one only."""
+        """Bind as a constant page of 2.1; until 0.20 layers were not stored, because there was only one."""
         parsed = parse(last.AllNullLayout, message.SerializeToString(), what="a draft of all nulls")
         refuse_unknown(parsed, "a draft of all nulls")
         layers = list(parsed.layers)
         if not layers:
             if scope.leaf.nodes != (NodeKind.ITEM,):
-                raise UnsupportedError("a draft page of nulls in a struct or list that does not tell its layers")
+                raise UnsupportedError("a draft page of nulls in a struct or list does not store its layers")
             layers = [LayerKind.NULLABLE_ITEM]
         return scope.layout(PageLayout(constant_layout=ConstantLayout(layers=layers)))
 

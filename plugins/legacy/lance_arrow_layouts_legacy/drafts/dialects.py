@@ -1,4 +1,4 @@
-"""Which release's numbers a description has, and what it says whatever they are.
+"""Find the release whose field numbers a description uses, and read the description.
 
     releases       chunks                         zipped entries
     0.19, 0.20     1-4 encodings                  3 values
@@ -6,8 +6,8 @@
     0.23 to 0.25   the same                       7 values, 8 layers; strings are case 15
     0.26 to 0.32   6 layers, 7 buffers, ...       the same numbers; strings are case 16
 
-Layers are bytes on the wire and counts are not, which tells the rows apart; what would fit several and mean different
-things is refused. Source: docs/format/draft_2_1.md.
+Layers are stored as bytes and counts are not, which distinguishes the rows. Descriptions that fit several rows with
+different meanings are rejected. Source: docs/format/draft_2_1.md.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from lance_arrow_layouts_legacy.drafts.wire import DELIMITED, refuse_unknown, wi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaidOfChunks:
-    """What a description says of chunks.
+    """Content of a description of chunks.
 
     Parameters
     ----------
     is_early
-        Whether chunks have the head of 0.19 to 0.25.
+        Whether chunks have the header of 0.19 to 0.25.
     values, rep, def_, items
-        Encodings; None where absent.
+        Encodings; None if absent.
     layers
-        Inner-most first, as written; None where they are not told (0.19, 0.20).
+        Inner-most first, as written; None if they are not stored (0.19, 0.20).
     num_items
-        Items of the dictionary; None where it is not told.
+        Items of the dictionary; None if the number is not stored.
     num_buffers, index_depth
         Value buffers of a chunk, depth of the repetition index.
     num_values
-        Values of the page; None where they are its rows.
+        Values of the page; None if they equal its rows.
     """
 
     is_early: bool
@@ -61,7 +61,7 @@ class SaidOfChunks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaidOfZipped:
-    """What a description says of zipped entries: fields as of `SaidOfChunks` and `ZippedForm`, None where not told."""
+    """Content of a description of zipped entries: fields as in `SaidOfChunks` and `ZippedForm`, None if not stored."""
 
     values: CompressiveEncoding
     bits_rep: int
@@ -79,14 +79,14 @@ def said_of_chunks(layout: Message) -> SaidOfChunks:
     Raises
     ------
     UnsupportedError
-        Its numbers are those of no release, or of several with different meanings.
+        Its numbers belong to no release, or to several with different meanings.
     CorruptFileError
         It is malformed.
     """
     kinds = wire_types(layout)
     is_late, has_early_layers = kinds.get(6) == DELIMITED, kinds.get(5) == DELIMITED
     if is_late and has_early_layers:
-        raise UnsupportedError("chunks of a draft page have layers by the numbers of two releases")
+        raise UnsupportedError("chunks of a draft page have layers with the field numbers of two releases")
     raw = layout.SerializeToString()
     if is_late:
         message = parse(last.MiniBlockLayout, raw, what="a draft of chunks")
@@ -122,13 +122,13 @@ def said_of_chunks(layout: Message) -> SaidOfChunks:
 
 
 def said_of_zipped(layout: Message, leaf: LeafType) -> SaidOfZipped:
-    """Read a description of zipped entries; errors as of `said_of_chunks`."""
+    """Read a description of zipped entries; errors as for `said_of_chunks`."""
     kinds = wire_types(layout)
     raw = layout.SerializeToString()
     if kinds.get(3) == DELIMITED:
         return _first_zipped(parse(drafts.FirstFullZipLayout, raw, what="a draft of zipped entries"), leaf)
     if kinds.get(7) != DELIMITED or kinds.get(8) != DELIMITED:
-        raise UnsupportedError("zipped entries of a draft page have the numbers of no release")
+        raise UnsupportedError("zipped entries of a draft page have field numbers of no release")
     message = parse(last.FullZipLayout, raw, what="a draft of zipped entries")
     earlier = parse(drafts.FullZipLayout, raw, what="a draft of zipped entries")
     details = message.WhichOneof("details")
@@ -137,7 +137,7 @@ def said_of_zipped(layout: Message, leaf: LeafType) -> SaidOfZipped:
         refuse_unknown(earlier, "a draft of zipped entries")
         values = early(earlier.value_compression)
     else:
-        # Flat values mean the same in both; how many layers there are tells how lists were zipped.
+        # Flat values have the same meaning in both; the number of layers shows how lists were zipped.
         refuse_unknown(message, "a draft of zipped entries")
         values = late(message.value_compression, length_bits)
     return SaidOfZipped(
@@ -153,7 +153,7 @@ def said_of_zipped(layout: Message, leaf: LeafType) -> SaidOfZipped:
 
 
 def _first_zipped(message: Any, leaf: LeafType) -> SaidOfZipped:
-    """Read zipped entries of 0.19 to 0.22, which have one width and tell no counts."""
+    """Read zipped entries of 0.19 to 0.22, which have one width and no counts."""
     refuse_unknown(message, "a draft of zipped entries")
     encoding = message.value_compression
     if encoding.WhichOneof("array_encoding") == "fixed_size_list":
@@ -161,7 +161,7 @@ def _first_zipped(message: Any, leaf: LeafType) -> SaidOfZipped:
     elif encoding.WhichOneof("array_encoding") == "flat":
         values, bits = flat(encoding.flat), encoding.flat.bits_per_value
     else:
-        raise UnsupportedError("zipped entries of 0.19 to 0.22 that are not of one width: no release wrote them")
+        raise UnsupportedError("zipped entries of 0.19 to 0.22 without a single width: no release wrote them")
     return SaidOfZipped(
         values=values,
         bits_rep=message.bits_rep,
@@ -175,14 +175,14 @@ def _first_zipped(message: Any, leaf: LeafType) -> SaidOfZipped:
 
 
 def _whole_lists(lists: Any, leaf: LeafType) -> tuple[CompressiveEncoding, int]:
-    """Restate lists whose items were told as one value as wide as a list (0.19 to 0.21)."""
+    """Convert lists whose items were described as one value with the width of a list (0.19 to 0.21)."""
     shape = leaf.shape
     whole = flat(lists.items.flat)
     bits = whole.flat.bits_per_value
     if not isinstance(shape, FixedSizeList) or isinstance(shape.items, FixedSizeList):
-        raise UnsupportedError("zipped lists of 0.19 to 0.21 hold numbers, the schema has something else")
+        raise UnsupportedError("zipped lists of 0.19 to 0.21 hold numbers, but the schema has another type")
     if lists.dimension != shape.dimension or bits != shape.dimension * shape.items.bits:
-        raise CorruptFileError(f"zipped lists of {lists.dimension} items in {bits} bits, the schema says {shape}")
+        raise CorruptFileError(f"zipped lists of {lists.dimension} items in {bits} bits, the schema has {shape}")
     restated = CompressiveEncoding()
     restated.fixed_size_list.items_per_value = shape.dimension
     restated.fixed_size_list.values.flat.bits_per_value = shape.items.bits
@@ -190,13 +190,13 @@ def _whole_lists(lists: Any, leaf: LeafType) -> tuple[CompressiveEncoding, int]:
 
 
 def _has_early_strings(encoding: Any) -> bool:
-    """Whether the bytes are strings by the numbers of 0.23 to 0.25: case 15, which later had no field 1."""
+    """Return whether the bytes are strings with the numbers of 0.23 to 0.25: case 15, which later had no field 1."""
     inner = encoding.fsst.binary if encoding.HasField("fsst") else encoding
     return bool(inner.HasField("variable") and inner.variable.bits_per_offset)
 
 
 def depth_of_lists(leaf: LeafType) -> int:
-    """How many fixed-size lists lie in each other in a value."""
+    """Return the number of nested fixed-size lists in a value."""
     depth, shape = 0, leaf.shape
     while isinstance(shape, FixedSizeList):
         depth, shape = depth + 1, shape.items
@@ -204,34 +204,34 @@ def depth_of_lists(leaf: LeafType) -> int:
 
 
 def is_counted_in_items(layers: tuple[int, ...] | None, values: CompressiveEncoding, leaf: LeafType) -> bool:
-    """Whether lists lie item by item, with levels for each: they have a layer for the items then (0.22 to 0.25)."""
+    """Return whether lists are stored item by item, with levels and a layer for the items (0.22 to 0.25)."""
     depth = depth_of_lists(leaf)
     if not depth or values.WhichOneof("compression") == "fixed_size_list":
         return False
     if layers is None or len(layers) != len(leaf.nodes) + depth:
-        raise CorruptFileError(f"lists that lie item by item have {layers} as layers, expected {depth} for the items")
+        raise CorruptFileError(f"lists stored item by item have {layers} as layers, expected {depth} for the items")
     return True
 
 
 def layers_of_items(layers: tuple[int, ...], leaf: LeafType) -> tuple[LayerKind, ...]:
-    """Check the layers of lists that lie item by item: none of them is a list, for no release wrote lists of those."""
+    """Check the layers of lists stored item by item: no release wrote them inside lists."""
     try:
         kinds = tuple(LayerKind(layer) for layer in layers)
     except ValueError:
-        raise CorruptFileError(f"a draft page has layers {layers}, of unknown meaning") from None
+        raise CorruptFileError(f"a draft page has unknown layers {layers}") from None
     if any(kind.is_list for kind in kinds) or any(node is not NodeKind.ITEM for node in leaf.nodes):
         raise UnsupportedError("lists of fixed-size lists in a draft page of 0.22 to 0.25: no release wrote them")
     return kinds
 
 
 def untold_layers(has_def: bool, leaf: LeafType) -> tuple[LayerKind, ...]:
-    """Layers of 0.19 and 0.20: every node takes a level as soon as one of them has nulls, and there are no lists."""
+    """Return the layers of 0.19 and 0.20: every node has a level if one of them has nulls, and there are no lists."""
     if any(node is not NodeKind.ITEM for node in leaf.nodes):
-        raise UnsupportedError("lists in a draft page without layers, as of 0.19 and 0.20, which had no lists")
+        raise UnsupportedError("lists in a draft page without layers, as in 0.19 and 0.20, which had no lists")
     return (LayerKind.NULLABLE_ITEM if has_def else LayerKind.ALL_VALID_ITEM,) * len(leaf.nodes)
 
 
 def item_shape(leaf: LeafType) -> FixedWidth:
-    """Shape of the innermost items of a leaf of lists."""
+    """Return the shape of the innermost items of a leaf of lists."""
     assert isinstance(leaf.shape, FixedSizeList)
     return leaf.shape.leaf

@@ -1,10 +1,10 @@
-"""Dictionaries of drafts: what lies before their strings changed twice, and early pages do not tell how many there are.
+"""Dictionaries of drafts: the header of their strings changed twice, and early pages do not store their number.
 
     0.20 to 0.31   u32 items, u32 place of the bytes                       | offsets | bytes
     0.32           u8 bits of an offset, items, place (as wide as offsets) | offsets | bytes
     2.1            bits of an offset, place (as wide as offsets)           | offsets | bytes
 
-The buffer is restated as 2.1 has it; then the page is one of 2.1 in all else. Source: lance.encodings.Variable,
+The buffer is converted to the form of 2.1; then the page is like one of 2.1. Source: lance.encodings.Variable,
 BinaryBlock; docs/format/draft_2_1.md.
 """
 
@@ -30,12 +30,12 @@ from lance_arrow.spi import (
 )
 
 _DICTIONARY = 1
-"""Place of the dictionary among the slices of the index: after the chunk table."""
+"""Position of the dictionary among the slices of the index: after the chunk table."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DictionaryIndex:
-    """The pages' own form with the number of items that its dictionary has, and the index by that."""
+    """The pages' form with the number of items in the dictionary, and the index of that form."""
 
     pages: ChunkedPages
     index: ChunkIndex
@@ -46,7 +46,7 @@ class DictionaryIndex:
 
     @property
     def native(self) -> object:
-        """The page as the native engine takes it."""
+        """The page for the native engine."""
         return self.index.native
 
 
@@ -57,9 +57,9 @@ class DraftDictionaryPages:
     Parameters
     ----------
     pages
-        The chunks; their number of items is not used.
+        The chunks; their number of items is ignored.
     num_items
-        Items of the dictionary; None where only the buffer tells.
+        Items of the dictionary; None if only the buffer has the number.
     """
 
     pages: ChunkedPages
@@ -89,19 +89,19 @@ class DraftDictionaryPages:
         return index.pages.load(page, index.index, plan, fetched)
 
     def _restated(self, buffer: Bytes) -> tuple[int, Bytes]:
-        """Count the items; return them with the buffer as 2.1 would have it."""
+        """Return the number of items, and the buffer in the form of 2.1."""
         shape = None if self.pages.items is None else self.pages.items.shape
         if isinstance(shape, VariableWidth):
             return restated_strings(buffer, shape.offset_bits, self.num_items)
         if not isinstance(shape, FixedWidth) or shape.bits % 8:
-            raise UnsupportedError(f"a dictionary of {shape} in a draft page: no release wrote one")
+            raise UnsupportedError(f"a dictionary of {shape} in a draft page: no release wrote it")
         if buffer.size % shape.bytes_per_value:
             raise CorruptPageError(f"a dictionary of {buffer.size} bytes has items of {shape.bytes_per_value}")
         return buffer.size // shape.bytes_per_value, buffer
 
 
 def restated_strings(buffer: Bytes, offset_bits: int, num_items: int | None) -> tuple[int, Bytes]:
-    """Find out which release's head a block of strings has, and give it the one of 2.1.
+    """Recognise the header of a block of strings, and replace it by that of 2.1.
 
     Parameters
     ----------
@@ -110,19 +110,19 @@ def restated_strings(buffer: Bytes, offset_bits: int, num_items: int | None) -> 
     offset_bits
         32 or 64.
     num_items
-        Items, where the description tells; only releases that told wrote the second head.
+        Items, if the description has the number; only releases that store it wrote the second header.
 
     Returns
     -------
     num_items
         Items of the block.
     block
-        As 2.1 has it.
+        The block in the form of 2.1.
 
     Raises
     ------
     CorruptPageError
-        The block has neither head, or, which takes half a billion items, both.
+        The block fits neither header, or, with half a billion items, both.
     """
     width = offset_bits // 8
     first = _words(buffer, 0, width)
@@ -147,7 +147,7 @@ def _words(buffer: Bytes, start: int, width: int) -> tuple[int, int]:
 
 
 def _is_head(words: tuple[int, int], num_items: int | None, head_bytes: int, width: int) -> bool:
-    """Whether the two words are a number of items (the one told, if any) and the place behind as many offsets."""
+    """Return whether two words are a number of items (`num_items` if known) and the end of that many offsets."""
     return words[0] == (words[0] if num_items is None else num_items) and words[1] == head_bytes + width * (
         words[0] + 1
     )

@@ -1,10 +1,10 @@
-"""Chunks as releases 0.19 to 0.25 wrote them: three sizes, then levels without a gap, then values at a word's start.
+"""Chunks of releases 0.19 to 0.25: three sizes, then levels without padding, then values at a word border.
 
     u16 bytes of repetition levels, u16 of definition levels, u16 of values | rep | def | to 8 | values | to 8
 
-How many levels there are follows from their bytes. Everything else is as in 2.1: chunk table, repetition index, rows.
-Booleans are an accident: all bits of a page lie in its last chunk, and no release that wrote them could read them.
-Source: lance.encodings.MiniBlockLayout; docs/format/draft_2_1.md.
+The number of levels follows from their bytes. All else is as in 2.1: chunk table, repetition index, rows. Booleans are
+a special case: all bits of a page are in its last chunk, and the releases that wrote them could not read them. Source:
+lance.encodings.MiniBlockLayout; docs/format/draft_2_1.md.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class EarlyChunkedPages(ChunkedPages):
 
     @classmethod
     def of(cls, pages: ChunkedPages) -> EarlyChunkedPages:
-        """Take what a description says from pages as 2.1 has them."""
+        """Return pages with this chunk header, from pages in the form of 2.1."""
         return cls(**{field.name: getattr(pages, field.name) for field in fields(pages) if field.init})
 
     @property
@@ -50,16 +50,16 @@ class EarlyChunkedPages(ChunkedPages):
         return self.values.shape == _BIT
 
     def load_index(self, page: PageFacts, fetched: tuple[FetchedSlices, ...]) -> ChunkIndex:
-        # Explicit base: slots make a new class, which `super()` without arguments does not know.
+        # Explicit base: slots create a new class, which `super()` without arguments does not find.
         index = ChunkedPages.load_index(self, page, fetched)
-        # The native engine knows chunks of 2.1 only.
+        # The native engine reads only chunks of 2.1.
         return ChunkIndex(index.chunk_starts, index.value_starts, index.rows, index.items)
 
     def native_page(self, page: PageFacts) -> None:
-        """Leave it to `load_index`, for the same reason."""
+        """Return None, so that `load_index` opens the page."""
 
     def native_pages(self, pages: ManyPages) -> None:
-        """Leave them to `load_index`, for the same reason."""
+        """Return None, so that `load_index` opens the pages."""
 
     def plan(self, page: PageFacts, index: ChunkIndex, rows: RowRanges) -> PageReadPlan:
         if not self._are_booleans:
@@ -68,28 +68,30 @@ class EarlyChunkedPages(ChunkedPages):
         return PageReadPlan((BufferSlices.whole(page, _DATA),), ChunkSelection(rows, chunks))
 
     def open(self, index: ChunkIndex, selection: ChunkSelection, fetched: FetchedSlices) -> OpenChunks:
-        """Find the parts of the selected chunks.
+        """Locate the parts of the selected chunks.
 
         Raises
         ------
         CorruptPageError
-            A part leaves its chunk, or levels are no whole words, or as many of one kind as of the other.
+            A part exceeds its chunk, levels are not whole words, or the numbers of both kinds of levels differ.
         """
         starts, stops = selection.places(index, fetched)
-        _require(stops - starts >= _HEAD_BYTES, "a chunk is shorter than its head", selection)
+        _require(stops - starts >= _HEAD_BYTES, "a chunk is shorter than its header", selection)
         heads = fetched.data[starts[:, None] + np.arange(_HEAD_BYTES)].astype(np.int64)
         rep_bytes, def_bytes, value_bytes = (heads[:, n] + (heads[:, n + 1] << 8) for n in (0, 2, 4))
         for has, sizes in ((self.rep is not None, rep_bytes), (self.def_ is not None, def_bytes)):
-            _require(sizes % _LEVEL_BYTES == 0, "levels of a chunk are no whole words", selection)
+            _require(sizes % _LEVEL_BYTES == 0, "levels of a chunk are not whole words", selection)
             if not has:
                 _require(sizes == 0, "a chunk has levels that its page does not have", selection)
         if self.rep is not None and self.def_ is not None:
-            _require(rep_bytes == def_bytes, "a chunk has not one definition level per repetition level", selection)
+            _require(
+                rep_bytes == def_bytes, "a chunk has different numbers of repetition and definition levels", selection
+            )
         rep_starts = starts + _HEAD_BYTES
         def_starts = rep_starts + rep_bytes
         level_bytes = _HEAD_BYTES + rep_bytes + def_bytes
         value_starts = starts + level_bytes + -level_bytes % _ALIGNMENT_BYTES
-        _require(value_starts + value_bytes <= stops, "the parts of a chunk are longer than it is", selection)
+        _require(value_starts + value_bytes <= stops, "the parts of a chunk exceed it", selection)
         if self._are_booleans:
             value_starts, value_bytes = _spread(index, value_starts, value_bytes)
         counts = np.zeros(len(starts) + 1, np.int64)
@@ -103,14 +105,14 @@ class EarlyChunkedPages(ChunkedPages):
 
 
 def _spread(index: ChunkIndex, starts: Positions, sizes: Positions) -> tuple[Positions, Positions]:
-    """Find each chunk's bits in the last chunk, given the values' places in all chunks of a page."""
+    """Return the places of each chunk's bits in the last chunk, from the values' places in all chunks of a page."""
     borders = index.value_starts
     if sizes[:-1].any() or int(sizes[-1]) != (int(borders[-1]) + 7) // 8:
         raise CorruptPageError(
             f"{int(borders[-1])} booleans in {int(sizes.sum())} bytes, expected all in the last chunk"
         )
     if (borders[:-1] % 8).any():
-        raise CorruptPageError("chunks of booleans do not begin with a byte")
+        raise CorruptPageError("chunks of booleans do not start at a byte border")
     return starts[-1] + borders[:-1] // 8, (np.diff(borders) + 7) // 8
 
 

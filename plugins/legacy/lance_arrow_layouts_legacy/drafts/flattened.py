@@ -1,8 +1,8 @@
-"""Fixed-size lists that lie item by item, as releases 0.22 to 0.25 wrote them: a page of items, some to a list.
+"""Fixed-size lists stored item by item, as in releases 0.22 to 0.25: a page of items, several per list.
 
-The levels of an item say whether it is null, or the list it lies in, or what that lies in; 2.1 tells the levels of
-lists and keeps a bitmap for the items, and so does this page to its reader. Source: lance.encodings.MiniBlockLayout,
-FullZipLayout; docs/format/draft_2_1.md.
+The levels of an item mark nulls of the item, of its list, and of outer nodes. Files of 2.1 store levels of lists, and a
+bitmap for the items. This page is converted to that form. Source: lance.encodings.MiniBlockLayout, FullZipLayout;
+docs/format/draft_2_1.md.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from lance_arrow.spi import (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ItemsIndex:
-    """The index of the page of items, which the native engine would take for one of lists."""
+    """The index of the page of items, hidden from the native engine, which would read it as one of lists."""
 
     index: PageIndex | None
 
@@ -53,9 +53,9 @@ class FlattenedLists:
     items
         The pages of items, with all layers.
     shape
-        Lists as the schema has them.
+        Shape of the lists in the schema.
     layers
-        Inner-most first: items, lists in lists, the lists themselves, then what they lie in.
+        Inner-most first: items, inner lists, the lists themselves, then outer nodes.
     """
 
     items: BoundLayout
@@ -97,9 +97,9 @@ class FlattenedPage:
     items
         The selected items.
     levels
-        Levels of lists and of what they lie in.
+        Levels of the lists and of outer nodes.
     shape
-        Lists, with validity where a layer below them has nulls.
+        Shape of the lists, with validity if a layer below them has nulls.
     item_levels
         ``(lists, items_per_value) uint16`` definition levels of items; None without nulls.
     null_levels
@@ -116,12 +116,12 @@ class FlattenedPage:
 
     @classmethod
     def of(cls, items: LoadedPage, shape: FixedSizeList, layers: tuple[LayerKind, ...]) -> FlattenedPage:
-        """Divide levels of items between lists and items.
+        """Split levels of items into levels of lists and of items.
 
         Raises
         ------
         CorruptPageError
-            Items of one list do not agree whether it is null.
+            Items of one list differ in whether it is null.
         """
         depth = len(layers) - len(layers[_depth(shape) :])
         inner, outer = layers[:depth], layers[depth:]
@@ -134,10 +134,10 @@ class FlattenedPage:
         own = sum(layer.num_def_levels for layer in inner)
         of_lists = np.maximum(of_items, own) - own
         if (of_lists != of_lists[:, :1]).any():
-            raise CorruptPageError("items of a list disagree whether it is null")
+            raise CorruptPageError("items of a list differ in whether it is null")
         nullable = tuple(layer is LayerKind.NULLABLE_ITEM for layer in inner)
         numbers = np.cumsum(nullable)
-        # Outer first, as shapes have them.
+        # Outer first, as in shapes.
         null_levels = tuple(int(number) for number, has in zip(numbers[::-1], nullable[::-1], strict=True) if has)
         levels = Levels(outer, num_lists, None, np.ascontiguousarray(of_lists[:, 0], np.uint16))
         return cls(items, levels, _with_validity(shape, nullable[::-1]), of_items, null_levels)
@@ -164,7 +164,7 @@ def _depth(shape: FixedSizeList | FixedWidth) -> int:
 
 
 def _with_validity(shape: FixedSizeList, nullable: tuple[bool, ...]) -> FixedSizeList:
-    """Add bitmaps where layers below have nulls, told outer first."""
+    """Add bitmaps if layers below have nulls; flags are outer first."""
     items = shape.items
     inner = _with_validity(items, nullable[1:]) if isinstance(items, FixedSizeList) else items
     return FixedSizeList(inner, shape.dimension, nullable[0])

@@ -1,7 +1,8 @@
-"""Encodings of the drafts in the words of 2.1, whose codecs read the same bytes.
+"""Convert encodings of the drafts to those of 2.1, whose codecs read the same bytes.
 
-What no release wrote in such a page, or wrote with another meaning, is refused. Source: lance.encodings.ArrayEncoding
-as releases 0.19 to 0.25 (`encodings_drafts_pb2`) and 0.26 to 0.32 (`encodings_v20_pb2`) numbered it.
+Encodings that no release wrote in such a page, or wrote with another meaning, are rejected. Source:
+lance.encodings.ArrayEncoding with the numbers of releases 0.19 to 0.25 (`encodings_drafts_pb2`) and 0.26 to 0.32
+(`encodings_v20_pb2`).
 """
 
 from __future__ import annotations
@@ -28,32 +29,32 @@ from lance_arrow.proto.encodings_v21_pb2 import (
 _LEVEL_BITS = 16
 _RUN_LENGTH_BITS = 8
 _FIRST_OFFSET_BITS = 32
-"""Width of offsets before 0.23 began to tell it."""
+"""Width of offsets before 0.23, which did not store it."""
 _SCHEMES = {"lz4": LZ4, "zstd": ZSTD}
 _VARINT_BITS = 7
 
 
 def levels(message: Any) -> CompressiveEncoding | None:
-    """Restate the encoding of levels; None where a constant 0 says that there are none.
+    """Convert the encoding of levels; None if a constant 0 marks their absence.
 
     Raises
     ------
     UnsupportedError
-        It is neither flat words nor that constant.
+        The encoding is neither flat words nor that constant.
     """
     case = message.WhichOneof("array_encoding")
     if case is None or (case == "constant" and not any(message.constant.value)):
         return None
     found = flat(message.flat) if case == "flat" else None
     if found is None or found.flat.bits_per_value != _LEVEL_BITS:
-        raise UnsupportedError(f"levels in the encoding {case}: no release wrote them but as flat words of 16 bits")
+        raise UnsupportedError(f"levels in the encoding {case}: releases only wrote flat words of 16 bits")
     return found
 
 
 def early(message: Any, length_bits: int | None = None) -> CompressiveEncoding:
-    """Restate an encoding as releases 0.19 to 0.25 wrote it; `late` has the parameters and errors.
+    """Convert an encoding of releases 0.19 to 0.25; `late` documents the parameters and errors.
 
-    A list is restated as its items, told as one value as wide as a list: only these releases' zipped pages have one.
+    A list becomes its items, as one value with the width of a list: only these releases' zipped pages have lists.
     """
     case = _case(message)
     if case == "flat":
@@ -73,14 +74,14 @@ def early(message: Any, length_bits: int | None = None) -> CompressiveEncoding:
 
 
 def late(message: Any, length_bits: int | None = None) -> CompressiveEncoding:
-    """Restate an encoding as releases 0.26 to 0.32 wrote it.
+    """Convert an encoding of releases 0.26 to 0.32.
 
     Parameters
     ----------
     message
         The draft's ``ArrayEncoding``.
     length_bits
-        In zipped pages, the width of lengths: values that are compressed one by one do not tell it.
+        In zipped pages, the width of lengths, which values that are compressed one by one do not store.
 
     Raises
     ------
@@ -122,7 +123,7 @@ def late(message: Any, length_bits: int | None = None) -> CompressiveEncoding:
 
 
 def flat(message: Any) -> CompressiveEncoding:
-    """Restate flat values; the buffer that the message names is of no meaning in these pages."""
+    """Convert flat values; the buffer in the message is not used in these pages."""
     if message.HasField("compression"):
         raise UnsupportedError("compressed flat values in a draft page: no release wrote them there")
     return _flat(message.bits_per_value)
@@ -136,7 +137,7 @@ def variable(offset_bits: int) -> CompressiveEncoding:
 def _case(message: Any) -> str:
     case: str | None = message.WhichOneof("array_encoding")
     if case is None:
-        raise CorruptFileError("an encoding of a draft page is empty, or of a case that no release had")
+        raise CorruptFileError("an encoding of a draft page is empty, or has an unknown case")
     return case
 
 
@@ -151,12 +152,12 @@ def _packed_bits(message: Any) -> CompressiveEncoding:
 
 def _fsst(symbol_table: bytes, values: CompressiveEncoding) -> CompressiveEncoding:
     if values.WhichOneof("compression") != "variable":
-        raise CorruptFileError("FSST of a draft page over values that are not byte strings")
+        raise CorruptFileError("FSST in a draft page encodes values that are not byte strings")
     return CompressiveEncoding(fsst=Fsst(symbol_table=symbol_table, values=values))
 
 
 def _fsst_or_packed(message: Any) -> CompressiveEncoding:
-    """Tell the two encodings of number 16 apart by what they lie over."""
+    """Distinguish the two encodings with number 16 by their children."""
     inner = early(message.inner)
     if inner.WhichOneof("compression") == "variable":
         return _fsst(message.rest, inner)
@@ -164,7 +165,7 @@ def _fsst_or_packed(message: Any) -> CompressiveEncoding:
 
 
 def _varints(data: bytes) -> list[int]:
-    """Read packed integers."""
+    """Decode packed varints."""
     found, value, shift = [], 0, 0
     for byte in data:
         value |= (byte & 0x7F) << shift

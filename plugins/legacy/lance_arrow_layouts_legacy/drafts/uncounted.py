@@ -1,7 +1,7 @@
-"""Zipped lists of release 0.22, whose description does not tell how many entries and values they have.
+"""Zipped lists of release 0.22, whose description has no counts of entries and values.
 
-They are counted as they are read; the row index proves the count. Release 0.21 had no index, and lost empty and null
-lists: its zipped lists are refused. Source: lance.encodings.FullZipLayout; docs/format/draft_2_1.md.
+They are counted during the read, and the row index verifies the count. Release 0.21 had no index, and lost empty and
+null lists, so its zipped lists are rejected. Source: lance.encodings.FullZipLayout; docs/format/draft_2_1.md.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ class UncountedPages(ZippedPages):
 
     @classmethod
     def of(cls, pages: ZippedPages) -> UncountedPages:
-        """Take what a description says from pages as 2.1 has them."""
+        """Return pages without counts, from pages in the form of 2.1."""
         return cls(**{field.name: getattr(pages, field.name) for field in fields(pages)})
 
     def roles(self, page: PageFacts) -> tuple[BufferRole, ...]:
         if len(page.buffer_sizes) == 1:
-            raise UnsupportedError("zipped lists of 0.21 are written without their empty and null lists: rows are lost")
+            raise UnsupportedError("zipped lists of 0.21 lack their empty and null lists, so rows are lost")
         return ZippedPages.roles(self, page)
 
     def load_index(self, page: PageFacts, fetched: tuple[FetchedSlices, ...]) -> RowIndex:
-        # Explicit base: slots make a new class, which `super()` without arguments does not know. The native engine
-        # would compare with counts.
+        # Explicit base: slots create a new class, which `super()` without arguments does not find. The native engine
+        # would check the counts.
         return RowIndex(ZippedPages.load_index(self, page, fetched).row_starts, None)
 
     def load(

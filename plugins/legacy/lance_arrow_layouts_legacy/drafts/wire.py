@@ -1,7 +1,7 @@
-"""Descriptions as they lie on the wire, unopened, until it is known which release's numbers they have.
+"""Raw descriptions, kept until the release of their field numbers is known.
 
-A field that one release used for a count was a list of layers in another, so parsing by any one set of numbers would
-lose what another said. The page's message is therefore known by name only, and keeps its parts as unknown fields.
+Some releases used a field for a count, others for a list of layers. So parsing with one set of numbers would lose the
+content of others. The page's message is therefore identified only by name, and keeps its parts as unknown fields.
 Source: lance.encodings.PageLayout.
 """
 
@@ -24,7 +24,7 @@ VARINT, DELIMITED = 0, 2
 
 
 def _page_layout() -> type[Message]:
-    """Build the class in a pool of its own: the name belongs to the last draft everywhere else."""
+    """Create the class in a separate descriptor pool: everywhere else, the name belongs to the last draft."""
     package, _, name = PAGE_LAYOUT.rpartition(".")
     page = DescriptorProto(name=name)
     page.oneof_decl.add(name="layout")
@@ -45,26 +45,26 @@ def _page_layout() -> type[Message]:
 
 
 UnopenedPageLayout = _page_layout()
-"""Parses ``lance.encodings.PageLayout``; each case is a message without fields, whose bytes are what was written."""
+"""Parses ``lance.encodings.PageLayout``; each case is a message without fields, which keeps its raw bytes."""
 
 
 def wire_types(layout: Message) -> Mapping[int, int]:
-    """How each field of an unopened layout is written: number to wire type, the last one where it repeats."""
+    """Return the wire types of an unparsed layout by field number, the last one of repeated fields."""
     return {field.field_number: field.wire_type for field in UnknownFieldSet(layout)}
 
 
 def refuse_unknown(message: Any, what: str) -> None:
-    """Refuse a message with fields that the release it seems to be of did not have.
+    """Raise for fields that the assumed release did not have.
 
     Raises
     ------
     UnsupportedError
-        The numbers are those of no release that is known.
+        The numbers belong to no known release.
     """
     numbers = sorted({field.field_number for field in UnknownFieldSet(message)})
     if numbers:
         raise UnsupportedError(
-            f"{what} has fields {numbers} in {message.DESCRIPTOR.name}: the numbers of no release that wrote drafts"
+            f"{what} has fields {numbers} in {message.DESCRIPTOR.name}: field numbers of no release that wrote drafts"
         )
     for descriptor, value in message.ListFields():
         if descriptor.message_type is not None:
