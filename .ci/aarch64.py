@@ -1,8 +1,8 @@
-"""Run a command in which ``python3.11`` is one for Linux on aarch64, on an x86-64 machine.
+"""Run a command for which Python 3.11 is one for Linux on aarch64, on an x86-64 machine.
 
 `python .ci/aarch64.py FOLDER COMMAND ...`, as root on Debian with the packages debootstrap, qemu-user-static and
 g++-aarch64-linux-gnu. FOLDER keeps a small Debian for aarch64, made the first time. Its Python is emulated; CMake and
-the compiler are not, and compile for it. `.ci/wheels.py` and `nox -s pythons` know nothing of this.
+the compiler are not, and compile for it. The command is `nox -s wheels` or `nox -s pythons`: see docs/releasing.md.
 """
 
 from __future__ import annotations
@@ -53,16 +53,11 @@ def main() -> None:
     home = Path(sys.argv[1]).resolve()
     check_machine()
     python = emulated_python(home)
-    # A folder with nothing but Python: other programs of that system would be emulated, too.
-    programs = home / "bin"
-    programs.mkdir(exist_ok=True)
-    (programs / PYTHON).unlink(missing_ok=True)
-    (programs / PYTHON).symlink_to(python)
     system = python.parents[2]
     toolchain = home / "toolchain.cmake"
     toolchain.write_text(TOOLCHAIN.format(system=system), encoding="utf-8")
     of_emulation = {
-        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+        "CI_PYTHON": str(python),
         "QEMU_LD_PREFIX": str(system),
         "CMAKE_TOOLCHAIN_FILE": str(toolchain),
     }
