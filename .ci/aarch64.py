@@ -2,7 +2,7 @@
 
 `python .ci/aarch64.py FOLDER COMMAND ...`, as root on Debian with the packages debootstrap, qemu-user-static and
 g++-aarch64-linux-gnu. FOLDER keeps a small Debian for aarch64, made the first time. Its Python is emulated; CMake and
-the compiler are not, and compile for it. The command is `nox -s wheels` or `nox -s pythons`: see docs/releasing.md.
+the compiler are not, and compile for it. The command is `python .ci/wheels.py ...`: see docs/releasing.md.
 """
 
 from __future__ import annotations
