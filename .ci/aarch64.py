@@ -40,7 +40,8 @@ def emulated_python(home: Path) -> Path:
     system = home / "debian"
     if not system.exists():
         unfinished = home / "unfinished"
-        shutil.rmtree(unfinished, ignore_errors=True)
+        if unfinished.exists():
+            raise SystemExit(f"{unfinished} is left from a run that was stopped: unmount its proc and remove it")
         packages = f"{PYTHON}-dev,{PYTHON}-venv"
         run("debootstrap", "--arch=arm64", "--variant=minbase", f"--include={packages}", DEBIAN, unfinished)
         unfinished.rename(system)
