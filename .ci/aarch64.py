@@ -42,7 +42,8 @@ def emulated_python(home: Path) -> Path:
         unfinished = home / "unfinished"
         if unfinished.exists():
             raise SystemExit(f"{unfinished} is left from a run that was stopped: unmount its proc and remove it")
-        packages = f"{PYTHON}-dev,{PYTHON}-venv"
+        # debootstrap does not see that distutils provides what venv depends on.
+        packages = f"{PYTHON}-dev,{PYTHON}-venv,python3-distutils"
         run("debootstrap", "--arch=arm64", "--variant=minbase", f"--include={packages}", DEBIAN, unfinished)
         unfinished.rename(system)
     return system / "usr" / "bin" / PYTHON
