@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -13,9 +14,12 @@ _VERSION = "import sys; print('%d.%d' % sys.version_info[:2])"
 
 
 def interpreter(version: str) -> str | None:
-    """Return a Python ``X.Y`` of this machine: one on the path that starts, or one of pyenv; None without any."""
+    """Return a Python ``X.Y`` of this machine: one on the path that starts, or one of pyenv; None without any.
+
+    The one that the variable ``CI_PYTHON`` names comes first: `.ci/aarch64.py` sets it.
+    """
     of_pyenv = sorted((Path.home() / ".pyenv" / "versions").glob(f"{version}.*/bin/python"))
-    for name in (f"python{version}", *map(str, of_pyenv)):
+    for name in filter(None, (os.environ.get("CI_PYTHON"), f"python{version}", *map(str, of_pyenv))):
         if shutil.which(name) is None:
             continue
         # pyenv's shims are there and fail.

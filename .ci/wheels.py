@@ -30,7 +30,8 @@ def build(version: str, python: str, home: Path) -> Path:
     raw, finished = home / f"raw-{version}", home / "wheelhouse"
     shutil.rmtree(raw, ignore_errors=True)
     pyarrows = home / f"pyarrows-{version}"
-    settings = (f"-Ccmake.define.LANCE_ARROW_PYARROWS={pyarrows}", f"-Cbuild-dir={home / f'build-{version}'}")
+    named = (f"cmake.define.LANCE_ARROW_PYARROWS={pyarrows}", f"build-dir={home / f'build-{version}'}")
+    settings = [f"--config-settings={one}" for one in named]  # Debian 12's pip knows no -C
     with clean_environment(python, home / "environment") as clean:
         install_pyarrows(clean, pyarrows)
         begun = time.monotonic()

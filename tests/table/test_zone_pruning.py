@@ -170,6 +170,21 @@ def test_an_index_that_is_gone_or_broken_is_none(tmp_path: Path) -> None:
     assert lance_arrow.dataset(table.uri).to_table(filter=pc.field("id") == 777).equals(expected)
 
 
+@pytest.mark.parametrize("count", ["null_count", "nan_count", "fragment_id", "zone_start", "zone_length"])
+def test_an_index_without_all_of_its_counts_is_none(tmp_path: Path, count: str) -> None:
+    table = tables(tmp_path, zones=False, index=True)
+    filters = [pc.field("s").is_null(), pc.is_nan(pc.field("f")), pc.field("id") == 777]
+    expected = [table.to_table(columns=["id"], filter=one) for one in filters]
+    for path in (tmp_path / "t.lance" / "_indices").rglob("*.lance"):
+        zones = lance_arrow.read_table(path)
+        number = zones.schema.get_field_index(count)
+        lance_arrow.write_table(
+            zones.set_column(number, count, pa.nulls(zones.num_rows, zones.schema.types[number])), path
+        )
+    opened = LanceTable.open(table.uri)
+    assert [opened.to_table(columns=["id"], filter=one) for one in filters] == expected
+
+
 def test_indices_by_name(tmp_path: Path) -> None:
     table = LanceTable.create(tmp_path / "t.lance", rows_of(0, 100))
     table.create_zone_map("id", message="m")

@@ -35,7 +35,8 @@ from lance_arrow.spi import RowRanges
 from lance_arrow.statistics.zone_maps import ZoneMap
 from lance_arrow.statistics.zone_types import bounds_type, is_repeated, zones_schema
 
-_COLUMNS = ("min", "max", "null_count", "nan_count", "fragment_id", "zone_start", "zone_length")
+_COUNTS = ("null_count", "nan_count", "fragment_id", "zone_start", "zone_length")
+_COLUMNS = ("min", "max", *_COUNTS)
 # Each index of a column is a file, opened before the first filtered row comes; more of them are not worth it.
 _MOST_SEGMENTS = 1024
 # An index that cannot be read is no index.
@@ -219,6 +220,9 @@ class TableZones:
             raise
         bounds = bounds_type(leaf)
         if not set(_COLUMNS) <= set(table.column_names) or bounds is None or table.schema.field("min").type != bounds:
+            return None
+        # What a count that is missing would become depends on the processor.
+        if any(table[name].null_count for name in _COUNTS):
             return None
         return IndexZones(table)
 
