@@ -27,6 +27,9 @@ from lance_arrow.io.source import (
 
 _ALIGNMENT_BYTES = 64
 
+# Without O_NONBLOCK, opening a named pipe waits for a writer; without O_BINARY, Windows changes the bytes.
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
 
 class _Descriptor:
     """An open file descriptor that lives as long as the last read that uses it."""
@@ -35,8 +38,13 @@ class _Descriptor:
 
     def __init__(self, path: str) -> None:
         self.number = -1
-        # Without O_NONBLOCK, opening a named pipe waits for a writer.
-        self.number = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            self.number = os.open(path, _FLAGS)
+        except PermissionError:
+            # Windows, which has no O_DIRECTORY, opens no folders.
+            if not hasattr(os, "O_DIRECTORY") and os.path.isdir(path):
+                raise is_a_directory(path) from None
+            raise
 
     def __del__(self) -> None:
         if self.number >= 0:
