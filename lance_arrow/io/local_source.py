@@ -12,7 +12,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from lance_arrow.engine import read_ranges
+from lance_arrow.engine import open_file, read_ranges
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError
 from lance_arrow.io.source import (
     LOCAL_COALESCING,
@@ -27,9 +27,6 @@ from lance_arrow.io.source import (
 
 _ALIGNMENT_BYTES = 64
 
-# Without O_NONBLOCK, opening a named pipe waits for a writer; without O_BINARY, Windows changes the bytes.
-_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-
 
 class _Descriptor:
     """An open file descriptor that lives as long as the last read that uses it."""
@@ -39,12 +36,10 @@ class _Descriptor:
     def __init__(self, path: str) -> None:
         self.number = -1
         try:
-            self.number = os.open(path, _FLAGS)
-        except PermissionError:
-            # Windows, which has no O_DIRECTORY, opens no folders.
-            if not hasattr(os, "O_DIRECTORY") and os.path.isdir(path):
-                raise is_a_directory(path) from None
-            raise
+            self.number = open_file(os.fsencode(path))
+        except IsADirectoryError:
+            # Of systems that do not open folders.
+            raise is_a_directory(path) from None
 
     def __del__(self) -> None:
         if self.number >= 0:

@@ -1,5 +1,8 @@
 #include "engine/common/files.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <cerrno>
 
 #if defined(_WIN32)
@@ -7,61 +10,76 @@
 // After windows.h.
 #include <io.h>
 #else
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #endif
 
 namespace lance_arrow::engine {
 
+#if defined(_WIN32)
+
 namespace {
 
-constexpr int64_t kMostAtOnce = 1 << 30;  // every system takes more
+int errno_of(DWORD error) {
+  switch (error) {
+    case ERROR_FILE_NOT_FOUND:
+    case ERROR_PATH_NOT_FOUND:
+    case ERROR_INVALID_NAME:
+    case ERROR_BAD_NETPATH: return ENOENT;
+    case ERROR_ACCESS_DENIED:
+    case ERROR_SHARING_VIOLATION:
+    case ERROR_LOCK_VIOLATION: return EACCES;
+    case ERROR_TOO_MANY_OPEN_FILES: return EMFILE;
+    default: return EIO;
+  }
+}
 
 // Bytes that one call read, 0 at the end of the file, -1 for an error.
-#if defined(_WIN32)
-int64_t read_once(intptr_t file, int64_t start, int64_t size, uint8_t* out) {
+int64_t read_once(int fd, int64_t start, int64_t size, uint8_t* out) {
+  // Microsoft's library ends the process where a number is no descriptor.
+  const intptr_t handle = fd < 0 ? -1 : _get_osfhandle(fd);
+  if (handle == -1) {
+    errno = EBADF;
+    return -1;
+  }
   OVERLAPPED place{};
   place.Offset = static_cast<DWORD>(start);
   place.OffsetHigh = static_cast<DWORD>(start >> 32);
   DWORD received = 0;
-  if (ReadFile(reinterpret_cast<HANDLE>(file), out, static_cast<DWORD>(size), &received, &place) != 0) return received;
-  const DWORD error = GetLastError();
-  if (error == ERROR_HANDLE_EOF) return 0;
-  errno = error == ERROR_INVALID_HANDLE ? EBADF : EIO;
+  const auto wanted = static_cast<DWORD>(size);
+  if (ReadFile(reinterpret_cast<HANDLE>(handle), out, wanted, &received, &place) != 0) return received;
+  if (GetLastError() == ERROR_HANDLE_EOF) return 0;
+  errno = errno_of(GetLastError());
   return -1;
 }
 
-intptr_t file_of(int fd) { return _get_osfhandle(fd); }
-#else
-int64_t read_once(intptr_t file, int64_t start, int64_t size, uint8_t* out) {
-  return pread(static_cast<int>(file), out, static_cast<size_t>(size), start);
+int64_t size_of(int fd) {
+  struct _stat64 found;
+  return _fstat64(fd, &found) == 0 && (found.st_mode & _S_IFMT) == _S_IFREG ? found.st_size : -1;
 }
 
-intptr_t file_of(int fd) { return fd; }
-#endif
-
-int64_t read_whole(intptr_t file, int64_t start, int64_t size, uint8_t* out) {
-  int64_t done = 0;
-  while (done < size) {
-    const int64_t rest = size - done;
-    const int64_t received = read_once(file, start + done, rest < kMostAtOnce ? rest : kMostAtOnce, out + done);
-    if (received == 0) break;
-    if (received > 0) done += received;
-    else if (errno != EINTR) return -1;
-  }
-  return done;
-}
+void close_file(int fd) { _close(fd); }
 
 }  // namespace
 
-int64_t read_at(int fd, int64_t start, int64_t size, uint8_t* out) { return read_whole(file_of(fd), start, size, out); }
-
-int64_t OpenFile::read_at(int64_t start, int64_t size, uint8_t* out) const {
-  return read_whole(handle_, start, size, out);
+int open_file(const char* path) {
+  constexpr int kMostCharacters = 1 << 15;  // the system has no longer paths
+  wchar_t wide[kMostCharacters];
+  if (MultiByteToWideChar(CP_UTF8, 0, path, -1, wide, kMostCharacters) == 0) {
+    errno = ENOENT;
+    return -1;
+  }
+  const HANDLE handle = CreateFileW(wide, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, nullptr,
+                                    OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL, nullptr);
+  if (handle == INVALID_HANDLE_VALUE) {
+    const DWORD error = GetLastError(), found = GetFileAttributesW(wide);
+    const bool is_folder = found != INVALID_FILE_ATTRIBUTES && (found & FILE_ATTRIBUTE_DIRECTORY) != 0;
+    errno = is_folder ? EISDIR : errno_of(error);
+    return -1;
+  }
+  const int fd = _open_osfhandle(reinterpret_cast<intptr_t>(handle), _O_RDONLY | _O_BINARY);
+  if (fd < 0) CloseHandle(handle);
+  return fd;
 }
-
-#if defined(_WIN32)
 
 bool read_apart(int fd, int64_t start, const iovec* parts, int num_parts, int64_t) {
   for (int part = 0; part < num_parts; ++part) {
@@ -72,38 +90,55 @@ bool read_apart(int fd, int64_t start, const iovec* parts, int num_parts, int64_
   return true;
 }
 
-OpenFile::OpenFile(const char* path) : handle_(-1) {
-  wchar_t wide[1 << 15];  // longer paths do not exist
-  if (MultiByteToWideChar(CP_UTF8, 0, path, -1, wide, 1 << 15) == 0) return;
-  // Others may write, rename and delete it meanwhile, as on other systems.
-  const HANDLE file = CreateFileW(wide, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, nullptr,
-                                  OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL, nullptr);
-  handle_ = reinterpret_cast<intptr_t>(file);
-  LARGE_INTEGER size;
-  if (file != INVALID_HANDLE_VALUE && GetFileType(file) == FILE_TYPE_DISK && GetFileSizeEx(file, &size) != 0)
-    size_ = size.QuadPart;
-}
-
-OpenFile::~OpenFile() {
-  if (handle_ != -1) CloseHandle(reinterpret_cast<HANDLE>(handle_));
-}
-
 #else
+
+namespace {
+
+int64_t read_once(int fd, int64_t start, int64_t size, uint8_t* out) {
+  return pread(fd, out, static_cast<size_t>(size), start);
+}
+
+int64_t size_of(int fd) {
+  struct stat found;
+  return fstat(fd, &found) == 0 && S_ISREG(found.st_mode) ? found.st_size : -1;
+}
+
+void close_file(int fd) { close(fd); }
+
+}  // namespace
+
+int open_file(const char* path) {
+  for (;;) {
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd >= 0 || errno != EINTR) return fd;
+  }
+}
 
 bool read_apart(int fd, int64_t start, const iovec* parts, int num_parts, int64_t total) {
   return preadv(fd, parts, num_parts, start) == total;
 }
 
-// Without O_NONBLOCK, opening a named pipe waits for a writer.
-OpenFile::OpenFile(const char* path) : handle_(open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {
-  struct stat found;
-  if (handle_ >= 0 && fstat(static_cast<int>(handle_), &found) == 0 && S_ISREG(found.st_mode)) size_ = found.st_size;
+#endif
+
+int64_t read_at(int fd, int64_t start, int64_t size, uint8_t* out) {
+  constexpr int64_t kMostAtOnce = 1 << 30;  // every system takes more
+  int64_t done = 0;
+  while (done < size) {
+    const int64_t rest = size - done;
+    const int64_t received = read_once(fd, start + done, rest < kMostAtOnce ? rest : kMostAtOnce, out + done);
+    if (received == 0) break;
+    if (received > 0) done += received;
+    else if (errno != EINTR) return -1;
+  }
+  return done;
+}
+
+OpenFile::OpenFile(const char* path) : fd_(open_file(path)) {
+  if (fd_ >= 0) size_ = size_of(fd_);
 }
 
 OpenFile::~OpenFile() {
-  if (handle_ >= 0) close(static_cast<int>(handle_));
+  if (fd_ >= 0) close_file(fd_);
 }
-
-#endif
 
 }  // namespace lance_arrow::engine

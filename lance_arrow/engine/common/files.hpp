@@ -19,6 +19,11 @@ struct iovec {
 using ::iovec;
 #endif
 
+// Opens a file for reading, without waiting for a writer of a named pipe; children of the process do not inherit it.
+// Others may write, rename and delete it meanwhile, also on Windows, where paths are UTF-8. Returns a descriptor; -1
+// where the system reports an error, which is in errno.
+int open_file(const char* path);
+
 // Reads `size` bytes from `start` on, again after an interruption. Returns how many: fewer where the file ends before;
 // -1 where the system reports an error, which is in errno. The descriptor's own position has no part in it.
 int64_t read_at(int fd, int64_t start, int64_t size, uint8_t* out);
@@ -27,19 +32,19 @@ int64_t read_at(int fd, int64_t start, int64_t size, uint8_t* out);
 // the `total` bytes were read; if not, nothing is known of the places.
 bool read_apart(int fd, int64_t start, const iovec* parts, int num_parts, int64_t total);
 
-// A regular file, open for reading as long as this object lives. Children of the process do not inherit it.
+// A regular file, open for reading as long as this object lives.
 class OpenFile {
  public:
-  explicit OpenFile(const char* path);  // UTF-8 on Windows
+  explicit OpenFile(const char* path);
   ~OpenFile();
   OpenFile(const OpenFile&) = delete;
   OpenFile& operator=(const OpenFile&) = delete;
 
   int64_t size() const { return size_; }  // -1: it cannot be opened, or is no regular file
-  int64_t read_at(int64_t start, int64_t size, uint8_t* out) const;  // as above
+  int64_t read_at(int64_t start, int64_t size, uint8_t* out) const { return engine::read_at(fd_, start, size, out); }
 
  private:
-  intptr_t handle_;  // a descriptor, or a HANDLE of Windows; -1: none
+  int fd_;
   int64_t size_ = -1;
 };
 

@@ -12,8 +12,43 @@ cdef extern from "engine/tables/scattered_reads.hpp" namespace "lance_arrow::eng
     bint read_together(int fd, const Scattered &ranges, int64_t first, int64_t count)
 
 cdef extern from "engine/common/files.hpp" namespace "lance_arrow::engine" nogil:
+    int _open_file "lance_arrow::engine::open_file"(const char *path)
     int64_t read_at(int fd, int64_t start, int64_t size, uint8_t *out)
     bint read_file(const char *path, int64_t size, uint8_t *out)
+
+
+def open_file(bytes path not None) -> int:
+    """Open a file for reading; a folder, too, where the system opens folders.
+
+    Does not wait for a writer of a named pipe. Others may rename and delete the file while it is open, also on Windows.
+
+    Parameters
+    ----------
+    path
+        As `os.fsencode` gives it.
+
+    Returns
+    -------
+    int
+        File descriptor, which children of the process do not inherit.
+
+    Raises
+    ------
+    ValueError
+        The path holds a zero.
+    OSError
+        As the operating system says.
+    """
+    if b"\0" in path:
+        raise ValueError("embedded null byte")
+    cdef const char *name = path
+    cdef int fd, failure
+    with nogil:
+        fd = _open_file(name)
+        failure = errno
+    if fd < 0:
+        raise OSError(failure, os.strerror(failure), os.fsdecode(path))
+    return fd
 
 
 def read_ranges(
