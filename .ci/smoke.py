@@ -75,7 +75,8 @@ def with_bridge(rows: pa.Table) -> None:
 
 def main() -> None:
     rows = rows_of(20_000)
-    with tempfile.TemporaryDirectory() as folder:
+    # Some systems keep the name of an open file until it is closed.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         os.chdir(folder)
         without_bridge(rows)
         if "--no-bridge" not in sys.argv:

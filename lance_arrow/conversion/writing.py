@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import posixpath
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -78,7 +77,7 @@ def write_file(rows: CountedRows, target: Location, options: WriteOptions, *, ov
     """
     is_local = isinstance(target.filesystem, LocalFileSystem)
     real = os.path.realpath(target.path) if is_local else target.path
-    hidden = posixpath.join(posixpath.dirname(real), hidden_name(posixpath.basename(real)))
+    hidden = os.path.join(os.path.dirname(real), hidden_name(os.path.basename(real)))
     staged = Location(target.filesystem, hidden, target.name) if is_local else target
     is_written = False
     try:

@@ -4,7 +4,7 @@
 cimport cython
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF, PyObject
-from libc.errno cimport EINTR, errno
+from libc.errno cimport errno
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy

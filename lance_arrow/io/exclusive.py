@@ -39,6 +39,8 @@ _CONDITIONAL: dict[str, dict[str, Any]] = {
     "adlfs.spec.AzureBlobFileSystem": {"overwrite": False},
 }
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
+# ERROR_INVALID_FUNCTION and ERROR_NOT_SUPPORTED: what Windows says of FAT and of some shares.
+_NO_LINKS_ON_WINDOWS = (1, 50)
 # S3's error code for "another conditional put is in progress".
 _RACING = "ConditionalRequestConflict"
 
@@ -110,7 +112,7 @@ def _link(place: Location, data: bytes, *, synced: bool) -> bool:
     except FileExistsError:
         return False
     except OSError as error:
-        if error.errno not in _NO_LINKS:
+        if error.errno not in _NO_LINKS and getattr(error, "winerror", None) not in _NO_LINKS_ON_WINDOWS:
             # `write` and `fsync` name no file, for example if a disk is full.
             name_file(error, place.name)
             raise

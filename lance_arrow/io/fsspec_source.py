@@ -71,7 +71,8 @@ def _renew_locks() -> None:
     _copy_locks[:] = [threading.Lock() for _ in _copy_locks]
 
 
-os.register_at_fork(after_in_child=_renew_locks)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_locks)
 
 
 def unwrap(filesystem: AbstractFileSystem, path: str) -> tuple[AbstractFileSystem, str]:

@@ -15,6 +15,8 @@ from lance_arrow.io.sink import BufferedSink
 _MAX_PARTS = 1024
 """Parts of one `writev`: what Linux and macOS take at most."""
 _MAX_NAME_CHARACTERS = 60
+# Without O_BINARY, Windows changes the bytes.
+_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
 def hidden_name(name: str) -> str:
@@ -56,11 +58,11 @@ class LocalSink(BufferedSink):
         # After a fork two processes have this object; the file is the parent's.
         self._process = os.getpid()
         try:
-            self._descriptor = os.open(self._hidden_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+            self._descriptor = os.open(self._hidden_path, _FLAGS, 0o666)
         except OSError as error:
             error.filename = text
             raise
-        if permissions is not None:
+        if permissions is not None and hasattr(os, "fchmod"):
             os.fchmod(self._descriptor, permissions)
 
     def _permissions_before(self) -> int | None:
@@ -77,7 +79,7 @@ class LocalSink(BufferedSink):
     def _send(self, parts: Sequence[memoryview]) -> None:
         rest = list(parts)
         while rest:
-            written = os.writev(self._descriptor, rest[:_MAX_PARTS])
+            written = _write(self._descriptor, rest[:_MAX_PARTS])
             done = 0
             while done < len(rest) and written >= len(rest[done]):
                 written -= len(rest[done])
@@ -104,3 +106,8 @@ class LocalSink(BufferedSink):
     def __del__(self) -> None:
         if self._descriptor >= 0:
             self.abort()
+
+
+def _write(descriptor: int, parts: list[memoryview]) -> int:
+    """Write at least a byte of the parts, by one call; returns how many bytes."""
+    return os.writev(descriptor, parts) if hasattr(os, "writev") else os.write(descriptor, parts[0])

@@ -12,7 +12,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from lance_arrow.engine import read_ranges
+from lance_arrow.engine import open_file, read_ranges
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError
 from lance_arrow.io.source import (
     LOCAL_COALESCING,
@@ -35,8 +35,11 @@ class _Descriptor:
 
     def __init__(self, path: str) -> None:
         self.number = -1
-        # Without O_NONBLOCK, opening a named pipe waits for a writer.
-        self.number = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            self.number = open_file(os.fsencode(path))
+        except IsADirectoryError:
+            # Of systems that do not open folders.
+            raise is_a_directory(path) from None
 
     def __del__(self) -> None:
         if self.number >= 0:

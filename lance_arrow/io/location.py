@@ -17,6 +17,8 @@ from lance_arrow.redaction import redact
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
+_SEPARATOR = os.sep
+
 # A string: local files are read without importing fsspec, which imports asyncio.
 AnyFileSystem: TypeAlias = "AbstractFileSystem | arrow_fs.FileSystem"
 
@@ -31,7 +33,7 @@ class Location:
         An fsspec filesystem (for local paths: fsspec's local one), or a pyarrow filesystem that is native to Arrow and
         not local. Wrappers are removed. None for fsspec's local one, which is created at its first use.
     path
-        Path in it, without protocol.
+        Path in it, without protocol. Kept with slashes, also where the system writes local paths with others.
     name
         Name for messages; made from the other two if empty.
     """
@@ -42,8 +44,10 @@ class Location:
 
     def __init__(self, filesystem: AnyFileSystem | None, path: str, name: str = "") -> None:
         object.__setattr__(self, "_filesystem", filesystem)
-        object.__setattr__(self, "path", path)
         object.__setattr__(self, "name", redact(name or _print(filesystem, path)))
+        if _SEPARATOR != "/" and self.is_local:
+            path = with_slashes(path)
+        object.__setattr__(self, "path", path)
 
     @property
     def filesystem(self) -> AnyFileSystem:
@@ -69,6 +73,11 @@ class Location:
 
     def __str__(self) -> str:
         return self.name
+
+
+def with_slashes(path: str) -> str:
+    """Return a local path with slashes; Windows takes them as well as its own separator."""
+    return path if _SEPARATOR == "/" else path.replace(_SEPARATOR, "/")
 
 
 def resolve(

@@ -17,6 +17,7 @@ import posixpath
 
 from lance_arrow.errors import UnsupportedError
 from lance_arrow.io import redact
+from lance_arrow.io.location import with_slashes
 from lance_arrow.manifests.base_paths import BasePathMeta, split_url
 
 WORD = "allow_external_bases"
@@ -74,7 +75,9 @@ def _is_below(path: str, folder: str, is_local: bool) -> bool:
         return False
     if _begins_with(inside, own, is_local):
         return True
-    return is_local and os.path.isabs(inside) and _begins_with(os.path.realpath(inside), os.path.realpath(own), True)
+    if not is_local or not os.path.isabs(inside):
+        return False
+    return _begins_with(with_slashes(os.path.realpath(inside)), with_slashes(os.path.realpath(own)), True)
 
 
 def _begins_with(path: str, folder: str, is_local: bool) -> bool:

@@ -1,9 +1,11 @@
 // Process-wide objects that survive exit and start afresh in a forked child.
 #pragma once
 
-#include <pthread.h>
-
 #include <atomic>
+
+#if !defined(_WIN32)
+#include <pthread.h>
+#endif
 
 namespace lance_arrow {
 
@@ -17,7 +19,9 @@ class PerProcess {
  private:
   static std::atomic<T*>& Slot() {
     static std::atomic<T*> slot = [] {
+#if !defined(_WIN32)
       pthread_atfork(nullptr, nullptr, [] { Slot().store(new T()); });
+#endif
       return new T();
     }();
     return slot;

@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "engine/common/arithmetic.hpp"
+
 namespace lance_arrow::engine {
 
 namespace {
@@ -43,7 +45,7 @@ Outcome measure_take_variable(const StoredOffsets& offsets, const uint8_t* indic
   return with_offset_type(offsets.bits, [&]<class Offset>() {
     return with_index_type(index_bits, indices_bytes, [&]<class Index>() {
       return for_each_index<Offset, Index>(offsets, kNoData, indices, indices_bytes, [&](int64_t value, Span span) {
-        if (__builtin_add_overflow(*total, span.size, total)) return corrupt("too many bytes", value);
+        if (!add_to(total, span.size)) return corrupt("too many bytes", value);
         return success();
       });
     });
@@ -76,8 +78,7 @@ Outcome measure_take_runs_variable(const StoredOffsets& offsets, const int64_t* 
   return with_offset_type(offsets.bits, [&]<class Offset>() {
     return for_each_run<Offset>(offsets, kNoData, run_starts, run_stops, num_runs,
                                 [&](int64_t run, const uint8_t*, int64_t, int64_t, int64_t num_bytes) {
-                                  if (__builtin_add_overflow(*total, num_bytes, total))
-                                    return corrupt("too many bytes", run);
+                                  if (!add_to(total, num_bytes)) return corrupt("too many bytes", run);
                                   return success();
                                 });
   });

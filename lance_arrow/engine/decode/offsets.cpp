@@ -6,7 +6,7 @@ Outcome measure_variable_values(const int64_t* sizes, int64_t num_values, int64_
   *total = 0;
   for (int64_t value = 0; value < num_values; ++value) {
     if (sizes[value] < 0) return corrupt("a value has a negative size", value);
-    if (__builtin_add_overflow(*total, sizes[value], total)) return corrupt("too many bytes", value);
+    if (!add_to(total, sizes[value])) return corrupt("too many bytes", value);
   }
   return success();
 }

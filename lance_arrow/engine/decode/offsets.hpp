@@ -7,6 +7,7 @@
 
 #include <limits>
 
+#include "engine/common/arithmetic.hpp"
 #include "engine/common/outcome.hpp"
 #include "engine/common/variable.hpp"
 
@@ -68,7 +69,7 @@ Outcome measure_variable(const Chunks& chunks, int offset_bits, int64_t* total) 
       const Outcome outcome = open_variable<form, Offset>(chunk, &opened);
       if (outcome.message != nullptr) return outcome;
       // Chunks may overlap, so their sum is not bounded by the size of the data.
-      if (__builtin_add_overflow(*total, opened.num_bytes, total)) return corrupt("too many bytes", chunk.index);
+      if (!add_to(total, opened.num_bytes)) return corrupt("too many bytes", chunk.index);
       return success();
     });
   });

@@ -1,5 +1,7 @@
 #include "engine/decode/symbols.hpp"
 
+#include "engine/common/arithmetic.hpp"
+
 namespace lance_arrow::engine {
 
 Outcome measure_symbols(const uint8_t* table_bytes, int64_t table_size, const CodedValues& values, int64_t* total) {
@@ -23,7 +25,7 @@ Outcome measure_symbols(const uint8_t* table_bytes, int64_t table_size, const Co
     }
     if (size < 0) size = table.measure(codes, values.sizes[value]);
     if (size < 0) return corrupt("a value uses codes without a symbol", value);
-    if (__builtin_add_overflow(*total, size, total)) return corrupt("too many bytes", value);
+    if (!add_to(total, size)) return corrupt("too many bytes", value);
     value = stop;
   }
   return success();

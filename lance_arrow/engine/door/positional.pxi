@@ -11,20 +11,44 @@ cdef extern from "engine/tables/scattered_reads.hpp" namespace "lance_arrow::eng
     int64_t num_together(const Scattered &ranges, int64_t first)
     bint read_together(int fd, const Scattered &ranges, int64_t first, int64_t count)
 
-cdef extern from "unistd.h" nogil:
-    ssize_t pread(int fd, void *buffer, size_t count, int64_t offset)
-    int close(int fd)
+cdef extern from "engine/common/files.hpp" namespace "lance_arrow::engine" nogil:
+    int _open_file "lance_arrow::engine::open_file"(const char *path)
+    int64_t read_at(int fd, int64_t start, int64_t size, uint8_t *out)
+    bint read_file(const char *path, int64_t size, uint8_t *out)
 
-cdef extern from "fcntl.h" nogil:
-    int open(const char *path, int flags)
-    int O_RDONLY, O_NONBLOCK, O_CLOEXEC
 
-cdef extern from "sys/stat.h" nogil:
-    cdef struct stat_t "stat":
-        unsigned int st_mode
-        int64_t st_size
-    int fstat(int fd, stat_t *found)
-    int S_ISREG(unsigned int mode)
+def open_file(bytes path not None) -> int:
+    """Open a file for reading; a folder, too, where the system opens folders.
+
+    Does not wait for a writer of a named pipe. Others may rename and delete the file while it is open, also on Windows.
+
+    Parameters
+    ----------
+    path
+        As `os.fsencode` gives it.
+
+    Returns
+    -------
+    int
+        File descriptor, which children of the process do not inherit.
+
+    Raises
+    ------
+    ValueError
+        The path holds a zero.
+    OSError
+        As the operating system says.
+    """
+    if b"\0" in path:
+        raise ValueError("embedded null byte")
+    cdef const char *name = path
+    cdef int fd, failure
+    with nogil:
+        fd = _open_file(name)
+        failure = errno
+    if fd < 0:
+        raise OSError(failure, os.strerror(failure), os.fsdecode(path))
+    return fd
 
 
 def read_ranges(
@@ -69,8 +93,7 @@ def read_ranges(
             raise ValueError("a range ends beyond 2**63")
     cdef Py_ssize_t short_range = -1
     cdef int failure = 0
-    cdef int64_t done, together
-    cdef ssize_t received
+    cdef int64_t received, together
     cdef vector[int64_t] stops
     cdef Scattered ranges
     if n == 0:
@@ -87,19 +110,13 @@ def read_ranges(
             if together > 1 and read_together(fd, ranges, i, together):
                 i += together
                 continue
-            # Alone, which also tells what is wrong with them.
-            done = 0
-            while done < sizes[i]:
-                received = pread(fd, &out[out_starts[i] + done], <size_t>(sizes[i] - done), starts[i] + done)
-                if received > 0:
-                    done += received
-                elif received == 0:
-                    short_range = i
-                    break
-                elif errno != EINTR:
-                    failure = errno
-                    break
-            if failure != 0 or short_range >= 0:
+            # Alone, which also tells what is wrong with them. An empty range may lie at the end of `out`.
+            received = read_at(fd, starts[i], sizes[i], ranges.out + out_starts[i])
+            if received < 0:
+                failure = errno
+                break
+            if received < sizes[i]:
+                short_range = i
                 break
             i += 1
     if failure != 0:
@@ -146,25 +163,4 @@ def read_files(
         names.push_back(path)
     with nogil:
         for i in range(n):
-            flags[i] = _read_file(names[i], sizes[i], &out[0] + out_starts[i])
-
-
-cdef uint8_t _read_file(const char *path, int64_t size, uint8_t *out) noexcept nogil:
-    cdef stat_t found
-    cdef int64_t done = 0
-    cdef ssize_t received
-    # Without O_NONBLOCK, opening a named pipe waits for a writer.
-    cdef int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
-    if fd < 0:
-        return 0
-    if fstat(fd, &found) != 0 or not S_ISREG(found.st_mode) or found.st_size != size:
-        close(fd)
-        return 0
-    while done < size:
-        received = pread(fd, out + done, <size_t>(size - done), done)
-        if received > 0:
-            done += received
-        elif received == 0 or errno != EINTR:
-            break
-    close(fd)
-    return done == size
+            flags[i] = read_file(names[i], sizes[i], &out[0] + out_starts[i])

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "engine/common/arithmetic.hpp"
 #include "engine/common/outcome.hpp"
 
 namespace lance_arrow::engine {
@@ -71,8 +72,8 @@ Outcome bound_fixed(const uint8_t* values, int64_t values_bytes, int64_t value_o
 // First eight bytes as a number in the order of the bytes; shorter values are filled with zeros. `held` bytes may be
 // read.
 inline uint64_t first_bytes(const uint8_t* bytes, int64_t size, int64_t held) {
-  if (size >= 8) return __builtin_bswap64(load<uint64_t>(bytes, 0));
-  if (held >= 8 && size > 0) return __builtin_bswap64(load<uint64_t>(bytes, 0)) & ~uint64_t{0} << (64 - 8 * size);
+  if (size >= 8) return swap_bytes(load<uint64_t>(bytes, 0));
+  if (held >= 8 && size > 0) return swap_bytes(load<uint64_t>(bytes, 0)) & ~uint64_t{0} << (64 - 8 * size);
   uint64_t key = 0;
   for (int64_t i = 0; i < size; ++i) key |= uint64_t{bytes[i]} << (56 - 8 * i);
   return key;

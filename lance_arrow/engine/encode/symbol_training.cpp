@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/common/arithmetic.hpp"
 #include "engine/encode/symbol_matcher.hpp"
 #include "engine/encode/variable_chunks.hpp"
 
@@ -43,9 +44,7 @@ std::vector<std::vector<Segment>> sample_values(const PlainValues<In>& values) {
   const int64_t segments = std::min(kNumSegments, (total + kSegmentBytes - 1) / kSegmentBytes);
   int64_t value = 0;
   for (int64_t number = 0; number < segments; ++number) {
-    const int64_t place = segments < kNumSegments
-                              ? number * kSegmentBytes
-                              : static_cast<int64_t>(static_cast<__int128>(total) * number / segments);
+    const int64_t place = segments < kNumSegments ? number * kSegmentBytes : share_of(total, number, segments);
     // The value that holds the place.
     int64_t low = value, high = values.num_values;
     while (high - low > 1) {

@@ -1,11 +1,7 @@
 // Bytes of a file for the engine, by position or out of memory, compared with checksums where that is wanted.
 #pragma once
 
-#include <sys/uio.h>
-#include <unistd.h>
-
-#include <cerrno>
-
+#include "engine/common/files.hpp"
 #include "engine/plan/pages.hpp"
 #include "engine/plan/reader.hpp"
 #include "engine/tables/scattered_reads.hpp"
@@ -20,17 +16,9 @@ inline Outcome read_bytes(const Reader& reader, int64_t start, int64_t size, uin
     copy_bytes(out, reader.memory + start, size);
     return success();
   }
-  while (size > 0) {
-    const ssize_t received = pread(reader.fd, out, static_cast<size_t>(size), start);
-    if (received > 0) {
-      out += received;
-      start += received;
-      size -= received;
-    } else if (received == 0 || errno != EINTR) {
-      return corrupt("a read failed or came back short", start);
-    }
-  }
-  return success();
+  const int64_t received = read_at(reader.fd, start, size, out);
+  return received == size ? success()
+                          : corrupt("a read failed or came back short", start + std::max<int64_t>(received, 0));
 }
 
 // Reads a head into memory of its own and what follows it where that belongs, in one request.
@@ -38,7 +26,7 @@ inline Outcome read_behind_head(const Reader& reader, int64_t start, uint8_t* he
                                 int64_t size) {
   if (reader.fd >= 0 && inside(start, head_bytes + size, reader.size)) {
     const iovec parts[2] = {{head, static_cast<size_t>(head_bytes)}, {out, static_cast<size_t>(size)}};
-    if (preadv(reader.fd, parts, 2, start) == head_bytes + size) return success();
+    if (read_apart(reader.fd, start, parts, 2, head_bytes + size)) return success();
   }
   const Outcome outcome = read_bytes(reader, start, head_bytes, head);
   return outcome.message != nullptr ? outcome : read_bytes(reader, start + head_bytes, size, out);

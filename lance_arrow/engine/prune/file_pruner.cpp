@@ -1,13 +1,10 @@
 #include "engine/prune/file_pruner.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <mutex>
 
+#include "engine/common/files.hpp"
 #include "engine/common/scratch.hpp"
 #include "engine/tables/column_metadata.hpp"
 
@@ -136,24 +133,19 @@ bool FilePruner::Looks(const std::string& path, Told&& told) {
   const engine::Leased<std::vector<char>> leased;
   std::vector<char>& memory = *leased;
   memory.resize(kTailBytes);
-  const int descriptor = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  if (descriptor < 0) return false;
-  struct stat status;
+  const engine::OpenFile file(path.c_str());
+  if (file.size() < static_cast<int64_t>(engine::kFooterBytes)) return false;
+  const auto file_size = static_cast<uint64_t>(file.size());
   bool has_told = false;
-  if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_size >= 40) {
-    const auto file_size = static_cast<uint64_t>(status.st_size);
-    // As much as files like this one took so far; where that is not enough, all that may be looked at.
-    for (size_t room = usual_bytes_.load(std::memory_order_relaxed);; room = kTailBytes) {
-      const auto size = static_cast<size_t>(std::min<uint64_t>(file_size, room));
-      const ssize_t received = pread(descriptor, memory.data(), size, static_cast<off_t>(file_size - size));
-      if (received != static_cast<ssize_t>(size)) break;
-      Tail tail{Bytes(memory.data(), size), file_size};
-      has_told = told(&tail);
-      if (has_told) Learn(tail.wanted_bytes);
-      if (tail.wanted_bytes <= size || room == kTailBytes) break;
-    }
+  // As much as files like this one took so far; where that is not enough, all that may be looked at.
+  for (size_t room = usual_bytes_.load(std::memory_order_relaxed);; room = kTailBytes) {
+    const auto size = static_cast<int64_t>(std::min<uint64_t>(file_size, room));
+    if (file.read_at(file.size() - size, size, reinterpret_cast<uint8_t*>(memory.data())) != size) break;
+    Tail tail{Bytes(memory.data(), static_cast<size_t>(size)), file_size};
+    has_told = told(&tail);
+    if (has_told) Learn(tail.wanted_bytes);
+    if (tail.wanted_bytes <= static_cast<uint64_t>(size) || room == kTailBytes) break;
   }
-  close(descriptor);
   return has_told;
 }
 

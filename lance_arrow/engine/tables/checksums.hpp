@@ -9,7 +9,7 @@
 
 #include "engine/common/outcome.hpp"
 
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#if defined(_M_X64) || (defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__)))
 #define LANCE_ARROW_CRC_X86 1
 #include <nmmintrin.h>
 #elif defined(__aarch64__) && (defined(__GNUC__) || defined(__clang__))
@@ -86,12 +86,20 @@ class Advance {
 };
 
 #if defined(LANCE_ARROW_CRC_X86)
+#if defined(__GNUC__) || defined(__clang__)
 #define LANCE_ARROW_CRC_TARGET __attribute__((target("sse4.2")))
+#else
+#define LANCE_ARROW_CRC_TARGET
+#endif
 LANCE_ARROW_CRC_TARGET inline uint64_t crc_step(uint64_t crc, uint64_t word) { return _mm_crc32_u64(crc, word); }
 LANCE_ARROW_CRC_TARGET inline uint32_t crc_byte(uint32_t crc, uint8_t byte) { return _mm_crc32_u8(crc, byte); }
 inline bool has_crc_instruction() {
+#if defined(_MSC_VER)
+  return true;  // pyarrow's wheels want it too
+#else
   static const bool has = __builtin_cpu_supports("sse4.2") != 0;
   return has;
+#endif
 }
 #elif defined(LANCE_ARROW_CRC_ARM)
 #define LANCE_ARROW_CRC_TARGET __attribute__((target("+crc")))

@@ -1,9 +1,7 @@
 // Ranges of a file that lie close together, read by one system call into places apart.
 #pragma once
 
-#include <sys/uio.h>
-
-#include <cstdint>
+#include "engine/common/files.hpp"
 
 namespace lance_arrow::engine {
 
@@ -43,7 +41,7 @@ inline bool read_together(int fd, const Scattered& ranges, int64_t first, int64_
     if (size > 0) parts[num_parts++] = {ranges.out + ranges.places[range], static_cast<size_t>(size)};
   }
   const int64_t start = ranges.starts[first], total = ranges.stops[first + count - 1] - start;
-  return preadv(fd, parts, num_parts, ranges.base + start) == total;
+  return read_apart(fd, ranges.base + start, parts, num_parts, total);
 }
 
 }  // namespace lance_arrow::engine
