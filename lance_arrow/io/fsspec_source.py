@@ -1,12 +1,12 @@
 """A source over a file of any fsspec filesystem.
 
-Three ways to the same bytes, chosen once per source:
+Bytes are read in one of three ways, chosen once per source:
 
-* filesystems with ranges of their own (all asynchronous ones, memory, ...): one `cat_ranges` per read;
-* filesystems that only inherit `cat_ranges` would open the file once per range, with a 5 MiB read-ahead each time
-  (sftp, zip, ...): here the file is opened once per read, without cache, and visited front to back, so that a member of
-  an archive is decompressed at most once per read;
-* a filesystem that copies whole files to disk (``simplecache``, ``filecache``): the copy is read as a local file.
+* A filesystem that implements ranges (all asynchronous ones, memory, ...): one `cat_ranges` per read.
+* A filesystem that only inherits `cat_ranges` (sftp, zip, ...). The inherited method would open the file for each
+  range, with a read-ahead of 5 MiB. Here the file is opened once per read, without cache, and read from front to back.
+  A member of an archive is then decompressed at most once per read.
+* A filesystem that copies whole files to disk (``simplecache``, ``filecache``): the copy is read as a local file.
 """
 
 from __future__ import annotations
@@ -46,22 +46,22 @@ from lance_arrow.io.source import (
     truncated,
 )
 
-# What the filesystems call a fact about a file's content that changes when the content does.
+# Names that filesystems use for facts which change when the content of a file changes.
 _VERSION_FACTS = (
     "ETag", "etag", "e_tag", "version_id", "VersionId", "generation", "content_md5", "md5Hash", "md5", "crc32c", "CRC",
     "checksum", "LastModified", "last_modified", "mtime", "modified", "updated",
 )  # fmt: skip
 
-# What is kept of the end of a far file, which is read when the file is opened: metadata, zone maps, all of small files.
+# Most bytes kept from the end of a far file, which is read at opening: metadata, zone maps, all of a small file.
 _MAX_TAIL_BYTES = 1 << 20
 
-# These talk to a server over one connection, and lose answers, or wait forever, when two threads use it at a time.
+# These use one connection to a server. If two threads use it at a time, answers are lost or a thread waits forever.
 _PROTOCOLS_OF_ONE_THREAD = frozenset({"ftp", "sftp", "ssh"})
 
-# Members of an archive share one file position, also between sources: one reader at a time. Locks are entered again by
-# the thread that has them: who opens a file looks it up.
+# Members of an archive share one file position, also between sources: one reader at a time. The locks are reentrant,
+# because opening a file asks for its facts.
 _shared_locks = [threading.RLock() for _ in range(64)]
-# A copy being made is visible under its final name: whoever comes second must wait for the first.
+# A copy has its final name while it is made: a second thread must wait for the first.
 _copy_locks = [threading.Lock() for _ in range(64)]
 
 
@@ -76,7 +76,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def unwrap(filesystem: AbstractFileSystem, path: str) -> tuple[AbstractFileSystem, str]:
-    """Take off wrappers that only change the path or the way of calling, down to the filesystem that has the bytes."""
+    """Return the filesystem below wrappers that only change the path or make calls asynchronous, and its path."""
     while True:
         if isinstance(filesystem, DirFileSystem):
             path = filesystem._join(filesystem._strip_protocol(path))
@@ -93,16 +93,16 @@ def open_fsspec(filesystem: AbstractFileSystem, path: str, *, name: str, size_by
     Parameters
     ----------
     filesystem, path
-        Where; the path may carry the filesystem's own protocol.
+        The file; the path may begin with the filesystem's protocol.
     name
-        What to print.
+        Printable name for messages.
     size_bytes
-        Size, when it is known from a listing: saves one request.
+        Size in bytes, if it is known from a listing: saves one request.
 
     Raises
     ------
     FileNotFoundError, IsADirectoryError
-        Unless `size_bytes` is given, in which case the first read finds out.
+        There is no such file. With `size_bytes`, the first read raises instead.
     """
     filesystem, path = unwrap(filesystem, path)
     if type(filesystem) is LocalFileSystem:
@@ -115,7 +115,7 @@ def open_fsspec(filesystem: AbstractFileSystem, path: str, *, name: str, size_by
 
 
 def _local_copy(filesystem: WholeFileCacheFileSystem, path: str) -> str:
-    """Return the path of the copy on disk, made now if there is none."""
+    """Return the path of the copy on disk; it is made if it does not exist."""
     if filesystem.isdir(path):
         raise is_a_directory(path)
     with _copy_locks[hash(path) % len(_copy_locks)], filesystem.open(path, "rb") as copy:
@@ -128,11 +128,11 @@ class FsspecSource:
     Parameters
     ----------
     filesystem, path
-        Where; `open_fsspec` unwraps and chooses better sources where they exist.
+        The file; `open_fsspec` removes wrappers, and chooses better sources for local files.
     name
-        What to print.
+        Printable name for messages.
     size_bytes
-        Size, when it is known.
+        Size in bytes, if it is known.
     """
 
     def __init__(self, filesystem: AbstractFileSystem, path: str, *, name: str, size_bytes: int | None = None) -> None:
@@ -150,7 +150,7 @@ class FsspecSource:
 
     @foreign_errors()
     def size(self) -> int:
-        """Return the size in bytes, asked for once.
+        """Return the size in bytes; the filesystem is asked once.
 
         Raises
         ------
@@ -170,13 +170,13 @@ class FsspecSource:
 
     @property
     def kept_from(self) -> int | None:
-        """Where that part of the file begins which needs no further request; None when nothing is kept."""
+        """Offset from which the bytes to the end of the file are kept in memory; None if none are kept."""
         kept = self._tail
         return None if kept is None else kept[0]
 
     @foreign_errors()
     def identity(self) -> Hashable | None:
-        """Return filesystem, path, size and every fact about the version; None where the filesystem tells none."""
+        """Return filesystem, path, size and all facts about the version; None if the filesystem has no such facts."""
         info = self._file_info()
         facts = [(key, str(info[key])) for key in _VERSION_FACTS if info.get(key) is not None]
         if isinstance(self._filesystem, MemoryFileSystem):
@@ -213,11 +213,11 @@ class FsspecSource:
         return out
 
     def read_arena(self, starts: Positions, stops: Positions) -> tuple[Bytes, Positions]:
-        """Read the ranges and lay the answers side by side; see `RangeSource.read_arena`."""
+        """Read the ranges into one buffer; see `RangeSource.read_arena`."""
         return joined(self.read(starts, stops))
 
     def close(self) -> None:
-        """Refuse further reads; nothing is held open between them."""
+        """Refuse further reads. No file is held open between reads."""
         self._closed = True
         self._tail = None
 
@@ -228,7 +228,7 @@ class FsspecSource:
                 try:
                     self._info = self._filesystem.info(self._path)
                 except FileNotFoundError:
-                    # A listing that the filesystem keeps may be older than the file.
+                    # A cached listing may be older than the file.
                     folder = posixpath.dirname(self._path)
                     if folder not in self._filesystem.dircache:
                         raise
@@ -282,8 +282,8 @@ def _is_of_one_thread(filesystem: AbstractFileSystem) -> bool:
 
 
 def has_ranges(filesystem: AbstractFileSystem) -> bool:
-    """Tell whether ranges are this filesystem's own, rather than inherited ones that open the file each time."""
-    # A block cache opens its target without read-ahead by itself, and refuses to be told so twice.
+    """Return whether the filesystem implements ranges; the inherited methods open the file for each range."""
+    # A block cache opens its target without read-ahead, and rejects `cache_type`.
     if isinstance(filesystem, AsyncFileSystem | CachingFileSystem):
         return True
     if _is_of_one_thread(filesystem):
@@ -293,7 +293,7 @@ def has_ranges(filesystem: AbstractFileSystem) -> bool:
 
 
 def _read_at(file: BinaryIO, start: int, stop: int) -> bytes:
-    """Read exactly, or up to the end of the file."""
+    """Read the bytes ``start .. stop``, or up to the end of the file."""
     file.seek(start)
     first = file.read(stop - start)
     if len(first) == stop - start or not first:

@@ -1,4 +1,4 @@
-"""A sink into one local file, which appears by rename."""
+"""A sink into one local file, which gets its name by a rename."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ from lance_arrow.errors import UnsupportedError
 from lance_arrow.io.sink import BufferedSink
 
 _MAX_PARTS = 1024
-"""Parts of one `writev`: what Linux and macOS take at most."""
+"""Most parts of one `writev` on Linux and macOS."""
 _MAX_NAME_CHARACTERS = 60
-# Without O_BINARY, Windows changes the bytes.
+# Without O_BINARY, Windows changes line ends.
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
 def hidden_name(name: str) -> str:
-    """Return a name that no one else has, which discovery of datasets passes over: it begins with a dot."""
+    """Return a unique name that begins with a dot, so that discovery of datasets ignores the file."""
     return f".{name[:_MAX_NAME_CHARACTERS]}.{secrets.token_hex(8)}.tmp"
 
 
 class LocalSink(BufferedSink):
     """Writes a hidden file in the same folder; `close` gives it its name in one step.
 
-    Readers see the file that was there before, or the new one, never a part; likewise after a crash of the process at
-    any moment (which may leave the hidden file). After one of the machine it is up to the file system whether the name
-    has reached the disk before the bytes; a file without them is one that does not open. Call `os.sync` where that is
-    not enough. An older file's permissions are kept, a symbolic link keeps leading to the file.
+    Readers see the old file or the complete new one. This also holds after a crash of the process, which may leave the
+    hidden file. After a crash of the machine, the name may be on the disk without the bytes: opening such a file fails.
+    Call `os.sync` where that is not enough. The permissions of an older file are kept. If `path` is a symbolic link,
+    its target is replaced and the link stays.
 
     Parameters
     ----------
     path
         File to write; its folder must exist.
     name
-        What to print in its place; the path itself when None.
+        Printable name for messages; the path when None.
 
     Raises
     ------
     FileNotFoundError, PermissionError, IsADirectoryError
-        As the operating system says.
+        The operating system refused to create the file.
     UnsupportedError
-        There is something at `path` that is neither a file nor a directory: a device or a pipe cannot be replaced.
+        `path` is neither a file nor a directory: a device or a pipe cannot be replaced.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, name: str | None = None) -> None:
@@ -109,5 +109,5 @@ class LocalSink(BufferedSink):
 
 
 def _write(descriptor: int, parts: list[memoryview]) -> int:
-    """Write at least a byte of the parts, by one call; returns how many bytes."""
+    """Write the first bytes of the parts with one call; return the number of bytes, at least 1."""
     return os.writev(descriptor, parts) if hasattr(os, "writev") else os.write(descriptor, parts[0])

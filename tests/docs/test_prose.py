@@ -18,8 +18,6 @@ PAGES = [
 
 LIBRARY = ROOT / "lance_arrow"
 PACKAGES = sorted(found.parent.name for found in LIBRARY.glob("*/__init__.py"))
-# Modules that are still to be rewritten.
-NOT_YET = {"fsspec_source.py", "local_sink.py", "positional.pxi"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
@@ -40,7 +38,7 @@ def test_public_docstrings_are_short_and_plain(package: str) -> None:
     found = [
         f"{module.relative_to(ROOT)}:{line}: {wrong}"
         for module in modules
-        if not module.stem.endswith("_pb2") and module.name not in NOT_YET
+        if not module.stem.endswith("_pb2")
         for line, text in public_docstrings(module.read_text())
         for wrong in (*measure(text).riddles, *measure(text).long_sentences)
     ]
@@ -49,7 +47,7 @@ def test_public_docstrings_are_short_and_plain(package: str) -> None:
 
 def test_docstrings_of_kernels_are_short_and_plain() -> None:
     """Those of `lance_arrow.kernels` are in the pieces of the engine's module."""
-    pieces = [one for one in (LIBRARY / "engine" / "door").glob("*.pxi") if one.name not in NOT_YET]
+    pieces = list((LIBRARY / "engine" / "door").glob("*.pxi"))
     texts = {one.name: re.findall(r'"""(.*?)"""', one.read_text(), re.DOTALL) for one in pieces}
     assert sum(map(len, texts.values())) > 100
     found = [

@@ -61,8 +61,7 @@ cdef class ColumnForms:
     columns
         Nested tuples ``(kind, leaf, items, is_text, children)``. ``kind`` is a key of `KINDS`, ``leaf`` the position of
         the leaf with the node's structure. ``items`` is the number of the child's items per slot (0 for lists).
-        `is_text`: whether values are
-        checked as UTF-8.
+        ``is_text``: whether values are checked as UTF-8.
     schema
         Schema of the batch: the storage of its types has the shape of `columns`.
     """

@@ -18,14 +18,14 @@ cdef extern from "engine/common/files.hpp" namespace "lance_arrow::engine" nogil
 
 
 def open_file(bytes path not None) -> int:
-    """Open a file for reading; a folder, too, where the system opens folders.
+    """Open a file for reading; also a folder, on systems that open folders.
 
     Does not wait for a writer of a named pipe. Others may rename and delete the file while it is open, also on Windows.
 
     Parameters
     ----------
     path
-        As `os.fsencode` gives it.
+        The path, encoded by `os.fsencode`.
 
     Returns
     -------
@@ -35,9 +35,9 @@ def open_file(bytes path not None) -> int:
     Raises
     ------
     ValueError
-        The path holds a zero.
+        The path contains a zero byte.
     OSError
-        As the operating system says.
+        The operating system could not open the file.
     """
     if b"\0" in path:
         raise ValueError("embedded null byte")
@@ -60,25 +60,25 @@ def read_ranges(
     Parameters
     ----------
     fd
-        Open file descriptor; its own offset is neither used nor moved.
+        Open file descriptor; its position is neither used nor changed.
     starts, sizes
-        ``(n,) int64`` each: bytes from the start of the file, and bytes.
+        ``(n,) int64`` each: offsets from the start of the file and sizes, in bytes.
     out_starts
-        ``(n,) int64``: where in `out` each range goes.
+        ``(n,) int64``: offset of each range in `out`.
     out
-        ``(m,) uint8``, filled where the ranges go; the rest is left alone.
+        ``(m,) uint8``: receives the ranges; other bytes are not changed.
 
     Returns
     -------
     int
-        Index of the first range that the file is too short for, or -1.
+        Index of the first range that ends behind the end of the file, or -1.
 
     Raises
     ------
     ValueError
         Unequal lengths, negative numbers, or a range outside `out`.
     OSError
-        A read failed; carries its errno. An interrupted read is repeated.
+        A read failed; `errno` is that of the read. Interrupted reads are repeated.
     """
     cdef Py_ssize_t n = starts.shape[0], i
     cdef int64_t capacity = out.shape[0]
@@ -110,7 +110,7 @@ def read_ranges(
             if together > 1 and read_together(fd, ranges, i, together):
                 i += together
                 continue
-            # Alone, which also tells what is wrong with them. An empty range may lie at the end of `out`.
+            # Read one by one, which also finds the faulty range. An empty range may be at the end of `out`.
             received = read_at(fd, starts[i], sizes[i], ranges.out + out_starts[i])
             if received < 0:
                 failure = errno
@@ -128,25 +128,25 @@ def read_files(
     list paths not None, const int64_t[::1] sizes not None, const int64_t[::1] out_starts not None,
     uint8_t[::1] out not None, uint8_t[::1] flags not None,
 ) -> None:
-    """Read small files whole into given memory: opened, read and closed one after the other.
+    """Read whole small files into given memory. Each is opened, read and closed before the next.
 
     Parameters
     ----------
     paths
-        ``n`` paths, as bytes without a zero.
+        ``n`` paths as bytes, without zero bytes.
     sizes
-        ``(n,) int64``: bytes that each file must have.
+        ``(n,) int64``: required size of each file in bytes.
     out_starts
-        ``(n,) int64``: where in `out` each goes.
+        ``(n,) int64``: offset of each file in `out`.
     out
-        ``(m,) uint8``, filled where the files go.
+        ``(m,) uint8``: receives the files.
     flags
-        ``(n,) uint8``: becomes 1 for a regular file of just that size that was read, else 0, whatever the reason is.
+        ``(n,) uint8`` out: 1 for a regular file of exactly that size that was read, else 0.
 
     Raises
     ------
     ValueError
-        Unequal lengths, negative numbers, a path with a zero, or a file outside `out`.
+        Unequal lengths, negative numbers, a path with a zero byte, or a file outside `out`.
     """
     cdef Py_ssize_t n = sizes.shape[0], i
     cdef int64_t capacity = out.shape[0]
