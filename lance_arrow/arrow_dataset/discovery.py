@@ -45,13 +45,13 @@ def in_no_table() -> Iterator[None]:
         _is_known.reset(token)
 
 
-def check_searched(caller: FrameType | None, chosen: ChosenVersion) -> None:
+def check_searched(asked: FrameType | None, chosen: ChosenVersion) -> None:
     """Refuse the search of a folder that holds a table with rows, but no data files.
 
     Parameters
     ----------
-    caller
-        Frame of the caller; other callers than pyarrow's search pass.
+    asked
+        Frame of the function that pyarrow's search calls. Calls by others pass.
     chosen
         Choice of the version of a table.
 
@@ -62,6 +62,7 @@ def check_searched(caller: FrameType | None, chosen: ChosenVersion) -> None:
     LanceError
         As `open_version`, where there is a table without files.
     """
+    caller = None if asked is None else asked.f_back
     if (
         _is_known.get()
         or caller is None

@@ -87,8 +87,8 @@ class LanceFormat(bridge.BridgeFormat):
 
     def __bool__(self) -> bool:
         """Be true, as every object; pyarrow asks before it searches a folder, see `check_searched`."""
-        here = inspect.currentframe()
-        check_searched(None if here is None else here.f_back, self.handler)
+        # Not kept in a variable: a frame that refers to itself keeps all datasets of its callers open.
+        check_searched(inspect.currentframe(), self.handler)
         return True
 
     @property

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_arrow.choices import Verify
-from lance_arrow.container.checksums import ChecksumTable
+from lance_arrow.container.byte_owners import ByteOwners
 from lance_arrow.container.columns import ColumnMeta, ColumnTable
 from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.file_checks import FileChecks, check_verify
@@ -25,7 +25,7 @@ from lance_arrow.container.global_buffers import GlobalBuffers
 from lance_arrow.container.metadata_bytes import MetadataBytes
 from lance_arrow.container.schema import LeafColumn
 from lance_arrow.container.schema_facts import SchemaFacts, known_schemas
-from lance_arrow.errors import CorruptFileError, CorruptPageError, InvalidArgumentError, UnsupportedError, located
+from lance_arrow.errors import CorruptFileError, InvalidArgumentError, UnsupportedError, located
 from lance_arrow.io import ByteRange, Bytes, RangeSource, VerifiedSource, read_coalesced
 from lance_arrow.proto import file_schema_pb2
 from lance_arrow.proto.reading import parse
@@ -77,6 +77,8 @@ class LanceFileReader:
         The Arrow schema, metadata included.
     leaves
         The leaves of the schema and their physical columns, in order.
+    owners
+        Names the column and page of a byte in errors.
     global_buffers
         Buffers by index; 0 is the file descriptor.
     zone_maps
@@ -137,7 +139,7 @@ class LanceFileReader:
         self._verify = verify
         self._lock = threading.Lock()
         self._columns: dict[int, ColumnMeta] = {}
-        self._sound: set[int] = set()
+        self._sound: dict[int, ColumnMeta] = {}
 
     def _read_descriptor(self) -> SchemaFacts:
         if not len(self.global_buffers):
@@ -184,6 +186,7 @@ class LanceFileReader:
         self.schema: pa.Schema = facts.schema
         self.leaves: tuple[LeafColumn, ...] = facts.leaves
         self._lengths = facts.lengths
+        self.owners = ByteOwners(self.name, self._lengths, self._sound)
         if facts.num_columns != self.footer.num_columns:
             raise CorruptFileError(
                 f"the schema requires {facts.num_columns} columns, the file has {self.footer.num_columns}"
@@ -208,6 +211,7 @@ class LanceFileReader:
         self.facts = facts
         self.fields, self.schema, self.leaves = facts.fields, facts.schema, facts.leaves
         self._lengths = facts.lengths
+        self.owners = ByteOwners(self.name, self._lengths, self._sound)
         self.num_rows = int(legacy.batch_starts()[-1])
         self.footer = legacy.footer(self.footer, facts.num_columns)
         self.global_buffers = GlobalBuffers(legacy.metadata, self.footer)
@@ -215,7 +219,8 @@ class LanceFileReader:
 
     def _check_reads(self, checks: FileChecks) -> None:
         verified = self.source if isinstance(self.source, VerifiedSource) else VerifiedSource(self.source)
-        verified.check_with(checks.blocks, self.contradiction)
+        owners = self.owners
+        verified.check_with(checks.blocks, lambda start, stop: owners.contradiction(checks.table, start, stop))
         self.source = verified
         if self._verify == "full":
             self.columns(range(self.footer.num_columns))
@@ -224,23 +229,7 @@ class LanceFileReader:
     def contradiction(self, start: int, stop: int) -> CorruptFileError:
         """Return the error for a block, with its column and page if they are known."""
         assert self.checks is not None
-        column, page = self.owner_of(self.checks.table, start)
-        error = CorruptFileError if page is None else CorruptPageError
-        return error(
-            "bytes of the file contradict their checksum",
-            column=column,
-            page=page,
-            byte_range=(start, stop),
-            path=self.name,
-        )
-
-    def owner_of(self, table: ChecksumTable, position: int) -> tuple[str | None, int | None]:
-        """Return path and page of a covered byte; the page only if the column's metadata was read."""
-        column = table.owner(position)
-        if column is None or column not in self._lengths:
-            return None, None
-        page = self._columns[column].pages.page_at(position) if column in self._sound else None
-        return self._column_name(column), page
+        return self.owners.contradiction(self.checks.table, start, stop)
 
     @property
     def version(self) -> FileVersion:
@@ -276,7 +265,7 @@ class LanceFileReader:
             with located(path=self.name):
                 for meta in unproven:
                     self._check_rows(meta)
-                    self._sound.add(meta.column)
+                    self._sound[meta.column] = meta
         return metas
 
     def described(self, indices: Sequence[int]) -> list[ColumnMeta]:

@@ -13,7 +13,7 @@ from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.container.footer import FOOTER_BYTES, read_footer
 from lance_arrow.container.global_buffers import GlobalBuffers
 from lance_arrow.container.metadata_bytes import MetadataBytes
-from lance_arrow.errors import CorruptFileError, CorruptPageError, LanceError
+from lance_arrow.errors import CorruptFileError, LanceError
 from lance_arrow.io import Bytes, RangeSource, fetch
 from lance_arrow.kernels import crc32c_of
 from lance_arrow.settings import Limits
@@ -129,9 +129,7 @@ def _by_piece(blocks: np.ndarray, piece: np.ndarray) -> list[np.ndarray]:
 def _contradiction(file: LanceFileReader | None, table: ChecksumTable, start: int, stop: int) -> LanceError:
     if file is None:
         return CorruptFileError("bytes of the file contradict their checksum", byte_range=(start, stop))
-    column, page = file.owner_of(table, start)
-    error = CorruptFileError if page is None else CorruptPageError
-    return error("bytes of the file contradict their checksum", column=column, page=page, byte_range=(start, stop))
+    return file.owners.contradiction(table, start, stop)
 
 
 def _wrong(data: Bytes, crc: int, what: str, place: tuple[int, int]) -> LanceError | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +41,7 @@ class ZonePredicate:
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
-        self._leaves = PerTree(self._leaves_of)
+        self._leaves = PerTree(partial(_leaves, tree))
 
     @cached_property
     def program(self) -> ZoneProgram:
@@ -51,22 +51,11 @@ class ZonePredicate:
     @cached_property
     def fields(self) -> tuple[Path, ...]:
         """Fields of the tree, each once, as paths from the column downwards."""
-        found: dict[Path, None] = {}
-        waiting = [self.tree]
-        while waiting:
-            node = waiting.pop()
-            if node[0] == "field":
-                found[node[1]] = None
-            elif node[0] == "call":
-                waiting.extend(node[2])
-        return tuple(found)
+        return _fields(self.tree)
 
     def leaves(self, roots: tuple[ColumnNode, ...]) -> Mapping[Path, LeafNode]:
         """Return the leaves of a file, or of a table, that the tree refers to; see `leaf_at`."""
         return self._leaves.of(roots)
-
-    def _leaves_of(self, roots: tuple[ColumnNode, ...]) -> Mapping[Path, LeafNode]:
-        return {path: leaf for path in self.fields if (leaf := leaf_at(roots, path)) is not None}
 
     def calls(self, function: str) -> bool:
         """Return whether the tree calls a function, or may call it in parts that are too deep to see."""
@@ -100,3 +89,19 @@ class ZonePredicate:
             for field in program.fields
         ]
         return program.native.judge(columns, num_zones)
+
+
+def _fields(tree: Tree) -> tuple[Path, ...]:
+    found: dict[Path, None] = {}
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if node[0] == "field":
+            found[node[1]] = None
+        elif node[0] == "call":
+            waiting.extend(node[2])
+    return tuple(found)
+
+
+def _leaves(tree: Tree, roots: tuple[ColumnNode, ...]) -> Mapping[Path, LeafNode]:
+    return {path: leaf for path in _fields(tree) if (leaf := leaf_at(roots, path)) is not None}

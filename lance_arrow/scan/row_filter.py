@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from types import ModuleType
 
 import pyarrow as pa
@@ -80,7 +80,7 @@ class FilterPlan:
             self.paths = mentioned_paths(self.native, self.expression, schema)
         self.is_repeatable = self.predicate is not None and not self.predicate.calls("random")
         """Whether the same rows satisfy it each time it is asked."""
-        self._nodes = PerTree(self._projected)
+        self._nodes = PerTree(partial(_mentioned, self.paths))
 
     def nodes(self, roots: tuple[ColumnNode, ...]) -> tuple[ColumnNode, ...]:
         """Return the columns of a file that the filter mentions."""
@@ -90,9 +90,11 @@ class FilterPlan:
         """Evaluate it for rows that are here; see `evaluated_mask`."""
         return evaluated_mask(self.native, self.expression, self.schema, batch, pool)
 
-    def _projected(self, roots: tuple[ColumnNode, ...]) -> tuple[ColumnNode, ...]:
-        paths = tuple((root.field.name,) for root in roots) if self.paths is None else self.paths
-        return project(roots, paths, missing_ok=True)
+
+def _mentioned(paths: tuple[Path, ...] | None, roots: tuple[ColumnNode, ...]) -> tuple[ColumnNode, ...]:
+    """Return the columns at some paths; all where these are unknown."""
+    wanted = tuple((root.field.name,) for root in roots) if paths is None else paths
+    return project(roots, wanted, missing_ok=True)
 
 
 class RowFilter:
