@@ -9,11 +9,9 @@ import pytest
 from prose import docstring_prose, measure, public_docstrings
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("how_to", "coming_from", "engines", "reference", "plugins", "format")
 PAGES = [
-    *(ROOT / name for name in ("README.md", "SECURITY.md", "CONTRIBUTING.md")),
-    *sorted((ROOT / "docs").glob("*.md")),
-    *sorted(page for folder in FOLDERS for page in (ROOT / "docs" / folder).glob("*.md")),
+    *sorted(ROOT.glob("*.md")),
+    *sorted(page for folder in ("docs", "lance_arrow", "plugins", "tests") for page in (ROOT / folder).rglob("*.md")),
 ]
 
 LIBRARY = ROOT / "lance_arrow"
