@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.choices import Durability, Preset
 from lance_arrow.files.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE, WriteOptions
 from lance_arrow.io import Location
@@ -17,6 +16,7 @@ from lance_arrow.table.strategies import choose_strategy
 from lance_arrow.table.writable_branch import WritableBranch, check_durability
 
 if TYPE_CHECKING:
+    from lance_arrow.arrays.read_options import ReadOptions
     from lance_arrow.scan.fragments.table_reader import TableReader
 
 
