@@ -83,8 +83,8 @@ class PerTree(Generic[T]):
     Parameters
     ----------
     work_out
-        Called once for each of the last few trees. It must not refer to the object that keeps this cache: the cycle
-        would keep that object, and files that it refers to, until the garbage collector runs.
+        Called once for each of the last few trees. It must not refer to the object that keeps this cache. Such a cycle
+        would keep files of that object open until the garbage collector runs.
     """
 
     def __init__(self, work_out: Callable[[tuple[ColumnNode, ...]], T]) -> None:
