@@ -13,7 +13,6 @@ in, bytes go out in order.
 | `metadata_bytes` | the bytes of the file's end, kept since the first read |
 | `global_buffers` | buffers shared by all columns |
 | `checksums`, `checksum_writer`, `file_checks` | the table of checksums: its format, writing it, checking with it |
-| `byte_owners` | the column and page of bytes that contradict a checksum |
 | `columns`, `pages`, `descriptions` | column metadata on demand, pages as ranges, their descriptions |
 | `stored_pages` | whole pages as bytes, compared with their checksums, for copying |
 | `buffer_places` | the check of every (position, size) |

@@ -1,9 +1,13 @@
-"""`FileChecks`: the checksums of one open file, and the checks of its metadata; `io` checks the pages."""
+"""`FileChecks` and `ByteOwners`: the checksums of one open file, and the places of bytes that contradict them.
+
+The checks of metadata are here; `io` checks the pages.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,9 +15,12 @@ from lance_arrow.choices import Verify, check_choice, names
 from lance_arrow.container.checksums import ChecksumTable, find_table
 from lance_arrow.container.footer import FOOTER_BYTES, FileFooter
 from lance_arrow.container.metadata_bytes import MetadataBytes
-from lance_arrow.errors import CorruptFileError
+from lance_arrow.errors import CorruptFileError, CorruptPageError
 from lance_arrow.io import ByteRange, Bytes, Positions, RangeSource, fetch
 from lance_arrow.kernels import BlockChecks, crc32c
+
+if TYPE_CHECKING:
+    from lance_arrow.container.columns import ColumnMeta
 
 _PIECE_BYTES = 8 << 20
 _WAVE_BYTES = 32 << 20
@@ -130,3 +137,63 @@ def compare(data: Bytes, crc: int, what: str, place: tuple[int, int] | None) -> 
     """
     if crc32c(data) != crc:
         raise CorruptFileError(f"{what} contradicts its checksum", byte_range=place)
+
+
+class ByteOwners:
+    """Columns and pages of one open file, by the position of their bytes.
+
+    The source of a file keeps this object, and not the reader of the file. Otherwise each would keep the other, and a
+    file would stay open until the garbage collector finds the cycle.
+
+    Parameters
+    ----------
+    name
+        Printable name of the file.
+    paths
+        Dotted paths of columns, and their values per row, by number of the physical column.
+    columns
+        Metadata of the columns whose pages were checked so far, by number. The reader adds to it. Other columns would
+        refer to the file, because their pages are still to be opened.
+    """
+
+    __slots__ = ("_columns", "_name", "_paths")
+
+    def __init__(
+        self, name: str, paths: Mapping[int, tuple[str, int | None]], columns: Mapping[int, ColumnMeta]
+    ) -> None:
+        self._name = name
+        self._paths = paths
+        self._columns = columns
+
+    def contradiction(self, table: ChecksumTable, start: int, stop: int) -> CorruptFileError:
+        """Return the error for bytes that contradict their checksum.
+
+        Parameters
+        ----------
+        table
+            The file's table of checksums.
+        start, stop
+            Half-open byte range in the file.
+
+        Returns
+        -------
+        CorruptFileError
+            With the column if it is known; a `CorruptPageError` if the page is known too.
+        """
+        column, page = self._owner(table, start)
+        error = CorruptFileError if page is None else CorruptPageError
+        return error(
+            "bytes of the file contradict their checksum",
+            column=column,
+            page=page,
+            byte_range=(start, stop),
+            path=self._name,
+        )
+
+    def _owner(self, table: ChecksumTable, position: int) -> tuple[str | None, int | None]:
+        """Return path and page of a covered byte; the page only if the column's pages were checked."""
+        column = table.owner(position)
+        if column is None or column not in self._paths:
+            return None, None
+        meta = self._columns.get(column)
+        return self._paths[column][0], None if meta is None else meta.pages.page_at(position)

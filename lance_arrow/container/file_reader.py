@@ -15,10 +15,9 @@ import numpy as np
 import pyarrow as pa
 
 from lance_arrow.choices import Verify
-from lance_arrow.container.byte_owners import ByteOwners
 from lance_arrow.container.columns import ColumnMeta, ColumnTable
 from lance_arrow.container.fields import SchemaField
-from lance_arrow.container.file_checks import FileChecks, check_verify
+from lance_arrow.container.file_checks import ByteOwners, FileChecks, check_verify
 from lance_arrow.container.file_head import FileHead
 from lance_arrow.container.footer import FileFooter, FileVersion, read_footer
 from lance_arrow.container.global_buffers import GlobalBuffers
