@@ -40,7 +40,10 @@ struct Tree {
         const bool is_block = input.flag();
         return keep(hold_run_lengths(input.one_of(words), is_block));
       }
-      case 4: return keep(hold_variable(input.one_of(floats)));
+      case 4: {
+        const bool is_block = input.flag();
+        return keep(hold_variable(input.one_of(floats), is_block));
+      }
       case 5: return keep(hold_byte_streams(input.one_of(floats)));
       case 6: {
         const LaChunkCodec* child = make(input, depth - 1);

@@ -72,6 +72,12 @@ def _variable(words: tuple[bytes, ...], width: int) -> bytes:
     return ends.astype(f"<u{width}").tobytes() + b"".join(words)
 
 
+def _variable_block(words: tuple[bytes, ...], width: int) -> bytes:
+    head = [8 * width, width * (len(words) + 3)]
+    ends = np.cumsum([0, *map(len, words)])
+    return np.array([*head, *ends]).astype(f"<u{width}").tobytes() + b"".join(words)
+
+
 def chunk_codecs() -> Iterator[tuple[str, bytes]]:
     def seed(tree: Seed, count: int, *buffers: bytes) -> bytes:
         tree.number(count, 1, 4096).number(2, 0, 12)
@@ -107,12 +113,17 @@ def chunk_codecs() -> Iterator[tuple[str, bytes]]:
     for index, width in enumerate((4, 8)):
         streams = np.arange(64).astype(f"<u{width}").view(np.uint8).reshape(-1, width).T.tobytes()
         yield f"streams-{width}", seed(codec(STREAMS).number(index, 0, 1), 64, streams)
-        yield f"variable-{width}", seed(codec(VARIABLE).number(index, 0, 1), len(words), _variable(words, width))
-        child = codec(FSST).number(VARIABLE, 0, 7).number(index, 0, 1).counted(table)
+        yield (
+            f"variable-{width}",
+            seed(codec(VARIABLE).flag(False).number(index, 0, 1), len(words), _variable(words, width)),
+        )
+        block = _variable_block(words, width)
+        yield f"variable-block-{width}", seed(codec(VARIABLE).flag(True).number(index, 0, 1), len(words), block)
+        child = codec(FSST).number(VARIABLE, 0, 7).flag(False).number(index, 0, 1).counted(table)
         yield f"fsst-{width}", seed(child, len(codes), _variable(codes, width))
-        child = codec(COMPRESSED).number(VARIABLE, 0, 7).number(index, 0, 1)
+        child = codec(COMPRESSED).number(VARIABLE, 0, 7).flag(False).number(index, 0, 1)
         yield f"compressed-{width}", seed(child, len(words), lz4(_variable(words, width)))
-    child = codec(FSST).number(COMPRESSED, 0, 7).number(VARIABLE, 0, 7).number(0, 0, 1).counted(table)
+    child = codec(FSST).number(COMPRESSED, 0, 7).number(VARIABLE, 0, 7).flag(False).number(0, 0, 1).counted(table)
     yield "fsst-compressed", seed(child, len(codes), lz4(_variable(codes, 4)))
 
 
