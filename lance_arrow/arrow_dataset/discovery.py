@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from pyarrow import fs as arrow_fs
 
 from lance_arrow.errors import UnsupportedError
-from lance_arrow.io import Location, list_tree
+from lance_arrow.io import Location, has_file, list_tree
 from lance_arrow.manifests.base_paths import DATA
 from lance_arrow.manifests.versions import VersionChoice, is_table, open_version, table_location
 from lance_arrow.runtime import default_runtime
@@ -73,8 +73,8 @@ def check_searched(asked: FrameType | None, chosen: ChosenVersion) -> None:
     root = _folder(caller.f_locals.get("source"), caller.f_locals.get("filesystem"))
     if root is None or not is_table(root):
         return
-    found = list_tree(root.filesystem, posixpath.join(root.path, DATA))
-    if any(not name.startswith(("_", ".")) for name in found):
+    folder = posixpath.join(root.path, DATA)
+    if has_file(root.filesystem, folder, _is_searched) or any(map(_is_searched, list_tree(root.filesystem, folder))):
         return
     choice = VersionChoice(version=chosen.version, tag=chosen.tag, as_of=chosen.as_of)
     manifest = open_version(root, choice, default_runtime().settings.limits)
@@ -84,6 +84,10 @@ def check_searched(asked: FrameType | None, chosen: ChosenVersion) -> None:
             f"lance_arrow.dataset({root.name!r}) reads them",
             path=root.name,
         )
+
+
+def _is_searched(name: str) -> bool:
+    return not name.startswith(("_", "."))
 
 
 def _folder(source: Any, filesystem: Any) -> Location | None:

@@ -53,6 +53,25 @@ class ScansFiles(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class ReadFiles:
+    """Rows of neighbours that were read together, before Arrow asks for them.
+
+    Parameters
+    ----------
+    paths
+        The files, in order.
+    num_rows
+        ``(n,) int64``: rows of each.
+    batches
+        All rows, in order.
+    """
+
+    paths: Sequence[str]
+    num_rows: NDArray[np.int64]
+    batches: Sequence[pa.RecordBatch]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class _Joined:
     """Neighbours among files, by their numbers, as one; `row_starts` has the first row of each, and all rows."""
 
@@ -111,31 +130,28 @@ class BareFiles(FileGroup):
             for one in found
         )
 
-    def batches_of_files(self, handler: ScansFiles, request: ScanRequest) -> dict[int, list[pa.RecordBatch]]:
-        """Read all rows of the files that can be read together, for a scan without a filter.
+    def read_files(self, handler: ScansFiles, judged: ScanRequest, request: ScanRequest) -> Iterator[ReadFiles]:
+        """Read all rows of the files that can be read together, unless the file pruner excludes them.
 
-        Returns
-        -------
-        dict
-            Batches of each of these files, by number, no larger than the scan wants. Of files that cannot be read, or
-            whose rows take too much memory to be held, none.
+        Files that cannot be read, or whose rows take too much memory to be held, are left out.
+
+        Parameters
+        ----------
+        handler
+            Scans single files.
+        judged, request
+            What the scan wants, with its filter and without.
         """
-        settings = default_runtime().settings
-        found: dict[int, list[pa.RecordBatch]] = {}
-        for one in self._found(handler, request):
+        left = handler.left_by_pruner(self.place, self.paths, judged)
+        excluded = sorted({*range(len(self.paths))} - {*left})
+        if excluded:
+            yield ReadFiles([self.paths[number] for number in excluded], np.zeros(len(excluded), np.int64), ())
+        for one in self._together(left, handler, request):
             if not isinstance(one, _Joined):
                 continue
-            if float(one.reading.weights().totals[-1]) > settings.window_bytes(settings.num_threads + 1):
-                continue
-            try:
-                scan = SourceScan(one.reading, request)
-                batches = [batch for index in range(len(scan)) for batch in scan.run(index)]
-            except LanceError:
-                # The file to blame tells what is wrong with it when its turn comes.
-                continue
-            for number, own in zip(one.numbers, _divided(batches, one.row_starts), strict=True):
-                found[number] = own
-        return found
+            batches = held_rows(one.reading, request)
+            if batches is not None:
+                yield ReadFiles([self.paths[number] for number in one.numbers], np.diff(one.row_starts), batches)
 
     def _place(self, number: int, rows: RowRestriction | None = None) -> FilePlace:
         return FilePlace(
@@ -145,6 +161,11 @@ class BareFiles(FileGroup):
     def _found(self, handler: ScansFiles, request: ScanRequest, *, is_count: bool = False) -> list[_Joined | int]:
         """Open files that can be read together; return the numbers of the others, all in order."""
         numbers = handler.left_by_pruner(self.place, self.paths, request)
+        return self._together(numbers, handler, request, is_count=is_count)
+
+    def _together(
+        self, numbers: Sequence[int], handler: ScansFiles, request: ScanRequest, *, is_count: bool = False
+    ) -> list[_Joined | int]:
         if not self.state.joins or len(numbers) < 2:
             return list(numbers)
         found: list[_Joined | int] = []
@@ -212,14 +233,14 @@ class BareFiles(FileGroup):
             yield first, files, file
 
 
-def _divided(batches: Sequence[pa.RecordBatch], row_starts: NDArray[np.int64]) -> Iterator[list[pa.RecordBatch]]:
-    """Cut batches where files begin; yield those of each file."""
-    left = list(batches)[::-1]
-    for num_rows in np.diff(row_starts).tolist():
-        own: list[pa.RecordBatch] = []
-        while (missing := num_rows - sum(one.num_rows for one in own)) > 0:
-            batch = left.pop()
-            own.append(batch.slice(0, missing))
-            if own[-1].num_rows < batch.num_rows:
-                left.append(batch.slice(own[-1].num_rows))
-        yield own
+def held_rows(found: FilteredReading, request: ScanRequest) -> list[pa.RecordBatch] | None:
+    """Read all rows of files that were joined; None where they take too much memory, or one of the files is damaged."""
+    settings = default_runtime().settings
+    if float(found.weights().totals[-1]) > settings.window_bytes(settings.num_threads + 2):
+        return None
+    try:
+        scan = SourceScan(found, request)
+        return [batch for index in range(len(scan)) for batch in scan.run(index)]
+    except LanceError:
+        # The file to blame tells what is wrong with it when its turn comes.
+        return None

@@ -10,7 +10,7 @@ takes the GIL to release it, which aborts the process while the interpreter ends
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -22,6 +22,7 @@ from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.scan_options import ScanOptions
 
 FILE_PRUNER = "file_pruner"
+READ_AHEAD = "read_ahead"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +53,8 @@ class ScanRequest:
         Options of this scan that override those of the format; None if there are none.
     kept
         Cache of the handler for this request; files of one scan share it if their filter is the same. If it holds a
-        `NativeFilePruner` under `FILE_PRUNER`, the bridge excludes files by it before it calls the handler.
+        `NativeFilePruner` under `FILE_PRUNER`, the bridge excludes files by it before it calls the handler. If it holds
+        a `ReadsAhead` under `READ_AHEAD`, the bridge hands out its rows instead of calling the handler.
     """
 
     columns: tuple[str, ...]
@@ -73,6 +75,71 @@ class ScanTasks(Protocol):
 
     def run(self, index: int) -> Sequence[pyarrow.RecordBatch]:
         """Return the batches of one piece, in row order; when no column is wanted, batches of rows without columns."""
+        ...
+
+
+class FoundFiles(Protocol):
+    """Files of one dataset that belong to one version of a table; that of the bridge is native."""
+
+    @property
+    def is_used(self) -> bool:
+        """Whether the version is fixed."""
+        ...
+
+    def adopt(self, path: str) -> bool:
+        """Take in a file; False when it must belong to another dataset."""
+        ...
+
+    def use(self, rows: Mapping[str, int]) -> None:
+        """Fix the version: the rows of its files by path, -1 for files that are to be asked; others have none."""
+        ...
+
+
+class SharedPayload(ABC):
+    """The payload of several files that were found in one folder.
+
+    Attributes
+    ----------
+    found_files
+        The files. The bridge adopts further ones of the folder, and counts rows, without asking the handler.
+    """
+
+    found_files: FoundFiles
+
+    @abstractmethod
+    def at(self, path: str, filesystem: Any) -> object:
+        """Return the payload of one of the files; its place has that one."""
+
+
+class ReadyRows(Protocol):
+    """Rows of files that a scan has read before it asks for them; those of the bridge are native."""
+
+    def begin(self) -> int:
+        """Begin a group; return how many files are left of the one that is given up for it."""
+        ...
+
+    def add(self, paths: Sequence[str], num_rows: Sequence[int], batches: Sequence[pyarrow.RecordBatch]) -> None:
+        """Add neighbours to the group, with the rows that each has of the batches."""
+        ...
+
+    def take(self, path: str) -> list[pyarrow.RecordBatch] | None:
+        """Return the rows of a file, once; None where it was not read."""
+        ...
+
+
+class ReadsAhead(Protocol):
+    """Reads files of a scan in groups.
+
+    Attributes
+    ----------
+    rows
+        What was read.
+    """
+
+    rows: ReadyRows
+
+    def read_next(self) -> None:
+        """Read the next group; the bridge calls it when the scan has asked for the first file of the last one."""
         ...
 
 
@@ -106,7 +173,11 @@ class ScanHandler(Protocol):
     """Answers the bridge's questions; the options of a format, hence compared by value and picklable."""
 
     def adopt(self, place: FilePlace) -> object | None:
-        """Return the payload of a file for which a fragment is made without one; must be cheap, need not read."""
+        """Return the payload of a file for which a fragment is made without one; must be cheap, need not read.
+
+        None is the answer for all files of its folder until a dataset is inspected; a `SharedPayload` for those that
+        its `found_files` adopt. Both only for the same thread.
+        """
         ...
 
     def inspect(self, place: FilePlace) -> pyarrow.Schema:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 
 import pyarrow
 from pyarrow.fs import FileSystem, FSSpecHandler, LocalFileSystem, PyFileSystem, SubTreeFileSystem
 
-from lance_arrow.scan.file_place import FilePlace
+from lance_arrow.scan.file_place import FilePlace, Following
 from lance_arrow.scan.row_restriction import unrestricted
 
 
@@ -17,7 +16,7 @@ def file_place(
     filesystem: FileSystem,
     size: int | None,
     payload: object | None,
-    following: Callable[[int], tuple[list[str], list[int]]] | None = None,
+    following: Following | None = None,
 ) -> FilePlace:
     """Describe a file on a filesystem as handlers want it.
 

@@ -6,8 +6,9 @@ following files is read at once. The rows of each are returned when Arrow asks f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from threading import Lock
 from typing import Protocol
 
@@ -15,15 +16,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_arrow.arrow_dataset.asked import asked_of
-from lance_arrow.arrow_dataset.file_group import BareFiles, ScansFiles
+from lance_arrow.arrow_dataset.asked import Asked, asked_of
+from lance_arrow.arrow_dataset.bridge.loading import bridge
+from lance_arrow.arrow_dataset.file_group import BareFiles, ReadFiles, ScansFiles
 from lance_arrow.arrow_dataset.group_scan import GroupState
-from lance_arrow.arrow_dataset.handler_protocol import ScanRequest, ScanTasks
+from lance_arrow.arrow_dataset.handler_protocol import READ_AHEAD, ReadyRows, ScanRequest, ScanTasks
+from lance_arrow.arrow_dataset.table_files import TableFiles
+from lance_arrow.arrow_dataset.table_session import FoundPart, TableSession
 from lance_arrow.container.joined_files import JOINED_VERSIONS
-from lance_arrow.io import locate
+from lance_arrow.io import AnyFileSystem, locate
 from lance_arrow.pruning.zone_predicates import Tree
 from lance_arrow.runtime import default_runtime
-from lance_arrow.scan.file_place import FilePlace
+from lance_arrow.scan.file_place import FilePlace, Following
 from lance_arrow.scan.fragments.fragment_groups import GroupSizes, share_of
 from lance_arrow.scan.fragments.joined_fragments import SMALL_FILE_BYTES
 from lance_arrow.scan.open_file import OpenFile
@@ -31,12 +35,9 @@ from lance_arrow.scan.projection import have_blobs
 from lance_arrow.scan.windows import LEAST_GROUPED, may_be_sliced
 
 _ASKED_ALONE = 2
-# Arrow asks for the files that it reads ahead before the file pruner has seen a file.
-_JUDGED_ALONE = 24
-_MOST_FILES = 64
+_MOST_FILES = 128
 # Arrow has so many files in flight: its threads ask for some of them before their group is read.
 _MOST_OUT_OF_ORDER = 16
-_KEY = "read_ahead"
 _TRUE = pc.scalar(True)
 # These give an answer for every value.
 _TOTAL = frozenset(
@@ -50,6 +51,9 @@ class OpensFiles(ScansFiles, Protocol):
 
     def opened(self, place: FilePlace) -> OpenFile | None:
         """Open a file."""
+
+    def table_files(self, session: TableSession, filesystem: AnyFileSystem) -> TableFiles:
+        """Return what reads the files of a table together."""
 
 
 class _ReadAlready:
@@ -73,99 +77,126 @@ class ReadAhead:
     ----------
     request
         What the scan wants. Arrow applies its filter to the rows.
+    handler
+        Reads files.
+
+    Attributes
+    ----------
+    rows
+        What was read; the bridge takes it from there.
     """
 
-    def __init__(self, request: ScanRequest) -> None:
+    def __init__(self, request: ScanRequest, handler: OpensFiles) -> None:
+        self.rows: ReadyRows = bridge.ReadyRows()
+        self._handler = handler
         self._lock = Lock()
         plan = asked_of(request).filter
+        self._plan = plan
         # The scan's own request holds this object.
-        self._unfiltered = None if plan is None else replace(request, filter=_TRUE, kept={})
-        self._is_judged = plan is not None
+        self._judged = replace(request, kept={Asked: asked_of(request)})
+        self._request = replace(request, filter=_TRUE, kept={})
         self._num_asked = 0
         # Files that follow those that were asked for, or read.
         self._next: set[str] = set()
-        # By path, of the last group and of the one before: threads ask for files in about their order.
-        self._ready: dict[str, Sequence[pa.RecordBatch]] = {}
-        self._before: dict[str, Sequence[pa.RecordBatch]] = {}
+        # The first file after the last group.
+        self._upcoming: FilePlace | None = None
         self._most = LEAST_GROUPED
+        self._table: TableFiles | None = None
         # If a filter may fail on a value, files are read one by one, so that the error names the file.
         self._is_off = plan is not None and (plan.predicate is None or not _is_total(plan.predicate.tree))
 
     @classmethod
-    def of(cls, request: ScanRequest) -> ReadAhead:
+    def of(cls, request: ScanRequest, handler: OpensFiles) -> ReadAhead:
         """Return that of a scan."""
-        found: ReadAhead = request.kept.get(_KEY) or request.kept.setdefault(_KEY, cls(request))
+        found: ReadAhead = request.kept.get(READ_AHEAD) or request.kept.setdefault(READ_AHEAD, cls(request, handler))
         return found
 
-    def scan(self, handler: OpensFiles, place: FilePlace, request: ScanRequest) -> ScanTasks | None:
+    def scan(self, place: FilePlace) -> ScanTasks | None:
         """Return the scan of a file that was read, or is now, with others; None for one to be read by itself.
 
         Parameters
         ----------
-        handler
-            Reads files.
         place
             The file, with `following`.
-        request
-            That of the scan.
         """
         with self._lock:
-            batches = self._taken(place.path)
+            batches = self.rows.take(place.path)
             if batches is None and not self._is_off:
-                self._look(handler, place, request if self._unfiltered is None else self._unfiltered)
-                batches = self._taken(place.path)
+                self._look(place)
+                batches = self.rows.take(place.path)
         return None if batches is None else _ReadAlready(batches)
 
-    def _taken(self, path: str) -> Sequence[pa.RecordBatch] | None:
-        found = self._ready.pop(path, None)
-        return self._before.pop(path, None) if found is None else found
+    def read_next(self) -> None:
+        """Read the group after the last one."""
+        with self._lock:
+            place, self._upcoming = self._upcoming, None
+            if place is not None and not self._is_off:
+                self._read_group(place)
 
-    def _look(self, handler: OpensFiles, place: FilePlace, request: ScanRequest) -> None:
+    def _look(self, place: FilePlace) -> None:
         """Read a group that begins with a file, if that is next in order."""
         assert place.following is not None
         self._num_asked += 1
-        found, sizes = place.following(self._most)
-        is_in_order = place.path in self._next and self._num_asked > (
-            _JUDGED_ALONE if self._is_judged else _ASKED_ALONE
-        )
+        is_in_order = place.path in self._next and self._num_asked > _ASKED_ALONE
+        num_following = len(place.following(self._most)[0])
         # Of so few files it pays to keep what is learnt of each.
-        if not is_in_order or (self._most == LEAST_GROUPED and len(found) < LEAST_GROUPED):
-            self._next.update(found[:1])
+        if not is_in_order or (self._most == LEAST_GROUPED and num_following < LEAST_GROUPED):
+            self._next.update(place.following(1)[0])
             return
-        # More than that left of the group before is a scan that leaves out files.
-        self._is_off = len(self._before) > _MOST_OUT_OF_ORDER
-        most_bytes = 0 if self._is_off else self._most_bytes(handler, place, request)
-        paths, sizes = [place.path, *found], [place.size or most_bytes + 1, *sizes]
-        count = _fitting(sizes[: self._most], most_bytes)
-        if count < 2:
-            self._is_off = True
-            return
-        location = locate(place.path, filesystem=place.filesystem)  # type: ignore[arg-type]
-        assert location is not None
-        own_sizes = np.array(sizes[:count], np.int64)
-        group = BareFiles(location.filesystem, place, tuple(paths[:count]), own_sizes, GroupState())
-        read = group.batches_of_files(handler, request)
-        self._before, self._ready = self._ready, {paths[number]: batches for number, batches in read.items()}
-        self._is_off = not read
+        self._read_group(place)
+
+    def _read_group(self, place: FilePlace) -> None:
+        """Read a group that begins with a file."""
+        assert place.following is not None
+        # More than that left of a former group is a scan that leaves out files.
+        self._is_off = self.rows.begin() > _MOST_OUT_OF_ORDER
+        found, sizes = place.following(self._most)
+        paths, sizes = [place.path, *found], [-1 if place.size is None else place.size, *sizes]
+        count, read = (0, iter(())) if self._is_off else self._group(place, paths[: self._most], sizes[: self._most])
+        self._is_off = True
+        for one in read:
+            self.rows.add(one.paths, one.num_rows.tolist(), one.batches)
+            self._is_off = False
         self._next = set(paths[count : count + 1])
         self._most = _MOST_FILES
+        self._upcoming = None
+        if count and len(paths) > count:
+            following = partial(_skipping, place.following, count)
+            self._upcoming = replace(place, path=paths[count], size=sizes[count], following=following)
 
-    def _most_bytes(self, handler: OpensFiles, place: FilePlace, request: ScanRequest) -> int:
-        """Return the most bytes of a file that is read so; 0 for none."""
+    def _group(self, place: FilePlace, paths: Sequence[str], sizes: Sequence[int]) -> tuple[int, Iterator[ReadFiles]]:
+        """Return how many files, from the first on, make a group, and what reads them; 0 for none."""
         location = locate(place.path, filesystem=place.filesystem)  # type: ignore[arg-type]
-        if location is None or not location.is_local or location.path != place.path:
-            return 0
-        opened = handler.opened(place)
+        if location is None or location.path != place.path:
+            return 0, iter(())
+        if isinstance(place.payload, FoundPart):
+            if self._table is None:
+                self._table = self._handler.table_files(place.payload.session, location.filesystem)
+            return self._table.read(paths, self._request, self._plan)
+        count = _fitting(sizes, self._most_bytes(place) if location.is_local else 0)
+        if count < 2:
+            return 0, iter(())
+        own_sizes = np.array(sizes[:count], np.int64)
+        group = BareFiles(location.filesystem, place, tuple(paths[:count]), own_sizes, GroupState())
+        return count, group.read_files(self._handler, self._judged, self._request)
+
+    def _most_bytes(self, place: FilePlace) -> int:
+        """Return the most bytes of a bare file that is read so; 0 for none."""
+        opened = self._handler.opened(place)
         if opened is None or opened.rows.file.version not in JOINED_VERSIONS:
             return 0
         roots = opened.rows.roots
-        nodes = asked_of(request).nodes.of(roots)
+        nodes = asked_of(self._request).nodes.of(roots)
         # The rows of a file are slices of those of the group.
         if have_blobs(nodes) or not may_be_sliced(nodes):
             return 0
         most_bytes = _sizes().most_of_a_file(share_of(nodes, roots), is_judged=False)
         # Of larger files zone maps may leave out parts.
-        return min(most_bytes, SMALL_FILE_BYTES) if self._is_judged else most_bytes
+        return most_bytes if self._plan is None else min(most_bytes, SMALL_FILE_BYTES)
+
+
+def _skipping(following: Following, before: int, most: int, skipped: int = 0) -> tuple[list[str], list[int]]:
+    return following(most, before + skipped)
 
 
 def _is_total(tree: Tree) -> bool:
@@ -189,6 +220,6 @@ def _fitting(sizes: Sequence[int], most_bytes: int) -> int:
     total, group_bytes = 0, _sizes().group_bytes
     for number, size in enumerate(sizes):
         total += size
-        if size > most_bytes or total > group_bytes:
+        if size < 0 or size > most_bytes or total > group_bytes:
             return number
     return len(sizes)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -20,10 +20,10 @@ from lance_arrow.arrow_dataset.dataset_sink import DatasetSink, DatasetWriteOpti
 from lance_arrow.arrow_dataset.handler_protocol import FILE_PRUNER, FileGroup, ScanRequest, ScanTasks
 from lance_arrow.arrow_dataset.source_scan import SourceScan, count_rows
 from lance_arrow.arrow_dataset.table_parts import TablePart
-from lance_arrow.arrow_dataset.table_session import FoundPart, TableSessions
+from lance_arrow.arrow_dataset.table_session import FoundPart, TableSession, TableSessions
 from lance_arrow.container.footer import NOT_LANCE
 from lance_arrow.errors import CorruptFileError, InternalError, InvalidArgumentError, LanceError
-from lance_arrow.io import locate
+from lance_arrow.io import AnyFileSystem, locate
 from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.manifests.table_facts import TableFacts
 from lance_arrow.manifests.versions import VersionChoice
@@ -37,6 +37,9 @@ from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.open_files import OpenFiles
 from lance_arrow.scan.row_restriction import rows_within
 from lance_arrow.scan.scan_options import ScanOptions
+
+if TYPE_CHECKING:
+    from lance_arrow.arrow_dataset.table_files import TableFiles
 
 _KEPT_TABLES = 16
 _KEPT_FRAGMENTS = 256
@@ -76,8 +79,8 @@ class FileScanHandler:
         self._fragments: OrderedDict[tuple[int, int, ScanOptions], FragmentRows] = OrderedDict()
         self._lock = Lock()
 
-    def adopt(self, place: FilePlace) -> object | None:
-        """Return the payload of a file that came without one: which table's rows it stands for, if any."""
+    def adopt(self, place: FilePlace) -> TableSession | None:
+        """Return the payload of a file that came without one: the version of the table whose rows it has, if any."""
         return self._sessions.adopt(place)
 
     def inspect(self, place: FilePlace) -> pa.Schema:
@@ -106,14 +109,15 @@ class FileScanHandler:
         """Prune columns and cut windows."""
         if isinstance(place.payload, FileGroup):
             return place.payload.plan(self, request)
-        part, scan_options = _part_of(place), self._scan_options(request)
-        if part is None:
-            if place.following is not None and self._may_read_ahead(scan_options) and any(place.following(1)):
-                from lance_arrow.arrow_dataset.read_ahead import ReadAhead  # noqa: PLC0415 - for many files alone
+        scan_options = self._scan_options(request)
+        if place.following is not None and self._may_read_ahead(scan_options) and any(place.following(1)):
+            from lance_arrow.arrow_dataset.read_ahead import ReadAhead  # noqa: PLC0415 - for many files alone
 
-                read = ReadAhead.of(request).scan(self, place, request)
-                if read is not None:
-                    return read
+            read = ReadAhead.of(request, self).scan(place)
+            if read is not None:
+                return read
+        part = _part_of(place)
+        if part is None:
             return SourceScan(self.reading(place, request), request, scan_options)
         if place.rows is not None:
             raise InternalError("a fragment of a table was cut down to rows of one of its files", path=place.path)
@@ -168,6 +172,13 @@ class FileScanHandler:
         with self._lock:
             self._columns = [*self._columns[1 - _KEPT_TABLES :], made]
         return made
+
+    def table_files(self, session: TableSession, filesystem: AnyFileSystem) -> TableFiles:
+        """Return what reads the files of a table together; errors are those of `TableSession.facts`."""
+        # For tables of many files alone.
+        from lance_arrow.arrow_dataset.table_files import TableFiles  # noqa: PLC0415
+
+        return TableFiles(session, self.columns_of(session.facts()), filesystem, self.files)
 
     def _fragment(
         self, facts: TableFacts, fragment: FragmentMeta, place: FilePlace, scan_options: ScanOptions

@@ -15,14 +15,18 @@ from __future__ import annotations
 
 import posixpath
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from lance_arrow.arrow_dataset.bridge.loading import bridge
+from lance_arrow.arrow_dataset.handler_protocol import FoundFiles, SharedPayload
+from lance_arrow.arrow_dataset.places import file_place
 from lance_arrow.arrow_dataset.table_parts import TablePart
 from lance_arrow.errors import MissingFileError, UnsupportedError
 from lance_arrow.io import Location, list_names, locate, redact
 from lance_arrow.manifests.base_paths import DATA
-from lance_arrow.manifests.fragments import FragmentMeta
+from lance_arrow.manifests.fragments import FragmentMeta, first_files, row_counts
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.table_facts import TableFacts
 from lance_arrow.manifests.versions import VersionChoice, is_table, open_version
@@ -33,8 +37,8 @@ _KEPT_SESSIONS = 16
 _INSTEAD = "lance_arrow.dataset(...) reads them"
 
 
-class TableSession:
-    """One version of a table, for the files of one dataset.
+class TableSession(SharedPayload):
+    """One version of a table, for the files of one dataset: the payload of each.
 
     Parameters
     ----------
@@ -46,20 +50,17 @@ class TableSession:
 
     def __init__(self, root: Location, choice: VersionChoice) -> None:
         self.root = root
-        self.is_used = False
+        self.found_files: FoundFiles = bridge.FoundFiles()
         self._choice = choice
-        self._adopted: set[str] = set()
         self._lock = threading.Lock()
         self._manifest: ManifestMeta | None = None
-        self._by_anchor: dict[str, FragmentMeta] = {}
+        self._by_anchor: dict[str, int] = {}
 
-    def adopt(self, path: str) -> bool:
-        """Take in a file of a dataset that is being made; False when that must be another dataset than before."""
-        with self._lock:
-            if self.is_used or path in self._adopted:
-                return False
-            self._adopted.add(path)
-            return True
+    def at(self, path: str, filesystem: Any) -> FoundPart:
+        """Return the payload of one of the files."""
+        found = locate(path, filesystem=file_place(path, filesystem, None, None).filesystem)
+        assert found is not None
+        return FoundPart(self, found.path)
 
     def facts(self) -> TableFacts:
         """Return the version, fixed now unless it is already.
@@ -77,9 +78,25 @@ class TableSession:
 
     def part(self, path: str) -> TablePart:
         """Return what a file stands for; errors are those of `facts`."""
+        manifest, number = self._used(), self._by_anchor.get(path)
+        return (
+            TablePart(manifest.facts, None)
+            if number is None
+            else TablePart.of(manifest.facts, manifest.fragments, number)
+        )
+
+    def fragments(self, paths: Sequence[str]) -> list[FragmentMeta | None]:
+        """Return the fragments that begin with files; None for a file that yields no rows."""
+        fragments = self._used().fragments
+        numbers = [self._by_anchor.get(path) for path in paths]
+        return [None if number is None else fragments[number] for number in numbers]
+
+    def _used(self) -> ManifestMeta:
         manifest = self._resolved()
-        self.is_used = True
-        return TablePart(manifest.facts, self._by_anchor.get(path))
+        if not self.found_files.is_used:
+            counts = row_counts(manifest.fragments).tolist()
+            self.found_files.use({path: counts[number] for path, number in self._by_anchor.items()})
+        return manifest
 
     def _resolved(self) -> ManifestMeta:
         with self._lock:
@@ -90,32 +107,37 @@ class TableSession:
                 self._manifest = manifest
             return self._manifest
 
-    def _anchors(self, manifest: ManifestMeta) -> dict[str, FragmentMeta]:
-        """Return the fragments by the path of their first file; every one must be found as a file."""
-        names = set(list_names(self.root.filesystem, posixpath.join(self.root.path, DATA)))
-        anchors: dict[str, FragmentMeta] = {}
-        for fragment in manifest.fragments:
-            if not fragment.files or fragment.files[0].base_id is not None:
-                what = "lies in no file" if not fragment.files else "lies in files of another table"
-                raise UnsupportedError(
-                    f"fragment {fragment.id} of version {manifest.version} {what}, so this folder lacks its files; "
-                    f"{_INSTEAD}",
-                    path=self.root.name,
-                )
-            file = fragment.files[0]
-            path = manifest.facts.data_path(file)
-            if "/" not in file.path and file.path not in names:
-                path = redact(path)
+    def _anchors(self, manifest: ManifestMeta) -> dict[str, int]:
+        """Return the numbers of fragments by the path of their first file; every one must be found as a file."""
+        folder = posixpath.join(self.root.path, DATA)
+        names = set(list_names(self.root.filesystem, folder))
+        facts, fragments = manifest.facts, manifest.fragments
+        anchors: dict[str, int] = {}
+        for number, path in enumerate(first_files(fragments, facts.data_prefix)[0]):
+            place = self._anchor(facts, fragments[number]) if path is None else path
+            name = place[len(facts.data_prefix) :] if place.startswith(facts.data_prefix) else "/"
+            if "/" not in name and name not in names:
+                shown = redact(place)
                 raise MissingFileError(
-                    f"the manifest {manifest.facts.manifest_path!r} names the data file {path!r}, which does not exist",
-                    path=path,
+                    f"the manifest {facts.manifest_path!r} names the data file {shown!r}, which does not exist",
+                    path=shown,
                 )
-            if path in anchors:
+            if place in anchors:
                 raise UnsupportedError(
-                    f"two fragments begin with the data file {file.path!r}; {_INSTEAD}", path=self.root.name
+                    f"two fragments begin with the data file {name!r}; {_INSTEAD}", path=self.root.name
                 )
-            anchors[path] = fragment
+            anchors[place] = number
         return anchors
+
+    def _anchor(self, facts: TableFacts, fragment: FragmentMeta) -> str:
+        """Return the path of a fragment's first file."""
+        if fragment.files and fragment.files[0].base_id is None:
+            return facts.data_path(fragment.files[0])
+        what = "lies in files of another table" if fragment.files else "lies in no file"
+        raise UnsupportedError(
+            f"fragment {fragment.id} of version {facts.version} {what}, so this folder lacks its files; {_INSTEAD}",
+            path=self.root.name,
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,7 +188,7 @@ class TableSessions:
         self._known: list[_Known] = []
         self._lock = threading.Lock()
 
-    def adopt(self, place: FilePlace) -> FoundPart | None:
+    def adopt(self, place: FilePlace) -> TableSession | None:
         """Return the payload of a file of a dataset that is being made; None for files of no table."""
         for root, path in _candidates(place):
             known = self._find(root)
@@ -175,14 +197,14 @@ class TableSessions:
             if known.session is None:
                 continue
             session = known.session
-            if not session.adopt(path):
+            if not session.found_files.adopt(path):
                 # Another dataset is being made; the table may have changed, or be gone.
                 begun = self._begin(root).session
                 if begun is None:
                     return None
-                begun.adopt(path)
+                begun.found_files.adopt(path)
                 session = begun
-            return FoundPart(session, path)
+            return session
         return None
 
     def begin(self, place: FilePlace) -> TableSession | None:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from lance_arrow.io.fetching import read_coalesced as read_coalesced
     from lance_arrow.io.fetching import read_end as read_end
     from lance_arrow.io.folders import file_exists as file_exists
+    from lance_arrow.io.folders import has_file as has_file
     from lance_arrow.io.folders import list_first as list_first
     from lance_arrow.io.folders import list_names as list_names
     from lance_arrow.io.folders import list_sizes as list_sizes
@@ -89,6 +90,7 @@ else:
             "lance_arrow.io.fetching": ("fetch", "fetch_into", "read_coalesced", "read_end"),
             "lance_arrow.io.folders": (
                 "file_exists",
+                "has_file",
                 "list_first",
                 "list_names",
                 "list_sizes",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import posixpath
+from collections.abc import Callable
 
 from fsspec import AbstractFileSystem
 from fsspec.asyn import AsyncFileSystem
@@ -63,6 +64,26 @@ def list_names(filesystem: AnyFileSystem, folder: str) -> list[str]:
         return sorted(posixpath.basename(info["name"].rstrip("/")) for info in found if info["type"] == "file")
     infos = filesystem.get_file_info(arrow_fs.FileSelector(folder, allow_not_found=True))
     return sorted(info.base_name for info in infos if info.type == arrow_fs.FileType.File)
+
+
+@foreign_errors()
+def has_file(filesystem: AnyFileSystem, folder: str, is_wanted: Callable[[str], bool]) -> bool:
+    """Return whether a wanted file is directly in `folder`; a local folder is listed up to the first one.
+
+    Parameters
+    ----------
+    filesystem, folder
+        As for `list_names`.
+    is_wanted
+        Judges the name of a file.
+    """
+    if type(filesystem) is not LocalFileSystem:
+        return any(map(is_wanted, list_names(filesystem, folder)))
+    try:
+        with os.scandir(folder) as entries:
+            return any(is_wanted(entry.name) and entry.is_file(follow_symlinks=False) for entry in entries)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
 
 
 @foreign_errors()

@@ -15,7 +15,7 @@ from typing import Any
 from fsspec.implementations.local import LocalFileSystem
 
 from lance_arrow.errors import CorruptManifestError, InvalidArgumentError, TableNotFoundError, VersionNotFoundError
-from lance_arrow.io import AnyFileSystem, Location, list_first, list_names, list_sizes, resolve
+from lance_arrow.io import AnyFileSystem, Location, has_file, list_first, list_names, list_sizes, resolve
 from lance_arrow.manifests.manifest import ManifestMeta, read_manifest
 from lance_arrow.manifests.names import SUFFIX, ManifestName, NamingScheme, names_of, parse_name
 from lance_arrow.manifests.references import branch_root, read_branches, read_tag
@@ -97,7 +97,15 @@ def table_location(
 
 def is_table(root: Location) -> bool:
     """Return whether a folder is a table: whether it has manifests."""
-    return newest_manifest(root) is not None
+    if not root.is_local:
+        # Stores may list the newest versions alone.
+        return newest_manifest(root) is not None
+    return has_file(root.filesystem, posixpath.join(root.path, VERSIONS), _is_attached)
+
+
+def _is_attached(name: str) -> bool:
+    parsed = parse_name(name)
+    return parsed is not None and parsed.scheme is not NamingScheme.DETACHED
 
 
 def list_manifests(root: Location, *, since: int = 0) -> tuple[ManifestFile, ...]:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import pyarrow
 
 from lance_arrow.scan.row_restriction import RowRestriction
+
+
+class Following(Protocol):
+    """See `FilePlace.following`."""
+
+    def __call__(self, most: int, skipped: int = 0) -> tuple[list[str], list[int]]:
+        """Return paths and sizes in bytes."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,8 +38,8 @@ class FilePlace:
     rows
         The rows that the fragment is cut down to; None for all of them.
     following
-        Returns paths and sizes of at most so many files that a scan will probably ask for next. They have the same
-        filesystem and the same guarantee. None if nothing is to be read ahead.
+        Returns paths and sizes of at most so many files that a scan will probably ask for next, without so many of
+        them. They have the same filesystem, guarantee and table. None if nothing is to be read ahead.
     """
 
     path: str
@@ -40,4 +48,4 @@ class FilePlace:
     size: int | None = None
     payload: object | None = None
     rows: RowRestriction | None = None
-    following: Callable[[int], tuple[list[str], list[int]]] | None = field(default=None, compare=False, repr=False)
+    following: Following | None = field(default=None, compare=False, repr=False)

@@ -2,7 +2,9 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 from libcpp cimport bool as c_bool
+from libcpp.optional cimport optional
 from libcpp.string cimport string as c_string
+from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 from pyarrow.includes.common cimport *
 from pyarrow.includes.libarrow cimport *
@@ -22,9 +24,18 @@ cdef extern from "arrow/dataset/scanner.h" nogil:
 cdef extern from "arrow/dataset/file_base.h" nogil:
     int64_t SourceSize "[](const arrow::dataset::FileSource& source) { return source.Size(); }"(const CFileSource&)
 
+cdef extern from "found_files.hpp" namespace "lance_arrow":
+    cdef cppclass CFoundFiles "lance_arrow::FoundFiles":
+        c_bool Adopt(const c_string& path)
+        void Use(unordered_map[c_string, int64_t] rows)
+        c_bool is_used() const
+
+    cdef cppclass CPayload "lance_arrow::Payload":
+        PyObject* get() const
+
 cdef extern from "callbacks.hpp" namespace "lance_arrow":
     cdef struct Callbacks:
-        object (*adopt)(object, const CFileSource&)
+        object (*adopt)(object, const CFileSource&, shared_ptr[CFoundFiles]*)
         int (*inspect)(object, const CFileSource&, object, shared_ptr[CSchema]*) except -1
         int (*supports)(object, const CFileSource&) except -1
         object (*plan)(object, const shared_ptr[CFileFragment]&, object, const shared_ptr[ScanOptions]&,
@@ -41,9 +52,6 @@ cdef extern from "format.hpp" namespace "lance_arrow":
     cdef cppclass CBridgeFormat "lance_arrow::BridgeFormat"(CFileFormat):
         PyObject* handler() const
         PyObject* python_class() const
-
-    cdef cppclass CPayload "lance_arrow::GuardedRef":
-        PyObject* get() const
 
     cdef cppclass CBridgeFragment "lance_arrow::BridgeFragment"(CFileFragment):
         const shared_ptr[const CPayload]& payload() const
@@ -71,10 +79,20 @@ cdef extern from "dataset_files.hpp" namespace "lance_arrow":
         vector[CExpression] guarantees
 
     CResult[CDatasetFiles] FilesOf(CDataset*)
-    CDatasetFiles FilesAfter(const shared_ptr[CFileFragment]&, int64_t most)
+    CDatasetFiles FilesAfter(const shared_ptr[CFileFragment]&, int64_t skipped, int64_t most)
 
 cdef extern from "file_pruners.hpp" namespace "lance_arrow":
     c_bool KeepFilePruner(const shared_ptr[ScanOptions]&, const CExpression&, object capsule) except False
+
+cdef extern from "ready_rows.hpp" namespace "lance_arrow":
+    cdef cppclass CReadyRows "lance_arrow::ReadyRows":
+        int64_t Begin() nogil
+        CStatus Add(const vector[c_string]& paths, const vector[int64_t]& num_rows,
+                    const vector[shared_ptr[CRecordBatch]]& batches) nogil
+        optional[vector[shared_ptr[CRecordBatch]]] Take(const c_string& path)
+
+    void KeepReadingAhead(const shared_ptr[ScanOptions]&, const CExpression&, const CFileSource&,
+                          const shared_ptr[CReadyRows]&, object read_next)
 
 cdef extern from "scan_options.hpp" namespace "lance_arrow":
     shared_ptr[CFragmentScanOptions] MakeBridgeScanOptions(object options)

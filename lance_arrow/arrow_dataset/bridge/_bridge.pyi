@@ -1,3 +1,4 @@
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import pyarrow
@@ -11,6 +12,29 @@ from lance_arrow.scan.file_place import FilePlace
 
 def close_exit_gate(timeout_seconds: float) -> bool:
     """Let no thread of ours into Python any more, and wait for those inside; False if some stayed."""
+
+class FoundFiles:
+    """The files of one dataset that belong to one version of a table; see `handler_protocol.FoundFiles`."""
+
+    @property
+    def is_used(self) -> bool: ...
+    def adopt(self, path: str) -> bool: ...
+    def use(self, rows: Mapping[str, int]) -> None: ...
+
+class ReadyRows:
+    """Rows of files that a scan has read before it asks for them; see `handler_protocol.ReadyRows`."""
+
+    def begin(self) -> int: ...
+    def add(self, paths: Sequence[str], num_rows: Sequence[int], batches: Sequence[pyarrow.RecordBatch]) -> None:
+        """Add neighbours.
+
+        Raises
+        ------
+        pyarrow.ArrowInvalid
+            The files have more rows, or fewer, than the batches; no group was begun.
+        """
+
+    def take(self, path: str) -> list[pyarrow.RecordBatch] | None: ...
 
 class BridgeFormat(FileFormat):
     """A file format whose files are read by a `ScanHandler`; equal to another of the same class and equal handler.

@@ -8,8 +8,10 @@ Import it through `lance_arrow.arrow_dataset.bridge.loading` only: pyarrow's lib
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 from libcpp cimport bool as c_bool
-from libcpp.memory cimport weak_ptr
+from libcpp.memory cimport make_shared, shared_ptr, weak_ptr
+from libcpp.optional cimport optional
 from libcpp.string cimport string as c_string
+from libcpp.unordered_map cimport unordered_map
 from libcpp.utility cimport move
 from libcpp.vector cimport vector
 from pyarrow.includes.common cimport *
@@ -17,7 +19,7 @@ from pyarrow.includes.libarrow cimport *
 from pyarrow.includes.libarrow_dataset cimport *
 from pyarrow.includes.libarrow_fs cimport *
 from pyarrow.lib cimport (
-    Buffer, MemoryPool, NativeFile, RecordBatch, Schema, box_memory_pool, maybe_unbox_memory_pool,
+    Buffer, MemoryPool, NativeFile, RecordBatch, Schema, box_memory_pool, check_status, maybe_unbox_memory_pool,
     pyarrow_unwrap_batch, pyarrow_unwrap_schema, pyarrow_wrap_array, pyarrow_wrap_batch, pyarrow_wrap_buffer,
     pyarrow_wrap_data_type, pyarrow_wrap_schema, wrap_datum,
 )
@@ -30,7 +32,7 @@ from pyarrow._fs cimport FileSystem
 
 import pyarrow.compute
 
-from lance_arrow.arrow_dataset.handler_protocol import FILE_PRUNER, ScanRequest
+from lance_arrow.arrow_dataset.handler_protocol import FILE_PRUNER, READ_AHEAD, ScanRequest, SharedPayload
 from lance_arrow.arrow_dataset.places import buffer_place, file_place, resolve
 from lance_arrow.arrow_dataset.rebuilding import rebuild_format, rebuild_fragment, rebuild_write_options
 from lance_arrow.errors import InternalError, InvalidArgumentError
@@ -176,7 +178,7 @@ cdef class BridgeFragment(FileFragment):
 
     @property
     def payload(self):
-        return <object> self.bridge_fragment.payload().get().get()
+        return _payload(self.file_fragment.source(), <object> self.bridge_fragment.payload().get().get())
 
     @property
     def place(self):

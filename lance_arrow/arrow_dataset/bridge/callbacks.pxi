@@ -1,7 +1,37 @@
 # What C++ calls: each function asks the handler of a format, or a writer, that Python made. A part of `_bridge.pyx`.
 
+cdef class FoundFiles:
+    """The files of one dataset that belong to one version of a table."""
+
+    cdef shared_ptr[CFoundFiles] native
+
+    def __cinit__(self):
+        self.native = make_shared[CFoundFiles]()
+
+    def adopt(self, path):
+        return self.native.get().Adopt(path.encode())
+
+    def use(self, rows):
+        cdef unordered_map[c_string, int64_t] known
+        for path, count in rows.items():
+            known[path.encode()] = count
+        self.native.get().Use(known)
+
+    @property
+    def is_used(self):
+        return self.native.get().is_used()
+
+
+cdef object _payload(const CFileSource& source, object payload):
+    """Return the payload of one file: one that it shares with others tells which."""
+    if not isinstance(payload, SharedPayload):
+        return payload
+    return payload.at(source.path().decode(), FileSystem.wrap(source.filesystem()))
+
+
 cdef object _place(const CFileSource& source, object payload, object following=None):
     cdef shared_ptr[CBuffer] buffer
+    payload = _payload(source, payload)
     if source.filesystem().get() != NULL:
         size = SourceSize(source)
         return file_place(
@@ -12,8 +42,11 @@ cdef object _place(const CFileSource& source, object payload, object following=N
     return buffer_place(pyarrow_wrap_buffer(buffer), payload)
 
 
-cdef object _adopt(object handler, const CFileSource& source):
-    return handler.adopt(_place(source, None))
+cdef object _adopt(object handler, const CFileSource& source, shared_ptr[CFoundFiles]* files):
+    payload = handler.adopt(_place(source, None))
+    if isinstance(payload, SharedPayload):
+        files[0] = (<FoundFiles?> payload.found_files).native
+    return payload
 
 
 cdef int _inspect(object handler, const CFileSource& source, object payload, shared_ptr[CSchema]* schema) except -1:
@@ -79,9 +112,40 @@ cdef class _FilesAfter:
 
     cdef shared_ptr[CFileFragment] file
 
-    def __call__(self, int64_t most):
-        cdef CDatasetFiles found = FilesAfter(self.file, most)
+    def __call__(self, int64_t most, int64_t skipped=0):
+        cdef CDatasetFiles found = FilesAfter(self.file, skipped, most)
         return [path.decode() for path in found.paths], list(found.sizes)
+
+
+cdef class ReadyRows:
+    """Rows of files that a scan has read before it asks for them."""
+
+    cdef shared_ptr[CReadyRows] native
+
+    def __cinit__(self):
+        self.native = make_shared[CReadyRows]()
+
+    def begin(self):
+        return self.native.get().Begin()
+
+    def add(self, paths, num_rows, batches):
+        cdef vector[c_string] native_paths
+        cdef vector[int64_t] native_rows
+        cdef vector[shared_ptr[CRecordBatch]] native_batches
+        native_paths.reserve(len(paths))
+        for path, count in zip(paths, num_rows, strict=True):
+            native_paths.push_back(path.encode())
+            native_rows.push_back(count)
+        for batch in batches:
+            native_batches.push_back(pyarrow_unwrap_batch(batch))
+        with nogil:
+            check_status(self.native.get().Add(native_paths, native_rows, native_batches))
+
+    def take(self, path):
+        cdef optional[vector[shared_ptr[CRecordBatch]]] found = self.native.get().Take(path.encode())
+        if not found.has_value():
+            return None
+        return [pyarrow_wrap_batch(batch) for batch in found.value()]
 
 
 cdef object _plan(object handler, const shared_ptr[CFileFragment]& file, object payload,
@@ -89,12 +153,15 @@ cdef object _plan(object handler, const shared_ptr[CFileFragment]& file, object 
     cdef _FilesAfter following = None
     request = _request(options, filter, True)
     # What was read ahead may be kept for a while when a scan is given up: not in a pool that might be gone by then.
-    if payload is None and options.get().pool == c_default_memory_pool():
+    if (payload is None or isinstance(payload, SharedPayload)) and options.get().pool == c_default_memory_pool():
         following = _FilesAfter.__new__(_FilesAfter)
         following.file = file
     tasks = handler.plan(_place(file.get().source(), payload, following), request)
     num_tasks[0] = len(tasks)
     _keep_file_pruner(options, filter, request)
+    ahead = request.kept.get(READ_AHEAD)
+    if ahead is not None:
+        KeepReadingAhead(options, filter, file.get().source(), (<ReadyRows?> ahead.rows).native, ahead.read_next)
     return tasks
 
 

@@ -1,9 +1,7 @@
 // The file pruners of running scans: kept when a file of the scan is planned, asked before the next one is planned.
 #pragma once
 
-#include <deque>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 
@@ -13,6 +11,7 @@
 
 #include "engine/prune/file_pruner.hpp"
 #include "per_process.hpp"
+#include "per_scan.hpp"
 
 namespace lance_arrow {
 
@@ -22,12 +21,7 @@ class FilePruners {
   // left.
   void Keep(const std::shared_ptr<arrow::dataset::ScanOptions>& scan, const arrow::compute::Expression& filter,
             std::shared_ptr<FilePruner> pruner) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    for (const Held& held : held_) {
-      if (held.pruner == pruner && held.scan.lock() == scan) return;
-    }
-    held_.push_back({scan, filter, std::move(pruner)});
-    if (held_.size() > kMostHeld) held_.pop_front();
+    pruners_.Keep(scan, filter, std::move(pruner));
   }
 
   // Whether the scan, its filter simplified for one fragment, finds nothing in a file.
@@ -49,24 +43,10 @@ class FilePruners {
  private:
   std::shared_ptr<FilePruner> Find(const std::shared_ptr<arrow::dataset::ScanOptions>& scan,
                                    const arrow::compute::Expression& filter) {
-    std::shared_ptr<FilePruner> found;
-    std::lock_guard<std::mutex> lock(mutex_);
-    for (const Held& held : held_) {
-      if (!held.pruner->IsIdle() && held.scan.lock() == scan && held.filter.Equals(filter)) found = held.pruner;
-    }
-    return found;
+    return pruners_.Find(scan, filter, [](const FilePruner& pruner) { return !pruner.IsIdle(); });
   }
 
-  static constexpr size_t kMostHeld = 16;
-
-  struct Held {
-    std::weak_ptr<arrow::dataset::ScanOptions> scan;
-    arrow::compute::Expression filter;
-    std::shared_ptr<FilePruner> pruner;
-  };
-
-  std::mutex mutex_;
-  std::deque<Held> held_;
+  PerScan<FilePruner> pruners_;
 };
 
 inline FilePruners& KnownFilePruners() { return PerProcess<FilePruners>::Get(); }

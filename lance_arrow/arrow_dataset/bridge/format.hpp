@@ -20,6 +20,7 @@
 #include "file_pruners.hpp"
 #include "fragment.hpp"
 #include "gate.hpp"
+#include "ready_rows.hpp"
 #include "scan.hpp"
 #include "writer.hpp"
 
@@ -51,6 +52,7 @@ class BridgeFormat : public arrow::dataset::FileFormat {
   }
 
   arrow::Result<bool> IsSupported(const arrow::dataset::FileSource& source) const override {
+    folder_.Forget();
     return CallPython([&]() -> arrow::Result<bool> {
       const int answer = callbacks.supports(handler(), source);
       if (answer < 0) return arrow::py::ConvertPyError();
@@ -59,6 +61,8 @@ class BridgeFormat : public arrow::dataset::FileFormat {
   }
 
   arrow::Result<std::shared_ptr<arrow::Schema>> Inspect(const arrow::dataset::FileSource& source) const override {
+    // It begins another dataset.
+    folder_.Forget();
     return InspectSource(handler(), source, Py_None);
   }
 
@@ -68,6 +72,8 @@ class BridgeFormat : public arrow::dataset::FileFormat {
     auto payload = PayloadOf(*file);
     ARROW_ASSIGN_OR_RAISE(auto filter,
                           arrow::compute::SimplifyWithGuarantee(options->filter, file->partition_expression()));
+    ARROW_ASSIGN_OR_RAISE(auto ready, TakeReady(options, filter, file->source()));
+    if (ready.has_value()) return arrow::MakeVectorGenerator(*std::move(ready));
     if (payload->get() == Py_None && MayBePruned(file->source()) &&
         KnownFilePruners().Exclude(options, filter, file->source())) {
       return arrow::MakeEmptyGenerator<std::shared_ptr<arrow::RecordBatch>>();
@@ -81,6 +87,10 @@ class BridgeFormat : public arrow::dataset::FileFormat {
     auto payload = PayloadOf(*file);
     if (payload->get() == Py_None && MayBePruned(file->source())) {
       const int64_t num_rows = KnownFilePruners().Count(options, predicate, file->source());
+      if (num_rows >= 0) return arrow::Future<std::optional<int64_t>>::MakeFinished(std::optional<int64_t>(num_rows));
+    }
+    if (payload->files != nullptr && predicate == arrow::compute::literal(true)) {
+      const int64_t num_rows = payload->files->NumRows(file->source().path());
       if (num_rows >= 0) return arrow::Future<std::optional<int64_t>>::MakeFinished(std::optional<int64_t>(num_rows));
     }
     auto call = [handler = handler_, payload = std::move(payload), file, options, predicate = std::move(predicate)] {
@@ -103,26 +113,32 @@ class BridgeFormat : public arrow::dataset::FileFormat {
       std::shared_ptr<arrow::Schema> physical_schema) override {
     // Only a file in such a folder may stand for more than itself: the others need not wait for the GIL.
     if (source.filesystem() == nullptr || source.path().find("/data/") == std::string::npos) {
-      return MakeFragment(std::move(source), std::move(partition_expression), std::move(physical_schema), GuardedRef());
+      return MakeFragment(std::move(source), std::move(partition_expression), std::move(physical_schema),
+                          Payload::None());
     }
-    std::optional<GuardedRef> payload;
-    ARROW_RETURN_NOT_OK(CallPython([&]() -> arrow::Status {
-      PyObject* adopted = callbacks.adopt(handler(), source);
-      if (adopted == nullptr) return arrow::py::ConvertPyError();
-      payload.emplace(adopted);
-      return arrow::Status::OK();
-    }));
+    auto payload = folder_.Find(source);
+    if (payload == nullptr) {
+      ARROW_RETURN_NOT_OK(CallPython([&]() -> arrow::Status {
+        std::shared_ptr<FoundFiles> files;
+        GuardedRef adopted(callbacks.adopt(handler(), source, &files));
+        ARROW_RETURN_NOT_OK(arrow::py::CheckPyError());
+        const bool is_none = adopted.get() == Py_None;
+        payload = is_none ? Payload::None() : std::make_shared<const Payload>(std::move(adopted), std::move(files));
+        return arrow::Status::OK();
+      }));
+      // A payload of one file alone is no answer for others.
+      if (payload->files != nullptr || payload == Payload::None()) folder_.Learn(source, payload);
+    }
     return MakeFragment(std::move(source), std::move(partition_expression), std::move(physical_schema),
-                        std::move(*payload));
+                        std::move(payload));
   }
 
   std::shared_ptr<arrow::dataset::FileFragment> MakeFragment(arrow::dataset::FileSource source,
                                                              arrow::compute::Expression partition_expression,
                                                              std::shared_ptr<arrow::Schema> physical_schema,
-                                                             GuardedRef payload) {
+                                                             std::shared_ptr<const Payload> payload) {
     auto made = std::make_shared<BridgeFragment>(std::move(source), shared_from_this(), std::move(partition_expression),
-                                                 std::move(physical_schema), handler_,
-                                                 std::make_shared<const GuardedRef>(std::move(payload)));
+                                                 std::move(physical_schema), handler_, std::move(payload));
     std::shared_ptr<BridgeFragment> last;  // may end here, which takes the GIL: not under the lock
     {
       std::lock_guard<std::mutex> lock(mutex_);
@@ -146,14 +162,14 @@ class BridgeFormat : public arrow::dataset::FileFormat {
   }
 
  private:
-  static std::shared_ptr<const GuardedRef> PayloadOf(const arrow::dataset::FileFragment& file) {
-    static const auto* nothing = new std::shared_ptr<const GuardedRef>(std::make_shared<const GuardedRef>());
+  static std::shared_ptr<const Payload> PayloadOf(const arrow::dataset::FileFragment& file) {
     const auto* bridged = dynamic_cast<const BridgeFragment*>(&file);
-    return bridged == nullptr ? *nothing : bridged->payload();
+    return bridged == nullptr ? Payload::None() : bridged->payload();
   }
 
   std::shared_ptr<const GuardedRef> handler_;
   GuardedRef python_class_;
+  mutable FoundFolder folder_;
   std::mutex mutex_;
   std::weak_ptr<BridgeFragment> last_made_;
 };
@@ -183,7 +199,7 @@ inline arrow::Result<std::shared_ptr<arrow::dataset::Fragment>> MakeBridgeFragme
     return ours->MakeFragment(std::move(source), std::move(partition_expression), std::move(physical_schema));
   }
   return ours->MakeFragment(std::move(source), std::move(partition_expression), std::move(physical_schema),
-                            GuardedRef::Share(payload));
+                            Payload::Share(payload));
 }
 
 // A fragment of a file of known size (or -1) and schema.
@@ -195,7 +211,7 @@ inline arrow::Result<std::shared_ptr<arrow::dataset::FileFragment>> MakeKnownFra
   info.set_size(size);
   return static_cast<BridgeFormat*>(format)->MakeFragment(
       arrow::dataset::FileSource(std::move(info), std::move(filesystem)), std::move(guarantee), std::move(schema),
-      GuardedRef::Share(payload));
+      Payload::Share(payload));
 }
 
 // The whole source in memory, for sources that are neither a path nor a buffer (an open file).

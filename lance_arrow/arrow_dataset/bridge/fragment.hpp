@@ -31,12 +31,12 @@ class BridgeFragment : public arrow::dataset::FileFragment {
  public:
   BridgeFragment(arrow::dataset::FileSource source, std::shared_ptr<arrow::dataset::FileFormat> format,
                  arrow::compute::Expression partition_expression, std::shared_ptr<arrow::Schema> physical_schema,
-                 std::shared_ptr<const GuardedRef> handler, std::shared_ptr<const GuardedRef> payload)
+                 std::shared_ptr<const GuardedRef> handler, std::shared_ptr<const Payload> payload)
       : FileFragment(std::move(source), std::move(format), std::move(partition_expression), std::move(physical_schema)),
         handler_(std::move(handler)),
         payload_(std::move(payload)) {}
 
-  const std::shared_ptr<const GuardedRef>& payload() const { return payload_; }
+  const std::shared_ptr<const Payload>& payload() const { return payload_; }
 
   // The file that the format made after this one, most likely its neighbour in a dataset; null when it is gone.
   std::shared_ptr<BridgeFragment> next() const {
@@ -63,17 +63,21 @@ class BridgeFragment : public arrow::dataset::FileFragment {
 
  private:
   std::shared_ptr<const GuardedRef> handler_;
-  std::shared_ptr<const GuardedRef> payload_;
+  std::shared_ptr<const Payload> payload_;
   mutable std::mutex mutex_;
   std::weak_ptr<BridgeFragment> next_;
 };
 
-// Whether a fragment is a file of a filesystem, all of it, and stands for nothing else.
+// Whether a fragment is a file of a filesystem as it lies there.
+inline bool IsWholeFile(const arrow::dataset::FileFragment& file) {
+  const auto& source = file.source();
+  return source.filesystem() != nullptr && source.compression() == arrow::Compression::UNCOMPRESSED;
+}
+
+// Whether it is all of that file, and stands for nothing else.
 inline bool IsBareFile(const arrow::dataset::FileFragment& file) {
   const auto* bridged = dynamic_cast<const BridgeFragment*>(&file);
-  const auto& source = file.source();
-  return bridged != nullptr && bridged->payload()->get() == Py_None && source.filesystem() != nullptr &&
-         source.compression() == arrow::Compression::UNCOMPRESSED;
+  return bridged != nullptr && bridged->payload()->get() == Py_None && IsWholeFile(file);
 }
 
 }  // namespace lance_arrow

@@ -82,7 +82,7 @@ arrow::Future<Value> OnArrow(const arrow::dataset::ScanOptions& options, arrow::
 // have not begun do not begin.
 class BatchStream {
  public:
-  BatchStream(std::shared_ptr<const GuardedRef> handler, std::shared_ptr<const GuardedRef> payload,
+  BatchStream(std::shared_ptr<const GuardedRef> handler, std::shared_ptr<const Payload> payload,
               std::shared_ptr<arrow::dataset::ScanOptions> options,
               std::shared_ptr<arrow::dataset::FileFragment> fragment, arrow::compute::Expression filter)
       : state_(std::make_shared<State>()), owner_(std::make_shared<Owner>(state_->is_abandoned)) {
@@ -127,7 +127,7 @@ class BatchStream {
 
   struct State : std::enable_shared_from_this<State> {
     std::shared_ptr<const GuardedRef> handler;
-    std::shared_ptr<const GuardedRef> payload;
+    std::shared_ptr<const Payload> payload;
     std::shared_ptr<arrow::dataset::ScanOptions> options;
     std::shared_ptr<arrow::dataset::FileFragment> fragment;
     arrow::compute::Expression filter;  // of the options, simplified by the guarantee of the fragment

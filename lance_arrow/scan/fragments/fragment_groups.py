@@ -98,6 +98,7 @@ class FragmentGroups:
         *,
         most: int = WINDOW_ROWS,
         most_bytes: int | None = None,
+        least: int = LEAST_GROUPED,
     ) -> Iterator[list[int]]:
         """Divide fragments, by their numbers, into groups; what is alone in one is opened by itself.
 
@@ -107,7 +108,7 @@ class FragmentGroups:
         ----------
         numbers
             Which of the fragments, ascending.
-        has_begun, most
+        has_begun, most, least
             As for `in_groups`.
         most_bytes
             The most wanted bytes of a fragment, where the caller wants smaller ones than this would.
@@ -119,7 +120,7 @@ class FragmentGroups:
             return (number, key, num_rows, size) if size <= largest else (number, None, 0, 0)
 
         kinds = map(kind_of, numbers)
-        return in_groups(kinds, self._sizes.group_bytes, has_begun, most)
+        return in_groups(kinds, self._sizes.group_bytes, has_begun, most, least)
 
     def opened(self, numbers: Sequence[int], within: Sequence[RowRanges] | None) -> list[FilteredReading | list[int]]:
         """Open the fragments of a group.
@@ -275,7 +276,11 @@ def share_of(nodes: Sequence[ColumnNode], roots: Sequence[ColumnNode]) -> float:
 
 
 def in_groups(
-    files: Iterable[tuple[int, object, int, int]], group_bytes: int, has_begun: Callable[[], bool], most: int
+    files: Iterable[tuple[int, object, int, int]],
+    group_bytes: int,
+    has_begun: Callable[[], bool],
+    most: int,
+    least: int = LEAST_GROUPED,
 ) -> Iterator[list[int]]:
     """Divide files into groups of neighbours.
 
@@ -289,8 +294,10 @@ def in_groups(
         Whether the caller wants more than the first rows. Until then groups are small, so that these come soon.
     most
         The most files of a group.
+    least
+        The fewest files of the first group; two of any other.
     """
-    now, least = most if has_begun() else 1, LEAST_GROUPED
+    now = most if has_begun() else 1
     run: list[int] = []
     rows = size = 0
     key: object = None
