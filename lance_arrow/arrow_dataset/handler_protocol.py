@@ -118,6 +118,10 @@ class ReadyRows(Protocol):
         """Begin a group; return how many files are left of the one that is given up for it."""
         ...
 
+    def stop(self) -> None:
+        """Read no more files so."""
+        ...
+
     def add(self, paths: Sequence[str], num_rows: Sequence[int], batches: Sequence[pyarrow.RecordBatch]) -> None:
         """Add neighbours to the group, with the rows that each has of the batches."""
         ...

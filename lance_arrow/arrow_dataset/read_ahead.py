@@ -32,6 +32,7 @@ from lance_arrow.scan.fragments.fragment_groups import GroupSizes, share_of
 from lance_arrow.scan.fragments.joined_fragments import SMALL_FILE_BYTES
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.projection import have_blobs
+from lance_arrow.scan.row_filter import FilterPlan
 from lance_arrow.scan.windows import LEAST_GROUPED, may_be_sliced
 
 _ASKED_ALONE = 2
@@ -103,7 +104,9 @@ class ReadAhead:
         self._most = LEAST_GROUPED
         self._table: TableFiles | None = None
         # If a filter may fail on a value, files are read one by one, so that the error names the file.
-        self._is_off = plan is not None and (plan.predicate is None or not _is_total(plan.predicate.tree))
+        self._is_off = not may_be_ahead(plan)
+        if self._is_off:
+            self.rows.stop()
 
     @classmethod
     def of(cls, request: ScanRequest, handler: OpensFiles) -> ReadAhead:
@@ -157,6 +160,8 @@ class ReadAhead:
         for one in read:
             self.rows.add(one.paths, one.num_rows.tolist(), one.batches)
             self._is_off = False
+        if self._is_off:
+            self.rows.stop()
         self._next = set(paths[count : count + 1])
         self._most = _MOST_FILES
         self._upcoming = None
@@ -197,6 +202,20 @@ class ReadAhead:
 
 def _skipping(following: Following, before: int, most: int, skipped: int = 0) -> tuple[list[str], list[int]]:
     return following(most, before + skipped)
+
+
+def may_be_ahead(filter: FilterPlan | None) -> bool:
+    """Whether files may be read before a scan with this filter asks for them: it cannot fail on a value."""
+    return filter is None or (filter.predicate is not None and _is_total(filter.predicate.tree))
+
+
+def is_counted_by_scan(place: FilePlace, filter: FilterPlan) -> bool:
+    """Whether a file is one of many small local ones: a scan, which reads them in groups, counts their rows sooner."""
+    if place.following is None or place.size is None or place.size > SMALL_FILE_BYTES or not may_be_ahead(filter):
+        return False
+    location = locate(place.path, filesystem=place.filesystem)  # type: ignore[arg-type]
+    is_local = location is not None and location.is_local
+    return is_local and len(place.following(LEAST_GROUPED)[0]) >= LEAST_GROUPED
 
 
 def _is_total(tree: Tree) -> bool:

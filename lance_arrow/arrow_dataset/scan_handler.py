@@ -134,7 +134,13 @@ class FileScanHandler:
         """Count rows by zone maps, and by the filter's columns where these cannot tell."""
         if isinstance(place.payload, FileGroup):
             return place.payload.count_rows(self, request)
-        part, plan, scan_options = _part_of(place), asked_of(request).filter, self._scan_options(request)
+        plan, scan_options = asked_of(request).filter, self._scan_options(request)
+        if plan is not None and place.following is not None and self._may_read_ahead(scan_options):
+            from lance_arrow.arrow_dataset.read_ahead import is_counted_by_scan  # noqa: PLC0415 - as in `plan`
+
+            if is_counted_by_scan(place, plan):
+                return None
+        part = _part_of(place)
         if part is not None:
             if part.fragment is None:
                 return 0

@@ -1,6 +1,6 @@
 """`TableFiles`: files that pyarrow found in a table's folder, read together as the fragments of the table they are.
 
-paths ─► fragments that begin with them ─► those that indices leave ─► a group of small ones ─► live rows, in order
+paths ─► fragments that begin with them ─► those that indices leave ─► groups of one kind ─► live rows of each file
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from lance_arrow.arrow_dataset.file_group import ReadFiles, held_rows
 from lance_arrow.arrow_dataset.handler_protocol import ScanRequest
 from lance_arrow.arrow_dataset.table_session import TableSession
 from lance_arrow.io import AnyFileSystem
+from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.scan.filtered_reading import FilteredReading
-from lance_arrow.scan.fragments.joined_fragments import SMALL_FILE_BYTES, JoinedFragments
+from lance_arrow.scan.fragments.fragment_groups import GROUP_BYTES
+from lance_arrow.scan.fragments.joined_fragments import SMALL_FILE_BYTES, JoinedFragments, joining_key
 from lance_arrow.scan.fragments.table_columns import TableColumns
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.scan.open_files import OpenFiles
@@ -61,29 +63,40 @@ class TableFiles:
             Of the scan: leaves out fragments by indices, and rows not at all.
         """
         fragments = self._session.fragments(paths)
-        places = [place for place, fragment in enumerate(fragments) if fragment is not None]
-        metas = [fragment for fragment in fragments if fragment is not None]
-        reader = TableReader(self._columns, metas, self._filesystem, self._files)
+        count = _fitting(fragments)
+        # Files of one kind are read together, whatever lies between them.
+        found = [(place, one) for place, one in enumerate(fragments[:count]) if one is not None]
+        kinds: dict[object, int] = {}
+        found.sort(key=lambda one: kinds.setdefault(joining_key(one[1]), len(kinds)))
+        places = [place for place, _ in found]
+        reader = TableReader(self._columns, [one for _, one in found], self._filesystem, self._files)
         nodes = asked_of(request).nodes.of(self._columns.all_roots)
-        groups = reader.groups(nodes, None)
         most_bytes = None if filter is None or filter.predicate is None else SMALL_FILE_BYTES
-        planned = groups.planned(range(len(metas)), lambda: True, most_bytes=most_bytes, least=2)
-        numbers = next(planned, [])
-        # What follows may be read by itself.
-        count = len(paths) if len(numbers) == len(metas) else places[len(numbers)]
 
         def read() -> Iterator[ReadFiles]:
             left = frozenset(reader.numbers_left(filter))
-            wanted = [number for number in numbers if number in left]
             empty = [place for place in range(count) if fragments[place] is None]
-            empty += [places[number] for number in numbers if number not in left]
+            empty += [place for number, place in enumerate(places) if number not in left]
             if empty:
                 yield ReadFiles([paths[place] for place in empty], np.zeros(len(empty), np.int64), ())
-            for one in groups.opened(wanted, None) if wanted else ():
-                if isinstance(one, FilteredReading):
-                    yield from _read(one, [paths[place] for place in places], request)
+            groups = reader.groups(nodes, None)
+            for group in groups.planned(sorted(left), lambda: True, most_bytes=most_bytes, least=2):
+                for one in groups.opened(group, None):
+                    if isinstance(one, FilteredReading):
+                        yield from _read(one, [paths[place] for place in places], request)
 
         return count, read()
+
+
+def _fitting(fragments: Sequence[FragmentMeta | None]) -> int:
+    """Return how many files, from the first on, are read at once: those that are too large for that take no room."""
+    total = 0
+    for place, fragment in enumerate(fragments):
+        size = 0 if fragment is None else sum(file.size_bytes or 0 for file in fragment.files)
+        total += size if size <= GROUP_BYTES // 2 else 0
+        if total > GROUP_BYTES:
+            return place
+    return len(fragments)
 
 
 def _read(found: FilteredReading, paths: Sequence[str], request: ScanRequest) -> Iterator[ReadFiles]:

@@ -41,8 +41,8 @@ cdef extern from "callbacks.hpp" namespace "lance_arrow":
         object (*plan)(object, const shared_ptr[CFileFragment]&, object, const shared_ptr[ScanOptions]&,
                        const CExpression&, int64_t*)
         int (*run)(object, int64_t, int64_t, vector[shared_ptr[CRecordBatch]]*) except -1
-        int (*count_rows)(object, const CFileSource&, object, const shared_ptr[ScanOptions]&, const CExpression&,
-                          int64_t*) except -1
+        int (*count_rows)(object, const shared_ptr[CFileFragment]&, object, const shared_ptr[ScanOptions]&,
+                          const CExpression&, int64_t*) except -1
         object (*make_writer)(object, object, const shared_ptr[COutputStream]&, const shared_ptr[CSchema]&,
                               const c_string&)
         int (*write)(object, const shared_ptr[CRecordBatch]&) except -1
@@ -87,6 +87,7 @@ cdef extern from "file_pruners.hpp" namespace "lance_arrow":
 cdef extern from "ready_rows.hpp" namespace "lance_arrow":
     cdef cppclass CReadyRows "lance_arrow::ReadyRows":
         int64_t Begin() nogil
+        void Stop()
         CStatus Add(const vector[c_string]& paths, const vector[int64_t]& num_rows,
                     const vector[shared_ptr[CRecordBatch]]& batches) nogil
         optional[vector[shared_ptr[CRecordBatch]]] Take(const c_string& path)

@@ -33,7 +33,7 @@ struct Callbacks {
                     const arrow::compute::Expression& filter, int64_t* num_tasks);
   int (*run)(PyObject* tasks, int64_t index, int64_t batch_size, arrow::RecordBatchVector* batches);
   // 1 when the count is known, else 0.
-  int (*count_rows)(PyObject* handler, const arrow::dataset::FileSource& source, PyObject* payload,
+  int (*count_rows)(PyObject* handler, const std::shared_ptr<arrow::dataset::FileFragment>& file, PyObject* payload,
                     const std::shared_ptr<arrow::dataset::ScanOptions>& options,
                     const arrow::compute::Expression& filter, int64_t* num_rows);
   // A new reference to what writes one file.

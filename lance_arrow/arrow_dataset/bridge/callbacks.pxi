@@ -128,6 +128,9 @@ cdef class ReadyRows:
     def begin(self):
         return self.native.get().Begin()
 
+    def stop(self):
+        self.native.get().Stop()
+
     def add(self, paths, num_rows, batches):
         cdef vector[c_string] native_paths
         cdef vector[int64_t] native_rows
@@ -148,15 +151,20 @@ cdef class ReadyRows:
         return [pyarrow_wrap_batch(batch) for batch in found.value()]
 
 
-cdef object _plan(object handler, const shared_ptr[CFileFragment]& file, object payload,
-                  const shared_ptr[ScanOptions]& options, const CExpression& filter, int64_t* num_tasks):
+cdef object _place_in_scan(const shared_ptr[CFileFragment]& file, object payload, const ScanOptions* options):
+    """Return a place with the files that follow, where these may be read ahead."""
     cdef _FilesAfter following = None
-    request = _request(options, filter, True)
     # What was read ahead may be kept for a while when a scan is given up: not in a pool that might be gone by then.
-    if (payload is None or isinstance(payload, SharedPayload)) and options.get().pool == c_default_memory_pool():
+    if (payload is None or isinstance(payload, SharedPayload)) and options.pool == c_default_memory_pool():
         following = _FilesAfter.__new__(_FilesAfter)
         following.file = file
-    tasks = handler.plan(_place(file.get().source(), payload, following), request)
+    return _place(file.get().source(), payload, following)
+
+
+cdef object _plan(object handler, const shared_ptr[CFileFragment]& file, object payload,
+                  const shared_ptr[ScanOptions]& options, const CExpression& filter, int64_t* num_tasks):
+    request = _request(options, filter, True)
+    tasks = handler.plan(_place_in_scan(file, payload, options.get()), request)
     num_tasks[0] = len(tasks)
     _keep_file_pruner(options, filter, request)
     ahead = request.kept.get(READ_AHEAD)
@@ -184,11 +192,11 @@ cdef int _run(object tasks, int64_t index, int64_t batch_size, vector[shared_ptr
     return 0
 
 
-cdef int _count_rows(object handler, const CFileSource& source, object payload,
+cdef int _count_rows(object handler, const shared_ptr[CFileFragment]& file, object payload,
                      const shared_ptr[ScanOptions]& options, const CExpression& filter,
                      int64_t* num_rows) except -1:
     request = _request(options, filter, False)
-    answer = handler.count_rows(_place(source, payload), request)
+    answer = handler.count_rows(_place_in_scan(file, payload, options.get()), request)
     _keep_file_pruner(options, filter, request)
     if answer is None:
         return 0
