@@ -84,7 +84,7 @@ class LanceFile:
         opened = open_source(source if place is None else place)
         with ExitStack() as on_failure:
             on_failure.callback(opened.close)
-            self._source = VerifiedSource(opened)
+            self._source = VerifiedSource(self._runtime.opened(opened))
             self._file = LanceFileReader(self._source, limits=self._runtime.settings.limits, verify=verify)
             self._rows = row_reader(self._file, self._runtime, options)
             self._opened = OpenFile(self._source, self._rows, place)
