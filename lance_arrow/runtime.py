@@ -109,10 +109,8 @@ class Runtime:
             for future in pending:
                 future.cancel()
 
-    def opened(self, source: RangeSource) -> RangeSource:
-        """Return a source as readers are to use it: a far one keeps what it has read, within the memory budget."""
-        if not source.coalescing.is_far:
-            return source
+    def keeping(self, source: RangeSource) -> RangeSource:
+        """Return a far source as one that keeps what it has read; all of them share a part of the memory budget."""
         from lance_arrow.io.kept_source import KeptBytes, KeptSource  # noqa: PLC0415 - for far files alone
 
         with self._lock:

@@ -67,8 +67,8 @@ class FetchPlan:
 def requests_for(source: RangeSource, starts: Positions, stops: Positions) -> FetchPlan:
     """Group byte ranges into requests as a source wants it.
 
-    A small far file of which nearly all is wanted is read by one request. Otherwise gaps of a far file are read too
-    where they are small, or where more requests than can be in flight would be made without them.
+    If nearly all of a small far file is wanted, one request reads it. Otherwise small gaps of a far file are read too.
+    Wider ones are read only if more requests than can be in flight would be made without them.
 
     Parameters
     ----------

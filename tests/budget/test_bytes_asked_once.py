@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
 import pytest
-from far_trees import TreeStore
+from far_trees import Files, TreeStore
 from values import seeded
 
 import lance_arrow
@@ -54,9 +54,12 @@ class Asked:
     """What is asked of the file with the rows."""
 
     def __init__(self, written: tuple[str, dict[str, bytes], str]) -> None:
-        self.folder, files, self.data = written
+        self.folder, files, self.of_table = written
+        # The same file by itself.
+        self.data = "/bare.lance"
+        files = {**files, self.data: files[self.of_table]}
         self.size = len(files[self.data])
-        self.store = TreeStore(files)
+        self.store = TreeStore(Files(files))
 
     @property
     def requests(self) -> list[tuple[int, int]]:
@@ -64,7 +67,7 @@ class Asked:
             (start, stop)
             for wave in self.store.named_waves
             for name, start, stop in wave
-            if name == self.data
+            if name in (self.data, self.of_table)
         ]  # fmt: skip
 
     @property

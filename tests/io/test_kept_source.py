@@ -231,12 +231,10 @@ def test_a_meter_counts_the_requests_that_were_made(meter: type[MeteredSource]) 
     assert (spent.ranges_wanted, spent.bytes_wanted) == (3, 300)
 
 
-def test_a_runtime_keeps_bytes_of_far_files_alone() -> None:
+def test_a_runtime_has_one_budget_for_its_far_files() -> None:
     runtime = Runtime(Settings(memory_budget_bytes=16 << 10))
-    near = BufferSource(DATA.tobytes())
-    assert runtime.opened(near) is near
     far = [Far(), Far()]
-    one, two = (runtime.opened(source) for source in far)
+    one, two = (runtime.keeping(source) for source in far)
     check(one, (0, 900))
     check(two, (0, 900))
     check(one, (0, 900))

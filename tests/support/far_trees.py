@@ -7,6 +7,13 @@ from typing import Any
 from stores import CountingStore
 
 
+class Files(dict[str, bytes]):
+    """Contents by name, whose text is short: filesystems are told apart by the text of their arguments."""
+
+    def __repr__(self) -> str:
+        return f"{len(self)} files at {id(self):x}"
+
+
 class TreeStore(CountingStore):
     """A store whose folders can be listed; `named_waves` also has the name of each file that was asked."""
 
