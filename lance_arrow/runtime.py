@@ -19,8 +19,13 @@ from lance_arrow.structure.binder import Binder
 from lance_arrow.structure.index_cache import IndexCache
 
 if TYPE_CHECKING:
+    from lance_arrow.io import RangeSource
+    from lance_arrow.io.kept_bytes import KeptBytes
     from lance_arrow.spi.commits import CommitStrategy, TablePlace
     from lance_arrow.spi.reports import ReadReport
+
+_PART_OF_FAR_BYTES = 16
+"""Part of the memory budget that holds bytes of far files which were read."""
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -49,6 +54,7 @@ class Runtime:
         self.scratch = Scratch(self.settings.scratch_bytes_per_thread, self.settings.limits)
         self.binder = Binder(self.table, self.settings.limits, self.scratch)
         self.indices = IndexCache(self.settings.index_cache_bytes, proves_rows=self.settings.prove_row_indices)
+        self._far_bytes: KeptBytes | None = None
         self._threads: ThreadPoolExecutor | None = None
         self._threads_pid = 0
         self._lock = Lock()
@@ -102,6 +108,15 @@ class Runtime:
         finally:
             for future in pending:
                 future.cancel()
+
+    def keeping(self, source: RangeSource) -> RangeSource:
+        """Return a far source as one that keeps what it has read; all of them share a part of the memory budget."""
+        from lance_arrow.io.kept_source import KeptBytes, KeptSource  # noqa: PLC0415 - for far files alone
+
+        with self._lock:
+            if self._far_bytes is None:
+                self._far_bytes = KeptBytes(self.settings.memory_budget_bytes // _PART_OF_FAR_BYTES)
+        return KeptSource(source, self._far_bytes)
 
     @property
     def is_watched(self) -> bool:

@@ -15,7 +15,7 @@ from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
 from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.arrow_dataset.fragment_zones import FragmentZones
 from lance_arrow.html_repr import html_table
-from lance_arrow.io import coalesce
+from lance_arrow.io import requests_for
 from lance_arrow.pruning.zone_predicates import Tree, ZonePredicate, is_understood
 from lance_arrow.pruning.zone_pruning import PruneResult, prune_rows
 from lance_arrow.scan.expression_text import text_of
@@ -211,8 +211,7 @@ class ScanExplainer:
         kept = prune_result.rows
         nodes = project(file.rows.roots, self._paths, missing_ok=True)
         pages, pages_to_read, starts, stops = _reads(file.rows, nodes, kept)
-        limits = file.source.coalescing
-        plan = coalesce(starts, stops, max_gap_bytes=limits.max_gap_bytes, max_span_bytes=limits.max_span_bytes)
+        plan = requests_for(file.source, starts, stops)
         return FilePlan(
             path=path,
             num_rows=held.num_rows,

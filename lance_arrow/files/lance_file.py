@@ -84,7 +84,8 @@ class LanceFile:
         opened = open_source(source if place is None else place)
         with ExitStack() as on_failure:
             on_failure.callback(opened.close)
-            self._source = VerifiedSource(opened)
+            is_far = opened.coalescing.requests_in_flight
+            self._source = VerifiedSource(self._runtime.keeping(opened) if is_far else opened)
             self._file = LanceFileReader(self._source, limits=self._runtime.settings.limits, verify=verify)
             self._rows = row_reader(self._file, self._runtime, options)
             self._opened = OpenFile(self._source, self._rows, place)

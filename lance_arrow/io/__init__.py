@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from lance_arrow.io.ranges import ByteRange as ByteRange
     from lance_arrow.io.ranges import FetchPlan as FetchPlan
     from lance_arrow.io.ranges import coalesce as coalesce
+    from lance_arrow.io.ranges import requests_for as requests_for
     from lance_arrow.io.sink import ByteSink as ByteSink
     from lance_arrow.io.small_files import read_small_files as read_small_files
     from lance_arrow.io.small_files import read_whole as read_whole
@@ -105,7 +106,7 @@ else:
             "lance_arrow.io.metered": ("MeteredSource", "ReadStats"),
             "lance_arrow.io.open_sink": ("open_sink",),
             "lance_arrow.io.open_source": ("locate", "open_source"),
-            "lance_arrow.io.ranges": ("ByteRange", "FetchPlan", "coalesce"),
+            "lance_arrow.io.ranges": ("ByteRange", "FetchPlan", "coalesce", "requests_for"),
             "lance_arrow.io.sink": ("ByteSink",),
             "lance_arrow.io.small_files": ("read_small_files", "read_whole", "reads_small_files"),
             "lance_arrow.io.source": ("Bytes", "Coalescing", "Positional", "Positions", "RangeSource"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lance_arrow.io.metered import MeteredSource
-from lance_arrow.io.ranges import coalesce
+from lance_arrow.io.ranges import requests_for
 from lance_arrow.io.source import Bytes, DirectSource, Positions, RangeSource
 
 _DIRECT_BYTES = 4 << 10
@@ -32,8 +32,7 @@ def fetch(source: RangeSource, starts: Positions, stops: Positions) -> tuple[Byt
     TruncatedReadError, InvalidArgumentError, OSError
         As `RangeSource.read`.
     """
-    limits = source.coalescing
-    plan = coalesce(starts, stops, max_gap_bytes=limits.max_gap_bytes, max_span_bytes=limits.max_span_bytes)
+    plan = requests_for(source, starts, stops)
     if not len(plan.starts):
         return np.empty(0, np.uint8), plan.positions
     if isinstance(source, MeteredSource):
@@ -100,8 +99,7 @@ def read_coalesced(source: RangeSource, starts: Positions, stops: Positions) -> 
     """
     if len(starts) == 1 and starts[0] < stops[0]:
         return source.read(starts, stops)
-    limits = source.coalescing
-    plan = coalesce(starts, stops, max_gap_bytes=limits.max_gap_bytes, max_span_bytes=limits.max_span_bytes)
+    plan = requests_for(source, starts, stops)
     if not len(plan.starts):
         return plan.slices([])
     if isinstance(source, MeteredSource):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lance_arrow.io.source import Bytes, Coalescing, DirectSource, Positional, Positions, RangeSource
+from lance_arrow.io.source import Bytes, Coalescing, DirectSource, Positional, Positions, RangeSource, joined
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +97,15 @@ class MeteredSource:
         found: int | None = getattr(self._inner, "kept_from", None)
         return found
 
+    def _passed_on(self, starts: Positions, stops: Positions) -> tuple[list[Bytes], int, int]:
+        """Read ranges from the inner source, and return its requests and their bytes, without what it has in memory."""
+        counted = getattr(self._inner, "read_counted", None)
+        if counted is not None:
+            answers, requests, num_bytes = counted(starts, stops)
+            return answers, requests, num_bytes
+        sizes = self._fetched(starts, stops)
+        return self._inner.read(starts, stops), int(np.count_nonzero(sizes)), int(sizes.sum())
+
     def _fetched(self, starts: Positions, stops: Positions) -> Positions:
         """Return bytes of ranges that the inner source will request, without those that it has in memory."""
         kept_from = self.kept_from
@@ -137,6 +146,10 @@ class MeteredSource:
     ) -> tuple[Bytes, Positions]:
         """Read joined requests into one array, and count requests and wanted ranges."""
         begun = time.perf_counter()
+        if hasattr(self._inner, "read_counted"):
+            answers, requests, num_bytes = self._passed_on(starts, stops)
+            self._count(begun, requests, ranges_wanted, bytes_wanted, num_bytes)
+            return joined(answers)
         sizes = self._fetched(starts, stops)
         answer = self._inner.read_arena(starts, stops)
         self._count(begun, int(np.count_nonzero(sizes)), ranges_wanted, bytes_wanted, int(sizes.sum()))
@@ -159,9 +172,8 @@ class MeteredSource:
     def read_joined(self, starts: Positions, stops: Positions, *, ranges_wanted: int, bytes_wanted: int) -> list[Bytes]:
         """Read joined requests, and count requests and wanted ranges."""
         begun = time.perf_counter()
-        sizes = self._fetched(starts, stops)
-        answers = self._inner.read(starts, stops)
-        self._count(begun, int(np.count_nonzero(sizes)), ranges_wanted, bytes_wanted, int(sizes.sum()))
+        answers, requests, num_bytes = self._passed_on(starts, stops)
+        self._count(begun, requests, ranges_wanted, bytes_wanted, num_bytes)
         return answers
 
     def read_end(self, num_bytes: int) -> Bytes | None:

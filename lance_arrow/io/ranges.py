@@ -12,9 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.io.source import Bytes, Positions
+from lance_arrow.io.source import Bytes, Coalescing, Positions, RangeSource
 
 _INT64_MAX = np.iinfo(np.int64).max
+_NEARLY_WHOLE = 0.75
+"""Part of a small file that is wanted when all of it is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +64,70 @@ class FetchPlan:
         return [responses[request][start:stop] if request >= 0 else empty for request, start, stop in places]
 
 
-def coalesce(starts: Positions, stops: Positions, *, max_gap_bytes: int, max_span_bytes: int) -> FetchPlan:
-    """Group nearby byte ranges into as few requests as the two limits allow.
+def requests_for(source: RangeSource, starts: Positions, stops: Positions) -> FetchPlan:
+    """Group byte ranges into requests as a source wants it.
+
+    If nearly all of a small far file is wanted, one request reads it. Otherwise small gaps of a far file are read too.
+    Wider ones are read only if more requests than can be in flight would be made without them.
+
+    Parameters
+    ----------
+    source
+        Its `coalescing` has the limits.
+    starts, stops
+        As for `coalesce`.
+
+    Returns
+    -------
+    FetchPlan
+        As `coalesce` makes it; errors are its errors.
+    """
+    limits = source.coalescing
+    max_gap_bytes, max_span_bytes = limits.max_gap_bytes, limits.max_span_bytes
+    if limits.whole_bytes and is_nearly_whole(limits, source.size(), starts, stops):
+        max_gap_bytes = max_span_bytes = limits.whole_bytes
+    elif limits.least_gap_bytes is not None:
+        few = limits.requests_in_flight
+        plan = coalesce(
+            starts,
+            stops,
+            max_gap_bytes=max_gap_bytes,
+            max_span_bytes=max_span_bytes,
+            least_gap_bytes=limits.least_gap_bytes,
+            few_requests=few,
+        )
+        if len(plan.starts) <= few:
+            return plan
+    return coalesce(starts, stops, max_gap_bytes=max_gap_bytes, max_span_bytes=max_span_bytes)
+
+
+def is_nearly_whole(limits: Coalescing, size_bytes: int, starts: Positions, stops: Positions) -> bool:
+    """Return whether a file is small, and ranges of it are so much of it that one request reads all of them best."""
+    if size_bytes > limits.whole_bytes:
+        return False
+    return bool(_NEARLY_WHOLE * size_bytes <= _covered_bytes(starts, stops))
+
+
+def _covered_bytes(starts: Positions, stops: Positions) -> int:
+    """Count the bytes of ranges in any order, each byte once."""
+    order = np.argsort(starts, kind="stable")
+    reach = np.maximum.accumulate(stops[order])
+    fresh = reach.copy()
+    fresh[1:] -= np.maximum(starts[order][1:], reach[:-1])
+    fresh[:1] -= starts[order][:1]
+    return int(np.maximum(fresh, 0).sum())
+
+
+def coalesce(
+    starts: Positions,
+    stops: Positions,
+    *,
+    max_gap_bytes: int,
+    max_span_bytes: int,
+    least_gap_bytes: int | None = None,
+    few_requests: int = 0,
+) -> FetchPlan:
+    """Group nearby byte ranges into as few requests as the limits allow, or into few that read small gaps only.
 
     Parameters
     ----------
@@ -74,6 +138,10 @@ def coalesce(starts: Positions, stops: Positions, *, max_gap_bytes: int, max_spa
         Largest gap, in bytes, that a request reads too.
     max_span_bytes
         A request is never joined beyond this size. Only one larger range, or overlapping ranges, may exceed it.
+    least_gap_bytes
+        Gap up to which ranges are joined in any case; None: as `max_gap_bytes`.
+    few_requests
+        Wider gaps are read, the narrowest first, only until there are so many requests.
 
     Returns
     -------
@@ -120,6 +188,9 @@ def coalesce(starts: Positions, stops: Positions, *, max_gap_bytes: int, max_spa
     cluster_starts = first[cluster_at]
     cluster_stops = reach[np.append(cluster_at[1:], len(order)) - 1]
 
+    gaps = cluster_starts[1:] - cluster_stops[:-1]
+    if least_gap_bytes is not None:
+        max_gap_bytes = fitting_gap(gaps, least_gap_bytes, max_gap_bytes, few_requests)
     begins_request = _join_clusters(cluster_starts, cluster_stops, max_gap_bytes, max_span_bytes)
     request_at = np.flatnonzero(begins_request)
     request_starts = cluster_starts[request_at]
@@ -133,6 +204,15 @@ def coalesce(starts: Positions, stops: Positions, *, max_gap_bytes: int, max_spa
     return FetchPlan(
         starts=request_starts, stops=request_stops, request_of=request_of, positions=positions, sizes=sizes
     )
+
+
+def fitting_gap(gaps: Positions, least: int, most: int, few: int) -> int:
+    """Return the smallest gap to read, between two limits, with which no more than `few` requests are left."""
+    too_many = len(gaps) + 1 - max(few, 1)
+    if too_many <= 0:
+        return min(least, most)
+    needed = int(np.partition(gaps, too_many - 1)[too_many - 1])
+    return min(max(least, needed), most)
 
 
 def _join_clusters(starts: Positions, stops: Positions, max_gap: int, max_span: int) -> np.ndarray:

@@ -35,12 +35,19 @@ class Coalescing:
         Number of bytes to read at a file's end when it is opened.
     requests_in_flight
         Most concurrent requests; 0 if prefetching saves nothing.
+    least_gap_bytes
+        Gap that a request always reads too. Wider ones, up to `max_gap_bytes`, are read only where ranges would take
+        more than `requests_in_flight` requests. None: as `max_gap_bytes`.
+    whole_bytes
+        A file of at most this size is read by one request if nearly all of it is wanted.
     """
 
     max_gap_bytes: int
     max_span_bytes: int
     tail_bytes: int = 64 << 10
     requests_in_flight: int = 0
+    least_gap_bytes: int | None = None
+    whole_bytes: int = 0
 
     @property
     def is_far(self) -> bool:
@@ -51,9 +58,18 @@ class Coalescing:
 # A positional read costs about as much as copying a few KiB; a remote request as much as transferring a MiB.
 LOCAL_COALESCING = Coalescing(max_gap_bytes=4 << 10, max_span_bytes=16 << 20, tail_bytes=16 << 10)
 MEMORY_COALESCING = Coalescing(max_gap_bytes=4 << 10, max_span_bytes=16 << 20)
-REMOTE_COALESCING = Coalescing(max_gap_bytes=1 << 20, max_span_bytes=2 << 20, requests_in_flight=16)
+# Requests of one wave wait together: as long as few are made, bytes between ranges are not worth reading.
+REMOTE_COALESCING = Coalescing(
+    max_gap_bytes=1 << 20,
+    max_span_bytes=2 << 20,
+    requests_in_flight=16,
+    least_gap_bytes=128 << 10,
+    whole_bytes=8 << 20,
+)
 # One connection, or a file that is opened for each read: few, large requests, one after another.
-SERIAL_COALESCING = Coalescing(max_gap_bytes=1 << 20, max_span_bytes=16 << 20, requests_in_flight=1)
+SERIAL_COALESCING = Coalescing(
+    max_gap_bytes=1 << 20, max_span_bytes=16 << 20, requests_in_flight=1, whole_bytes=8 << 20
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,6 +18,7 @@ from lance_arrow.scan.row_filter import RowFilter
 from lance_arrow.scan.row_source import ColumnReading
 from lance_arrow.scan.row_weights import RowWeights
 from lance_arrow.scan.sparse_selection import picked
+from lance_arrow.scan.windows import late_window_rows
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import difference, disjoint_union, intersection, marked
 
@@ -96,7 +97,9 @@ class LateReader:
         if not self._is_far:
             return
         first = self._filter.reading
-        if not self._filter.has_blobs and self._late_bytes <= _BYTES_OF_A_WAVE:
+        largest = late_window_rows(rows.num_rows, self._filter.source.runtime.settings.num_threads)
+        wave_bytes = min(self._late_bytes, self._bytes_per_row * min(largest, rows.num_rows))
+        if not self._filter.has_blobs and wave_bytes <= _BYTES_OF_A_WAVE:
             asked = self._both
         else:
             asked = first if len(difference(rows, self._sure)) else self.whole

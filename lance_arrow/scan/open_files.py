@@ -61,7 +61,7 @@ class OpenFiles:
                 source.close()
                 return held
         runtime = default_runtime()
-        verified = VerifiedSource(source)
+        verified = VerifiedSource(runtime.keeping(source) if source.coalescing.requests_in_flight else source)
         file = LanceFileReader(verified, limits=runtime.settings.limits, verify=options.verify)
         opened = OpenFile(verified, row_reader(file, runtime, options), location, sidecars=scan_options.sidecars)
         if identity is not None:

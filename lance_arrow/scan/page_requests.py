@@ -17,12 +17,13 @@ from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.container.pages import PageTable
 from lance_arrow.io import Coalescing
 from lance_arrow.io.ahead_source import PlannedRequests
+from lance_arrow.io.ranges import fitting_gap, is_nearly_whole
 from lance_arrow.scan.file_pages import FilePages
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import rows_before
 
 _ALIGNMENT_BYTES = 64 << 10
-"""Parts of pages begin at multiples of it: blocks that have checksums are read once."""
+"""Parts of buffers are multiples of it: no two share a block that has a checksum."""
 _LEAST_REQUEST_BYTES = 256 << 10
 """Where the budget allows no larger parts, windows ask for what they need with fewer requests."""
 _PIECES_OF_A_COLUMN = 3
@@ -69,6 +70,10 @@ def planned_requests(
     pieces = np.concatenate(parts, axis=1) if parts else np.empty((_NUM_SIDES, 0), np.int64)
     if not pieces.shape[1]:
         return None
+    size_bytes = reader.file.source.size()
+    if size_bytes <= max_bytes and is_nearly_whole(limits, size_bytes, pieces[_START], pieces[_STOP]):
+        lows, highs = pieces.min(axis=1), pieces.max(axis=1)
+        return PlannedRequests(lows[[_START]], highs[[_STOP]], lows[[_BEGIN]], highs[[_END]])
     order = np.lexsort((pieces[_START], pieces[_BEGIN]))
     run_bytes = min(_RUN_REQUESTS * limits.max_span_bytes, max_bytes // 2)
     run_of = np.empty(len(order), np.int64)
@@ -92,8 +97,8 @@ def _pieces(pages: PageTable, borders: NDArray[np.int64], piece_bytes: int) -> N
         for buffer in range(first, last):
             start, size = int(pages.starts[buffer]), int(pages.sizes[buffer])
             count = -(-size // piece_bytes)
-            cuts = start + np.arange(1, count, dtype=np.int64) * size // max(1, count)
-            cuts = np.unique(cuts // _ALIGNMENT_BYTES * _ALIGNMENT_BYTES)
+            cuts = np.arange(1, count, dtype=np.int64) * size // max(1, count)
+            cuts = start + np.unique(cuts // _ALIGNMENT_BYTES * _ALIGNMENT_BYTES)
             cuts = np.concatenate(([start], cuts[(cuts > start) & (cuts < start + size)], [start + size]))
             part = np.empty((_NUM_SIDES, len(cuts) - 1), np.int64)
             part[_START], part[_STOP] = cuts[:-1], cuts[1:]
@@ -119,13 +124,24 @@ def _joined(pieces: NDArray[np.int64], run_of: NDArray[np.int64], limits: Coales
     """Join neighbours of one run, as far as the limits allow; pieces ascend, and may overlap in damaged files."""
     made: list[list[int]] = []
     last_run = -1
+    max_gap_bytes = _gap_bytes(pieces[_START], pieces[_STOP], limits)
     columns = (pieces[side].tolist() for side in (_START, _STOP, _BEGIN, _END))
     for start, stop, begin, end, run in zip(*columns, run_of.tolist(), strict=True):
         last = made[-1] if made else [0, 0, 0, 0]
-        is_near = start - last[1] <= limits.max_gap_bytes and stop - last[0] <= limits.max_span_bytes
+        is_near = start - last[1] <= max_gap_bytes and stop - last[0] <= limits.max_span_bytes
         if made and (stop <= last[1] or (run == last_run and is_near)):
             last[1], last[2], last[3] = max(stop, last[1]), min(begin, last[2]), max(end, last[3])
             continue
         made.append([max(start, last[1]), stop, begin, end])
         last_run = run
     return PlannedRequests(*np.array(made, np.int64).T.copy())
+
+
+def _gap_bytes(starts: NDArray[np.int64], stops: NDArray[np.int64], limits: Coalescing) -> int:
+    """Return the largest gap to read: a small one as long as all requests can be in flight at a time."""
+    if limits.least_gap_bytes is None:
+        return limits.max_gap_bytes
+    needed = int((stops - starts).sum()) // max(1, limits.max_span_bytes)
+    gaps = np.maximum(starts[1:] - np.maximum.accumulate(stops)[:-1], 0)
+    few = max(1, limits.requests_in_flight - needed)
+    return fitting_gap(gaps[gaps > 0], limits.least_gap_bytes, limits.max_gap_bytes, few)

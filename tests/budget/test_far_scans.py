@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
 import pytest
+from far_trees import TreeStore
 from stores import CountingStore
 from values import seeded
 
@@ -39,28 +40,6 @@ def written(table: pa.Table, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     path = tmp_path_factory.mktemp("far") / "far.lance"
     lance_arrow.write_table(table, path)
     return path.read_bytes()
-
-
-class TreeStore(CountingStore):
-    """A store whose folders can be listed."""
-
-    def ls(self, path: str, detail: bool = True, **_: Any) -> list[Any]:
-        path = path.rstrip("/")
-        found = [self.info(name) for name in self.files if name.rsplit("/", 1)[0] == path]
-        below = {
-            "/".join(name.split("/")[: path.count("/") + 2])
-            for name in self.files
-            if name.startswith(path + "/") and name.count("/") > path.count("/") + 1
-        }
-        found += [{"name": name, "size": 0, "type": "directory"} for name in below]
-        if not found:
-            raise FileNotFoundError(path)
-        return found if detail else [one["name"] for one in found]
-
-    def info(self, path: str, **options: Any) -> dict[str, Any]:
-        if any(name.startswith(path.rstrip("/") + "/") for name in self.files):
-            return {"name": path, "size": 0, "type": "directory"}
-        return super().info(path, **options)
 
 
 @pytest.fixture

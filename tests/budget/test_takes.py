@@ -15,6 +15,7 @@ from witness import Witness
 import lance_arrow
 from lance_arrow.io.source import LOCAL_COALESCING, REMOTE_COALESCING
 from lance_arrow.pages.chunk_index import chunk_table
+from lance_arrow.runtime import default_runtime
 from lance_arrow.spi import ReadReport
 
 pytestmark = pytest.mark.interop
@@ -116,6 +117,23 @@ def spread(array: pa.Array, count: int) -> list[int]:
     return np.linspace(len(array) - 1, 1, count).astype(int).tolist()
 
 
+def forgetful(**settings: Any) -> lance_arrow.Runtime:
+    """A runtime that has no memory for bytes of far files."""
+    own = lance_arrow.Settings(memory_budget_bytes=1, **settings)
+    return lance_arrow.Runtime(own, plugins=default_runtime().plugins)
+
+
+def test_bytes_that_were_read_are_not_asked_for_again(case: Any) -> None:
+    path, array, _ = case
+    rows = spread(array, 3)
+    store = CountingStore({"f": path.read_bytes()})
+    with lance_arrow.LanceFile("f", filesystem=store, runtime=lance_arrow.Runtime()) as file:
+        first = file.take(rows)
+        store.waves.clear()
+        assert file.take(rows).equals(first)
+        assert not store.waves
+
+
 @pytest.mark.parametrize("count", [1, 10, 500])
 def test_two_waves_then_one(case: Any, count: int) -> None:
     path, array, _ = case
@@ -155,7 +173,7 @@ def test_bytes_on_an_object_store(case: Any, receipts: list[ReadReport]) -> None
     path, array, pages = case
     rows = spread(array, 3)
     store = CountingStore({"f": path.read_bytes()})
-    with lance_arrow.LanceFile("f", filesystem=store) as file:
+    with lance_arrow.LanceFile("f", filesystem=store, runtime=forgetful()) as file:
         file.take(rows)
         store.waves.clear()
         file.take(rows)
@@ -190,7 +208,7 @@ def test_indices_stay_within_their_budget(witness: Witness, tmp_path: Path) -> N
     numbers = pa.array(RNG.integers(0, 2**60, ROWS))
     path = witness.write(pa.table({"lists": lists, "numbers": numbers}), tmp_path / "file.lance", "2.2")
     budget_bytes = 1 << 10
-    runtime = lance_arrow.Runtime(lance_arrow.Settings(index_cache_bytes=budget_bytes))
+    runtime = forgetful(index_cache_bytes=budget_bytes)
     store = CountingStore({"f": path.read_bytes()})
     with lance_arrow.LanceFile("f", filesystem=store, runtime=runtime) as file:
         for _ in range(2):

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.io import ByteRange, coalesce
+from lance_arrow.io import ByteRange, coalesce, requests_for
+from lance_arrow.io.source import REMOTE_COALESCING
 
 wanted_ranges = st.lists(
     st.tuples(st.integers(0, 400), st.integers(0, 40)).map(lambda r: (r[0], r[0] + r[1])), max_size=40
@@ -88,6 +89,64 @@ def test_four_thousand_ranges_are_planned_in_a_blink():
         times.append(time.perf_counter() - begun)
     # Quadratic planners need more than a second here; the bound is loose because machines are shared.
     assert min(times) < 0.02
+
+
+@given(wanted_ranges, st.integers(0, 30), st.integers(0, 60), st.integers(0, 120), st.integers(1, 8))
+def test_wide_gaps_are_read_only_to_have_few_requests(ranges, least, more, span, few):
+    starts, stops = _arrays(ranges)
+
+    def planned(gap):
+        return coalesce(starts, stops, max_gap_bytes=gap, max_span_bytes=span)
+
+    most = least + more
+    plan = coalesce(starts, stops, max_gap_bytes=most, max_span_bytes=span, least_gap_bytes=least, few_requests=few)
+    counts = [len(planned(gap).starts) for gap in (least, most)]
+    # No span cuts requests: the smallest sufficient gap is found.
+    if span >= 120 and int(stops.max(initial=0)) <= 120:
+        assert len(plan.starts) <= max(few, counts[1])
+    wider = [gap for gap in range(least, most + 1) if np.array_equal(planned(gap).starts, plan.starts)]
+    assert wider, "the plan is that of one gap between the limits"
+    if counts[0] <= few and span >= 120:
+        assert np.array_equal(plan.starts, planned(least).starts)
+
+
+class Sized:
+    """What a plan needs to know of a source."""
+
+    def __init__(self, size: int) -> None:
+        self.coalescing = REMOTE_COALESCING
+        self._size = size
+
+    def size(self) -> int:
+        return self._size
+
+
+MEBIBYTE = 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("size", "part", "requests"),
+    [(5, 0.8, 1), (5, 0.7, 5), (8, 0.8, 1), (9, 0.8, 9)],
+)
+def test_a_small_file_of_which_nearly_all_is_wanted_is_one_request(size, part, requests):
+    starts = np.arange(size) * MEBIBYTE
+    stops = starts + int(part * MEBIBYTE)
+    # Ranges that come twice are not twice as much of the file.
+    for twice in (1, 2):
+        plan = requests_for(Sized(size * MEBIBYTE), np.tile(starts, twice), np.tile(stops, twice))
+        assert len(plan.starts) == requests
+
+
+def test_gaps_of_far_files_are_read_where_requests_would_be_many():
+    source = Sized(1 << 30)
+    for count, requests in ((8, 8), (16, 16), (17, 16), (200, 100)):
+        starts = np.arange(count) * MEBIBYTE
+        stops = starts + 100_000 + np.arange(count)
+        plan = requests_for(source, starts, stops)
+        assert len(plan.starts) == requests
+        if count == 17:
+            # The narrowest gap is read.
+            assert plan.request_of.tolist() == [*range(15), 15, 15]
 
 
 def test_byte_range_size():
