@@ -87,7 +87,6 @@ cdef extern from "file_pruners.hpp" namespace "lance_arrow":
 cdef extern from "ready_rows.hpp" namespace "lance_arrow":
     cdef cppclass CReadyRows "lance_arrow::ReadyRows":
         int64_t Begin() nogil
-        void Stop()
         CStatus Add(const vector[c_string]& paths, const vector[int64_t]& num_rows,
                     const vector[shared_ptr[CRecordBatch]]& batches) nogil
         optional[vector[shared_ptr[CRecordBatch]]] Take(const c_string& path)

@@ -25,7 +25,6 @@ class ReadyRows:
     """Rows of files that a scan has read before it asks for them; see `handler_protocol.ReadyRows`."""
 
     def begin(self) -> int: ...
-    def stop(self) -> None: ...
     def add(self, paths: Sequence[str], num_rows: Sequence[int], batches: Sequence[pyarrow.RecordBatch]) -> None:
         """Add neighbours.
 

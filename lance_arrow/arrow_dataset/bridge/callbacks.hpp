@@ -32,7 +32,7 @@ struct Callbacks {
                     const std::shared_ptr<arrow::dataset::ScanOptions>& options,
                     const arrow::compute::Expression& filter, int64_t* num_tasks);
   int (*run)(PyObject* tasks, int64_t index, int64_t batch_size, arrow::RecordBatchVector* batches);
-  // 1 when the count is known, else 0.
+  // 1 when the count is known, 0 when Arrow is to count by scanning the file, 2 when that goes for all that follow.
   int (*count_rows)(PyObject* handler, const std::shared_ptr<arrow::dataset::FileFragment>& file, PyObject* payload,
                     const std::shared_ptr<arrow::dataset::ScanOptions>& options,
                     const arrow::compute::Expression& filter, int64_t* num_rows);

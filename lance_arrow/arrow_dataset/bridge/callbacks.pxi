@@ -128,9 +128,6 @@ cdef class ReadyRows:
     def begin(self):
         return self.native.get().Begin()
 
-    def stop(self):
-        self.native.get().Stop()
-
     def add(self, paths, num_rows, batches):
         cdef vector[c_string] native_paths
         cdef vector[int64_t] native_rows
@@ -199,7 +196,7 @@ cdef int _count_rows(object handler, const shared_ptr[CFileFragment]& file, obje
     answer = handler.count_rows(_place_in_scan(file, payload, options.get()), request)
     _keep_file_pruner(options, filter, request)
     if answer is None:
-        return 0
+        return 2 if COUNTED_BY_SCAN in request.kept else 0
     num_rows[0] = answer
     return 1
 

@@ -93,8 +93,7 @@ class BridgeFormat : public arrow::dataset::FileFormat {
       const int64_t num_rows = payload->files->NumRows(file->source().path());
       if (num_rows >= 0) return arrow::Future<std::optional<int64_t>>::MakeFinished(std::optional<int64_t>(num_rows));
     }
-    // Arrow then counts what it scans.
-    if (IsReadInGroups(options, predicate)) {
+    if (KnownCountedByScan().Has(options, predicate)) {
       return arrow::Future<std::optional<int64_t>>::MakeFinished(std::optional<int64_t>());
     }
     auto call = [handler = handler_, payload = std::move(payload), file, options, predicate = std::move(predicate)] {
@@ -102,6 +101,7 @@ class BridgeFormat : public arrow::dataset::FileFormat {
         int64_t num_rows = 0;
         const int is_known = callbacks.count_rows(handler->get(), file, payload->get(), options, predicate, &num_rows);
         if (is_known < 0) return arrow::py::ConvertPyError();
+        if (is_known == 2) KnownCountedByScan().Keep(options, predicate, std::make_shared<CountedByScan>());
         return is_known == 1 ? std::optional<int64_t>(num_rows) : std::nullopt;
       });
     };
