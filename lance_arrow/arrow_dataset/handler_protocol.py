@@ -92,8 +92,21 @@ class FoundFiles(Protocol):
         """Take in a file; False when it must belong to another dataset."""
         ...
 
+    def has(self, path: str) -> bool:
+        """Whether a file was taken in."""
+        ...
+
     def use(self, rows: Mapping[str, int]) -> None:
         """Fix the version: the rows of its files by path, -1 for files that are to be asked; others have none."""
+        ...
+
+
+class SharedPart(Protocol):
+    """The payload of one of several files."""
+
+    @property
+    def path(self) -> str:
+        """The whole path, as `FoundFiles` have it; that of Arrow may be relative."""
         ...
 
 
@@ -109,7 +122,7 @@ class SharedPayload:
     # No abstract class: those are asked for instances in Python, once a file.
     found_files: FoundFiles
 
-    def at(self, path: str, filesystem: Any) -> object:
+    def at(self, path: str, filesystem: Any) -> SharedPart:
         """Return the payload of one of the files; its place has that one."""
         raise NotImplementedError
 

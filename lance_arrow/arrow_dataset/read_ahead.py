@@ -25,7 +25,7 @@ from lance_arrow.arrow_dataset.handler_protocol import READ_AHEAD, ReadyRows, Sc
 from lance_arrow.arrow_dataset.table_files import TableFiles
 from lance_arrow.arrow_dataset.table_session import FoundPart, TableSession
 from lance_arrow.container.joined_files import JOINED_VERSIONS
-from lance_arrow.io import AnyFileSystem, locate
+from lance_arrow.io import AnyFileSystem, Location, locate
 from lance_arrow.pruning.zone_predicates import Tree
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.file_place import FilePlace, Following
@@ -156,12 +156,18 @@ class ReadAhead:
         self._is_off = self.rows.begin() > _MOST_OUT_OF_ORDER
         found, sizes = place.following(self._most)
         paths, sizes = [place.path, *found], [-1 if place.size is None else place.size, *sizes]
-        count, read = 0, iter(())
-        if not self._is_off:
-            count, read = self._group(handler, place, paths[: self._most], sizes[: self._most])
+        location = locate(place.path, filesystem=place.filesystem)  # type: ignore[arg-type]
+        # The paths of a scan may be relative.
+        own = place.path.removeprefix("./")
+        count, read, before, dots = 0, iter(()), 0, len(place.path) - len(own)
+        if not self._is_off and location is not None and location.path.endswith(own):
+            before = len(location.path) - len(own)
+            whole = [location.path[:before] + path[dots:] for path in paths[: self._most]]
+            count, read = self._group(handler, place, location, whole, sizes[: self._most])
         self._is_off = True
         for one in read:
-            self.rows.add(one.paths, one.num_rows.tolist(), one.batches)
+            names = [place.path[:dots] + path[before:] for path in one.paths]
+            self.rows.add(names, one.num_rows.tolist(), one.batches)
             self._is_off = False
         self._next = set(paths[count : count + 1])
         self._most = _MOST_FILES
@@ -171,20 +177,23 @@ class ReadAhead:
             self._upcoming = replace(place, path=paths[count], size=sizes[count], following=following)
 
     def _group(
-        self, handler: OpensFiles, place: FilePlace, paths: Sequence[str], sizes: Sequence[int]
+        self,
+        handler: OpensFiles,
+        place: FilePlace,
+        location: Location,
+        paths: Sequence[str],
+        sizes: Sequence[int],
     ) -> tuple[int, Iterator[ReadFiles]]:
         """Return how many files, from the first on, make a group, and what reads them; 0 for none."""
-        location = locate(place.path, filesystem=place.filesystem)  # type: ignore[arg-type]
-        if location is None or location.path != place.path:
-            return 0, iter(())
         if isinstance(place.payload, FoundPart):
             table = handler.table_files(place.payload.session, location.filesystem)
             return table.read(paths, self._request, self._plan)
         count = _fitting(sizes, self._most_bytes(handler, place) if location.is_local else 0)
         if count < 2:
             return 0, iter(())
+        first = replace(place, path=location.path, following=None)
         own_sizes = np.array(sizes[:count], np.int64)
-        group = BareFiles(location.filesystem, place, tuple(paths[:count]), own_sizes, GroupState())
+        group = BareFiles(location.filesystem, first, tuple(paths[:count]), own_sizes, GroupState())
         return count, group.read_files(handler, self._judged, self._request)
 
     def _most_bytes(self, handler: OpensFiles, place: FilePlace) -> int:
