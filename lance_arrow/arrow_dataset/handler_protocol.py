@@ -23,6 +23,7 @@ from lance_arrow.scan.scan_options import ScanOptions
 
 FILE_PRUNER = "file_pruner"
 READ_AHEAD = "read_ahead"
+COUNTED_BY_SCAN = "counted_by_scan"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +55,8 @@ class ScanRequest:
     kept
         Cache of the handler for this request; files of one scan share it if their filter is the same. If it holds a
         `NativeFilePruner` under `FILE_PRUNER`, the bridge excludes files by it before it calls the handler. If it holds
-        a `ReadsAhead` under `READ_AHEAD`, the bridge hands out its rows instead of calling the handler.
+        a `ReadsAhead` under `READ_AHEAD`, the bridge hands out its rows instead of calling the handler. If it holds
+        anything under `COUNTED_BY_SCAN`, the bridge has Arrow count rows that satisfy a filter by scanning for them.
     """
 
     columns: tuple[str, ...]
@@ -90,13 +92,26 @@ class FoundFiles(Protocol):
         """Take in a file; False when it must belong to another dataset."""
         ...
 
+    def has(self, path: str) -> bool:
+        """Whether a file was taken in."""
+        ...
+
     def use(self, rows: Mapping[str, int]) -> None:
         """Fix the version: the rows of its files by path, -1 for files that are to be asked; others have none."""
         ...
 
 
-class SharedPayload(ABC):
-    """The payload of several files that were found in one folder.
+class SharedPart(Protocol):
+    """The payload of one of several files."""
+
+    @property
+    def path(self) -> str:
+        """The whole path, as `FoundFiles` have it; that of Arrow may be relative."""
+        ...
+
+
+class SharedPayload:
+    """Base of payloads of several files that were found in one folder.
 
     Attributes
     ----------
@@ -104,11 +119,12 @@ class SharedPayload(ABC):
         The files. The bridge adopts further ones of the folder, and counts rows, without asking the handler.
     """
 
+    # No abstract class: those are asked for instances in Python, once a file.
     found_files: FoundFiles
 
-    @abstractmethod
-    def at(self, path: str, filesystem: Any) -> object:
+    def at(self, path: str, filesystem: Any) -> SharedPart:
         """Return the payload of one of the files; its place has that one."""
+        raise NotImplementedError
 
 
 class ReadyRows(Protocol):
@@ -116,10 +132,6 @@ class ReadyRows(Protocol):
 
     def begin(self) -> int:
         """Begin a group; return how many files are left of the one that is given up for it."""
-        ...
-
-    def stop(self) -> None:
-        """Read no more files so."""
         ...
 
     def add(self, paths: Sequence[str], num_rows: Sequence[int], batches: Sequence[pyarrow.RecordBatch]) -> None:

@@ -6,6 +6,7 @@ following files is read at once. The rows of each are returned when Arrow asks f
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -24,7 +25,7 @@ from lance_arrow.arrow_dataset.handler_protocol import READ_AHEAD, ReadyRows, Sc
 from lance_arrow.arrow_dataset.table_files import TableFiles
 from lance_arrow.arrow_dataset.table_session import FoundPart, TableSession
 from lance_arrow.container.joined_files import JOINED_VERSIONS
-from lance_arrow.io import AnyFileSystem, locate
+from lance_arrow.io import AnyFileSystem, Location, locate
 from lance_arrow.pruning.zone_predicates import Tree
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.file_place import FilePlace, Following
@@ -89,7 +90,8 @@ class ReadAhead:
 
     def __init__(self, request: ScanRequest, handler: OpensFiles) -> None:
         self.rows: ReadyRows = bridge.ReadyRows()
-        self._handler = handler
+        # This stays until another scan begins: open files are let go before.
+        self._handler = weakref.ref(handler)
         self._lock = Lock()
         plan = asked_of(request).filter
         self._plan = plan
@@ -102,11 +104,8 @@ class ReadAhead:
         # The first file after the last group.
         self._upcoming: FilePlace | None = None
         self._most = LEAST_GROUPED
-        self._table: TableFiles | None = None
         # If a filter may fail on a value, files are read one by one, so that the error names the file.
         self._is_off = not may_be_ahead(plan)
-        if self._is_off:
-            self.rows.stop()
 
     @classmethod
     def of(cls, request: ScanRequest, handler: OpensFiles) -> ReadAhead:
@@ -114,29 +113,31 @@ class ReadAhead:
         found: ReadAhead = request.kept.get(READ_AHEAD) or request.kept.setdefault(READ_AHEAD, cls(request, handler))
         return found
 
-    def scan(self, place: FilePlace) -> ScanTasks | None:
+    def scan(self, handler: OpensFiles, place: FilePlace) -> ScanTasks | None:
         """Return the scan of a file that was read, or is now, with others; None for one to be read by itself.
 
         Parameters
         ----------
+        handler
+            Reads files.
         place
             The file, with `following`.
         """
         with self._lock:
             batches = self.rows.take(place.path)
             if batches is None and not self._is_off:
-                self._look(place)
+                self._look(handler, place)
                 batches = self.rows.take(place.path)
         return None if batches is None else _ReadAlready(batches)
 
     def read_next(self) -> None:
         """Read the group after the last one."""
         with self._lock:
-            place, self._upcoming = self._upcoming, None
-            if place is not None and not self._is_off:
-                self._read_group(place)
+            handler, place, self._upcoming = self._handler(), self._upcoming, None
+            if handler is not None and place is not None and not self._is_off:
+                self._read_group(handler, place)
 
-    def _look(self, place: FilePlace) -> None:
+    def _look(self, handler: OpensFiles, place: FilePlace) -> None:
         """Read a group that begins with a file, if that is next in order."""
         assert place.following is not None
         self._num_asked += 1
@@ -146,22 +147,28 @@ class ReadAhead:
         if not is_in_order or (self._most == LEAST_GROUPED and num_following < LEAST_GROUPED):
             self._next.update(place.following(1)[0])
             return
-        self._read_group(place)
+        self._read_group(handler, place)
 
-    def _read_group(self, place: FilePlace) -> None:
+    def _read_group(self, handler: OpensFiles, place: FilePlace) -> None:
         """Read a group that begins with a file."""
         assert place.following is not None
         # More than that left of a former group is a scan that leaves out files.
         self._is_off = self.rows.begin() > _MOST_OUT_OF_ORDER
         found, sizes = place.following(self._most)
         paths, sizes = [place.path, *found], [-1 if place.size is None else place.size, *sizes]
-        count, read = (0, iter(())) if self._is_off else self._group(place, paths[: self._most], sizes[: self._most])
+        location = locate(place.path, filesystem=place.filesystem)  # type: ignore[arg-type]
+        # The paths of a scan may be relative.
+        own = place.path.removeprefix("./")
+        count, read, before, dots = 0, iter(()), 0, len(place.path) - len(own)
+        if not self._is_off and location is not None and location.path.endswith(own):
+            before = len(location.path) - len(own)
+            whole = [location.path[:before] + path[dots:] for path in paths[: self._most]]
+            count, read = self._group(handler, place, location, whole, sizes[: self._most])
         self._is_off = True
         for one in read:
-            self.rows.add(one.paths, one.num_rows.tolist(), one.batches)
+            names = [place.path[:dots] + path[before:] for path in one.paths]
+            self.rows.add(names, one.num_rows.tolist(), one.batches)
             self._is_off = False
-        if self._is_off:
-            self.rows.stop()
         self._next = set(paths[count : count + 1])
         self._most = _MOST_FILES
         self._upcoming = None
@@ -169,25 +176,29 @@ class ReadAhead:
             following = partial(_skipping, place.following, count)
             self._upcoming = replace(place, path=paths[count], size=sizes[count], following=following)
 
-    def _group(self, place: FilePlace, paths: Sequence[str], sizes: Sequence[int]) -> tuple[int, Iterator[ReadFiles]]:
+    def _group(
+        self,
+        handler: OpensFiles,
+        place: FilePlace,
+        location: Location,
+        paths: Sequence[str],
+        sizes: Sequence[int],
+    ) -> tuple[int, Iterator[ReadFiles]]:
         """Return how many files, from the first on, make a group, and what reads them; 0 for none."""
-        location = locate(place.path, filesystem=place.filesystem)  # type: ignore[arg-type]
-        if location is None or location.path != place.path:
-            return 0, iter(())
         if isinstance(place.payload, FoundPart):
-            if self._table is None:
-                self._table = self._handler.table_files(place.payload.session, location.filesystem)
-            return self._table.read(paths, self._request, self._plan)
-        count = _fitting(sizes, self._most_bytes(place) if location.is_local else 0)
+            table = handler.table_files(place.payload.session, location.filesystem)
+            return table.read(paths, self._request, self._plan)
+        count = _fitting(sizes, self._most_bytes(handler, place) if location.is_local else 0)
         if count < 2:
             return 0, iter(())
+        first = replace(place, path=location.path, following=None)
         own_sizes = np.array(sizes[:count], np.int64)
-        group = BareFiles(location.filesystem, place, tuple(paths[:count]), own_sizes, GroupState())
-        return count, group.read_files(self._handler, self._judged, self._request)
+        group = BareFiles(location.filesystem, first, tuple(paths[:count]), own_sizes, GroupState())
+        return count, group.read_files(handler, self._judged, self._request)
 
-    def _most_bytes(self, place: FilePlace) -> int:
+    def _most_bytes(self, handler: OpensFiles, place: FilePlace) -> int:
         """Return the most bytes of a bare file that is read so; 0 for none."""
-        opened = self._handler.opened(place)
+        opened = handler.opened(place)
         if opened is None or opened.rows.file.version not in JOINED_VERSIONS:
             return 0
         roots = opened.rows.roots
@@ -210,7 +221,7 @@ def may_be_ahead(filter: FilterPlan | None) -> bool:
 
 
 def is_counted_by_scan(place: FilePlace, filter: FilterPlan) -> bool:
-    """Whether a file is one of many small local ones: a scan, which reads them in groups, counts their rows sooner."""
+    """Whether a file is one of many small local ones, which a scan reads in groups and counts sooner."""
     if place.following is None or place.size is None or place.size > SMALL_FILE_BYTES or not may_be_ahead(filter):
         return False
     location = locate(place.path, filesystem=place.filesystem)  # type: ignore[arg-type]

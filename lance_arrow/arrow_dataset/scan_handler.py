@@ -17,7 +17,7 @@ import pyarrow as pa
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.arrow_dataset.asked import asked_of
 from lance_arrow.arrow_dataset.dataset_sink import DatasetSink, DatasetWriteOptions
-from lance_arrow.arrow_dataset.handler_protocol import FILE_PRUNER, FileGroup, ScanRequest, ScanTasks
+from lance_arrow.arrow_dataset.handler_protocol import COUNTED_BY_SCAN, FILE_PRUNER, FileGroup, ScanRequest, ScanTasks
 from lance_arrow.arrow_dataset.source_scan import SourceScan, count_rows
 from lance_arrow.arrow_dataset.table_parts import TablePart
 from lance_arrow.arrow_dataset.table_session import FoundPart, TableSession, TableSessions
@@ -113,7 +113,7 @@ class FileScanHandler:
         if place.following is not None and self._may_read_ahead(scan_options) and any(place.following(1)):
             from lance_arrow.arrow_dataset.read_ahead import ReadAhead  # noqa: PLC0415 - for many files alone
 
-            read = ReadAhead.of(request, self).scan(place)
+            read = ReadAhead.of(request, self).scan(self, place)
             if read is not None:
                 return read
         part = _part_of(place)
@@ -135,12 +135,15 @@ class FileScanHandler:
         if isinstance(place.payload, FileGroup):
             return place.payload.count_rows(self, request)
         plan, scan_options = asked_of(request).filter, self._scan_options(request)
-        if plan is not None and place.following is not None and self._may_read_ahead(scan_options):
+        part = _part_of(place)
+        # The first bare files tell the file pruner what files look like.
+        is_known = part is not None or asked_of(request).num_files >= _FIRST_TO_REGISTER
+        if plan is not None and is_known and place.following is not None and self._may_read_ahead(scan_options):
             from lance_arrow.arrow_dataset.read_ahead import is_counted_by_scan  # noqa: PLC0415 - as in `plan`
 
             if is_counted_by_scan(place, plan):
+                request.kept[COUNTED_BY_SCAN] = True
                 return None
-        part = _part_of(place)
         if part is not None:
             if part.fragment is None:
                 return 0

@@ -23,7 +23,7 @@ from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.arrow_dataset.handler_protocol import FoundFiles, SharedPayload
 from lance_arrow.arrow_dataset.places import file_place
 from lance_arrow.arrow_dataset.table_parts import TablePart
-from lance_arrow.errors import MissingFileError, UnsupportedError
+from lance_arrow.errors import InternalError, MissingFileError, UnsupportedError
 from lance_arrow.io import Location, list_names, locate, redact
 from lance_arrow.manifests.base_paths import DATA
 from lance_arrow.manifests.fragments import FragmentMeta, first_files, row_counts
@@ -58,7 +58,8 @@ class TableSession(SharedPayload):
 
     def at(self, path: str, filesystem: Any) -> FoundPart:
         """Return the payload of one of the files."""
-        found = locate(path, filesystem=file_place(path, filesystem, None, None).filesystem)
+        place = file_place(path, filesystem, None, None)
+        found = locate(place.path, filesystem=place.filesystem)  # type: ignore[arg-type]
         assert found is not None
         return FoundPart(self, found.path)
 
@@ -78,18 +79,23 @@ class TableSession(SharedPayload):
 
     def part(self, path: str) -> TablePart:
         """Return what a file stands for; errors are those of `facts`."""
-        manifest, number = self._used(), self._by_anchor.get(path)
-        return (
-            TablePart(manifest.facts, None)
-            if number is None
-            else TablePart.of(manifest.facts, manifest.fragments, number)
-        )
+        manifest, number = self._used(), self._number(path)
+        if number is None:
+            return TablePart(manifest.facts, None)
+        return TablePart.of(manifest.facts, manifest.fragments, number)
 
     def fragments(self, paths: Sequence[str]) -> list[FragmentMeta | None]:
         """Return the fragments that begin with files; None for a file that yields no rows."""
         fragments = self._used().fragments
-        numbers = [self._by_anchor.get(path) for path in paths]
+        numbers = [self._number(path) for path in paths]
         return [None if number is None else fragments[number] for number in numbers]
+
+    def _number(self, path: str) -> int | None:
+        found = self._by_anchor.get(path)
+        if found is None and not self.found_files.has(path):
+            # A file by another name must not look like one without rows.
+            raise InternalError("a file of a table is asked for by a path that it was not found by", path=path)
+        return found
 
     def _used(self) -> ManifestMeta:
         manifest = self._resolved()

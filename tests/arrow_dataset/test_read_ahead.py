@@ -73,6 +73,15 @@ def test_rows_and_order(folder: Path, use_threads: bool, groups: list[int]) -> N
     assert names.to_pylist() == [path for path in opened(folder).files for _ in range(FILE_ROWS)]
 
 
+@pytest.mark.parametrize("path", ["bare", "./bare", "bare/../bare"])
+def test_relative_paths(path: str, folder: Path, monkeypatch: pytest.MonkeyPatch, groups: list[int]) -> None:
+    monkeypatch.chdir(folder.parent)
+    rows = mixed_rows(0, NUM_FILES * FILE_ROWS)
+    assert_same(rows, pads.dataset(path, format=LanceFormat()).to_table())
+    assert_same(rows.filter(F("id") > 90), pads.dataset(path, format=LanceFormat()).to_table(filter=F("id") > 90))
+    assert groups
+
+
 def test_one_dataset_is_scanned_again_and_by_threads(folder: Path) -> None:
     rows, dataset = mixed_rows(0, NUM_FILES * FILE_ROWS), opened(folder)
     found: list[pa.Table] = []

@@ -11,11 +11,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
 import pytest
+from fsspec.implementations.dirfs import DirFileSystem
+from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 from same import assert_same
 from small_files import mixed_rows, small_file_rows
 from values import seeded
@@ -119,6 +122,46 @@ def test_rows_name_their_file(
     with monkeypatch.context() as patch:
         patch.setattr(FileScanHandler, "_may_read_ahead", lambda self, *others: False)
         assert_same(opened(tmp_path / "t.lance").to_table(columns=wanted), found)
+
+
+@pytest.mark.parametrize("path", ["t.lance", "./t.lance", "../here/t.lance", "t.lance/data"])
+@pytest.mark.parametrize("make", [deleted, widened], ids=lambda make: make.__name__)
+def test_relative_paths(
+    tmp_path: Path,
+    make: Callable[[Path], LanceTable],
+    path: str,
+    monkeypatch: pytest.MonkeyPatch,
+    groups: list[int],
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    rows = make(Path("t.lance")).to_table().sort_by("id")
+    dataset = pads.dataset(path, format=LanceFormat())
+    assert dataset.count_rows() == rows.num_rows
+    assert_same(rows, dataset.to_table().sort_by("id"))
+    # Once more, with the version fixed.
+    assert dataset.count_rows() == rows.num_rows
+    assert dataset.count_rows(filter=F("id") > 300) == rows.filter(F("id") > 300).num_rows
+    assert groups
+
+
+def test_paths_below_a_filesystem_of_a_folder(tmp_path: Path) -> None:
+    rows = deleted(tmp_path / "t.lance").to_table().sort_by("id")
+    below = SubTreeFileSystem(str(tmp_path), LocalFileSystem())
+    dataset = pads.dataset("t.lance", format=LanceFormat(), filesystem=below)
+    for _ in range(2):
+        assert dataset.count_rows() == rows.num_rows
+        assert_same(rows, dataset.to_table().sort_by("id"))
+
+
+def test_other_filesystems(tmp_path: Path) -> None:
+    rows = deleted(tmp_path / "t.lance").to_table().sort_by("id")
+    store = DirFileSystem(str(tmp_path), fsspec.filesystem("local"))
+    for filesystem, path in ((store, "t.lance"), (fsspec.filesystem("local"), str(tmp_path / "t.lance"))):
+        dataset = pads.dataset(path, format=LanceFormat(), filesystem=filesystem)
+        for _ in range(2):
+            assert dataset.count_rows() == rows.num_rows
+            assert_same(rows, dataset.to_table().sort_by("id"))
 
 
 def test_random_tables(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ cdef extern from "arrow/dataset/file_base.h" nogil:
 cdef extern from "found_files.hpp" namespace "lance_arrow":
     cdef cppclass CFoundFiles "lance_arrow::FoundFiles":
         c_bool Adopt(const c_string& path)
+        c_bool Has(const c_string& path) const
         void Use(unordered_map[c_string, int64_t] rows)
         c_bool is_used() const
 
@@ -35,7 +36,7 @@ cdef extern from "found_files.hpp" namespace "lance_arrow":
 
 cdef extern from "callbacks.hpp" namespace "lance_arrow":
     cdef struct Callbacks:
-        object (*adopt)(object, const CFileSource&, shared_ptr[CFoundFiles]*)
+        object (*adopt)(object, const CFileSource&, shared_ptr[CFoundFiles]*, c_string*)
         int (*inspect)(object, const CFileSource&, object, shared_ptr[CSchema]*) except -1
         int (*supports)(object, const CFileSource&) except -1
         object (*plan)(object, const shared_ptr[CFileFragment]&, object, const shared_ptr[ScanOptions]&,
@@ -87,7 +88,6 @@ cdef extern from "file_pruners.hpp" namespace "lance_arrow":
 cdef extern from "ready_rows.hpp" namespace "lance_arrow":
     cdef cppclass CReadyRows "lance_arrow::ReadyRows":
         int64_t Begin() nogil
-        void Stop()
         CStatus Add(const vector[c_string]& paths, const vector[int64_t]& num_rows,
                     const vector[shared_ptr[CRecordBatch]]& batches) nogil
         optional[vector[shared_ptr[CRecordBatch]]] Take(const c_string& path)

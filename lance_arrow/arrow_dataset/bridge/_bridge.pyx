@@ -32,7 +32,9 @@ from pyarrow._fs cimport FileSystem
 
 import pyarrow.compute
 
-from lance_arrow.arrow_dataset.handler_protocol import FILE_PRUNER, READ_AHEAD, ScanRequest, SharedPayload
+from lance_arrow.arrow_dataset.handler_protocol import (
+    COUNTED_BY_SCAN, FILE_PRUNER, READ_AHEAD, ScanRequest, SharedPayload,
+)
 from lance_arrow.arrow_dataset.places import buffer_place, file_place, resolve
 from lance_arrow.arrow_dataset.rebuilding import rebuild_format, rebuild_fragment, rebuild_write_options
 from lance_arrow.errors import InternalError, InvalidArgumentError

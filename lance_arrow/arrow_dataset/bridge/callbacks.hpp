@@ -21,8 +21,9 @@ namespace lance_arrow {
 // All are called with the GIL; -1 or null means that a Python exception is set. `payload` may be None.
 struct Callbacks {
   // A new reference to the payload of a file that came without one, which may be None. `files` is set where other
-  // files of its folder have the same payload.
-  PyObject* (*adopt)(PyObject* handler, const arrow::dataset::FileSource& source, std::shared_ptr<FoundFiles>* files);
+  // files of its folder have the same payload, and `folder` then is the whole path of the folder, with a slash.
+  PyObject* (*adopt)(PyObject* handler, const arrow::dataset::FileSource& source, std::shared_ptr<FoundFiles>* files,
+                     std::string* folder);
   int (*inspect)(PyObject* handler, const arrow::dataset::FileSource& source, PyObject* payload,
                  std::shared_ptr<arrow::Schema>* schema);
   int (*supports)(PyObject* handler, const arrow::dataset::FileSource& source);  // 0 or 1
@@ -32,7 +33,7 @@ struct Callbacks {
                     const std::shared_ptr<arrow::dataset::ScanOptions>& options,
                     const arrow::compute::Expression& filter, int64_t* num_tasks);
   int (*run)(PyObject* tasks, int64_t index, int64_t batch_size, arrow::RecordBatchVector* batches);
-  // 1 when the count is known, else 0.
+  // 1 when the count is known, 0 when Arrow is to count by scanning the file, 2 when that goes for all that follow.
   int (*count_rows)(PyObject* handler, const std::shared_ptr<arrow::dataset::FileFragment>& file, PyObject* payload,
                     const std::shared_ptr<arrow::dataset::ScanOptions>& options,
                     const arrow::compute::Expression& filter, int64_t* num_rows);

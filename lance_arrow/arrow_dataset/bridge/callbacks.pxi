@@ -11,6 +11,9 @@ cdef class FoundFiles:
     def adopt(self, path):
         return self.native.get().Adopt(path.encode())
 
+    def has(self, path):
+        return self.native.get().Has(path.encode())
+
     def use(self, rows):
         cdef unordered_map[c_string, int64_t] known
         for path, count in rows.items():
@@ -42,10 +45,14 @@ cdef object _place(const CFileSource& source, object payload, object following=N
     return buffer_place(pyarrow_wrap_buffer(buffer), payload)
 
 
-cdef object _adopt(object handler, const CFileSource& source, shared_ptr[CFoundFiles]* files):
+cdef object _adopt(object handler, const CFileSource& source, shared_ptr[CFoundFiles]* files, c_string* folder):
     payload = handler.adopt(_place(source, None))
     if isinstance(payload, SharedPayload):
-        files[0] = (<FoundFiles?> payload.found_files).native
+        name = source.path().decode().rpartition("/")[2]
+        whole, slash, whole_name = payload.at(source.path().decode(), FileSystem.wrap(source.filesystem())).path.rpartition("/")
+        if name == whole_name:
+            folder[0] = (whole + slash).encode()
+            files[0] = (<FoundFiles?> payload.found_files).native
     return payload
 
 
@@ -128,9 +135,6 @@ cdef class ReadyRows:
     def begin(self):
         return self.native.get().Begin()
 
-    def stop(self):
-        self.native.get().Stop()
-
     def add(self, paths, num_rows, batches):
         cdef vector[c_string] native_paths
         cdef vector[int64_t] native_rows
@@ -199,7 +203,7 @@ cdef int _count_rows(object handler, const shared_ptr[CFileFragment]& file, obje
     answer = handler.count_rows(_place_in_scan(file, payload, options.get()), request)
     _keep_file_pruner(options, filter, request)
     if answer is None:
-        return 0
+        return 2 if COUNTED_BY_SCAN in request.kept else 0
     num_rows[0] = answer
     return 1
 

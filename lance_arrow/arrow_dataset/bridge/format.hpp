@@ -89,12 +89,11 @@ class BridgeFormat : public arrow::dataset::FileFormat {
       const int64_t num_rows = KnownFilePruners().Count(options, predicate, file->source());
       if (num_rows >= 0) return arrow::Future<std::optional<int64_t>>::MakeFinished(std::optional<int64_t>(num_rows));
     }
-    if (payload->files != nullptr && predicate == arrow::compute::literal(true)) {
-      const int64_t num_rows = payload->files->NumRows(file->source().path());
+    if (predicate == arrow::compute::literal(true)) {
+      const int64_t num_rows = payload->NumRows(file->source().path());
       if (num_rows >= 0) return arrow::Future<std::optional<int64_t>>::MakeFinished(std::optional<int64_t>(num_rows));
     }
-    // Arrow then counts what it scans.
-    if (IsReadInGroups(options, predicate)) {
+    if (KnownCountedByScan().Has(options, predicate)) {
       return arrow::Future<std::optional<int64_t>>::MakeFinished(std::optional<int64_t>());
     }
     auto call = [handler = handler_, payload = std::move(payload), file, options, predicate = std::move(predicate)] {
@@ -102,6 +101,7 @@ class BridgeFormat : public arrow::dataset::FileFormat {
         int64_t num_rows = 0;
         const int is_known = callbacks.count_rows(handler->get(), file, payload->get(), options, predicate, &num_rows);
         if (is_known < 0) return arrow::py::ConvertPyError();
+        if (is_known == 2) KnownCountedByScan().Keep(options, predicate, std::make_shared<CountedByScan>());
         return is_known == 1 ? std::optional<int64_t>(num_rows) : std::nullopt;
       });
     };
@@ -123,10 +123,12 @@ class BridgeFormat : public arrow::dataset::FileFormat {
     if (payload == nullptr) {
       ARROW_RETURN_NOT_OK(CallPython([&]() -> arrow::Status {
         std::shared_ptr<FoundFiles> files;
-        GuardedRef adopted(callbacks.adopt(handler(), source, &files));
+        std::string folder;
+        GuardedRef adopted(callbacks.adopt(handler(), source, &files, &folder));
         ARROW_RETURN_NOT_OK(arrow::py::CheckPyError());
         const bool is_none = adopted.get() == Py_None;
-        payload = is_none ? Payload::None() : std::make_shared<const Payload>(std::move(adopted), std::move(files));
+        payload = is_none ? Payload::None()
+                          : std::make_shared<const Payload>(std::move(adopted), std::move(files), std::move(folder));
         return arrow::Status::OK();
       }));
       // A payload of one file alone is no answer for others.

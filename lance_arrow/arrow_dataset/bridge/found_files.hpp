@@ -26,6 +26,11 @@ class FoundFiles {
     return !is_used_ && paths_.insert(path).second;
   }
 
+  bool Has(const std::string& path) const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return paths_.contains(path);
+  }
+
   // The version is fixed: `rows` are the live rows of files whose rows are known, -1 for those that Python must ask.
   // All other files yield none.
   void Use(std::unordered_map<std::string, int64_t> rows) {
@@ -58,11 +63,18 @@ class FoundFiles {
 // What travels with a fragment for the handler's eyes only; never destroyed under a lock, since that may take the GIL.
 struct Payload {
   Payload() = default;
-  explicit Payload(GuardedRef object, std::shared_ptr<FoundFiles> files = nullptr)
-      : object(std::move(object)), files(std::move(files)) {}
+  explicit Payload(GuardedRef object, std::shared_ptr<FoundFiles> files = nullptr, std::string folder = {})
+      : object(std::move(object)), files(std::move(files)), folder(std::move(folder)) {}
 
   GuardedRef object;
   std::shared_ptr<FoundFiles> files;  // set where other files found with this one have the same payload
+  std::string folder;  // theirs, with a slash; the path that Arrow has may be relative
+
+  // The path of such a file, as `files` have it.
+  std::string WholePath(const std::string& path) const { return folder + path.substr(path.rfind('/') + 1); }
+
+  // Rows that a file yields; -1 where Python has to look.
+  int64_t NumRows(const std::string& path) const { return files == nullptr ? -1 : files->NumRows(WholePath(path)); }
 
   // Borrowed; None for a file that stands for nothing but itself.
   PyObject* get() const { return object.get(); }
@@ -88,7 +100,7 @@ class FoundFolder {
         folder_ != FolderOf(source)) {
       return nullptr;
     }
-    if (payload_->files != nullptr && !payload_->files->Adopt(source.path())) return nullptr;
+    if (payload_->files != nullptr && !payload_->files->Adopt(payload_->WholePath(source.path()))) return nullptr;
     return payload_;
   }
 

@@ -40,6 +40,10 @@ class PerScan {
     held_.pop_front();
   }
 
+  bool Has(const Scan& scan, const arrow::compute::Expression& filter) {
+    return Find(scan, filter, [](const Kept&) { return true; }) != nullptr;
+  }
+
   // The newest one that `is_wanted`; null without one.
   template <typename IsWanted>
   std::shared_ptr<Kept> Find(const Scan& scan, const arrow::compute::Expression& filter, IsWanted&& is_wanted) {

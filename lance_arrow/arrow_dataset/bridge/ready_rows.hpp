@@ -89,17 +89,6 @@ class ReadyRows {
     return std::exchange(is_newest_asked_, false) && !std::exchange(is_claimed_, true);
   }
 
-  // No more files are read so.
-  void Stop() {
-    std::lock_guard<std::mutex> lock(mutex_);
-    is_stopped_ = true;
-  }
-
-  bool is_stopped() {
-    std::lock_guard<std::mutex> lock(mutex_);
-    return is_stopped_;
-  }
-
   // An error of reading ahead that is no file's.
   void Fail(arrow::Status error) {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -121,7 +110,6 @@ class ReadyRows {
   std::deque<Files> groups_;
   bool is_newest_asked_ = false;
   bool is_claimed_ = false;
-  bool is_stopped_ = false;
   arrow::Status error_;
 };
 
@@ -130,6 +118,11 @@ struct ReadingAhead {
   std::shared_ptr<ReadyRows> rows;
   std::shared_ptr<const GuardedRef> read_next;
 };
+
+// Scans that read files in groups, so that counting the rows of each file by itself takes longer.
+struct CountedByScan {};
+
+inline PerScan<CountedByScan>& KnownCountedByScan() { return PerProcess<PerScan<CountedByScan>>::Get(); }
 
 inline PerScan<ReadingAhead>& KnownReadingAhead() { return PerProcess<PerScan<ReadingAhead>>::Get(); }
 
@@ -160,13 +153,6 @@ inline arrow::Result<std::optional<arrow::RecordBatchVector>> TakeReady(
   auto batches = ahead->rows->Take(source.path());
   if (batches.has_value()) ReadOn(*ahead, source, options);
   return batches;
-}
-
-// Whether files of a scan are read in groups, so that counting their rows one by one takes longer.
-inline bool IsReadInGroups(const std::shared_ptr<arrow::dataset::ScanOptions>& options,
-                           const arrow::compute::Expression& filter) {
-  const auto goes_on = [](const ReadingAhead& one) { return !one.rows->is_stopped(); };
-  return KnownReadingAhead().Find(options, filter, goes_on) != nullptr;
 }
 
 // To be called with the GIL, after Python has planned a file of the scan.
