@@ -47,9 +47,13 @@ class ReadOptions:
     verify: Verify = "touched"
 
     def __post_init__(self) -> None:
-        check_choice("dictionaries", _DICTIONARIES, self.dictionaries)
-        check_choice("blobs", _BLOBS, self.blobs)
-        check_choice("json", _JSON, self.json)
+        # Every opened dataset makes options: known values cost no call.
+        if self.dictionaries not in _DICTIONARIES:
+            check_choice("dictionaries", _DICTIONARIES, self.dictionaries)
+        if self.blobs not in _BLOBS:
+            check_choice("blobs", _BLOBS, self.blobs)
+        if self.json not in _JSON:
+            check_choice("json", _JSON, self.json)
         check_verify(self.verify)
         for name in ("allow_external_blobs", "allow_external_bases"):
             if not isinstance(getattr(self, name), bool):

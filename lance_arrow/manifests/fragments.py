@@ -14,7 +14,6 @@ from lance_arrow.container.footer import FileVersion
 from lance_arrow.engine import NUM_FRAGMENT_FACTS, read_fragments
 from lance_arrow.errors import CorruptManifestError, LanceError, UnsupportedError, located
 from lance_arrow.manifests.base_paths import check_file_name
-from lance_arrow.manifests.row_ids import parse_row_ids
 from lance_arrow.proto import table_pb2
 from lance_arrow.proto.reading import parse
 
@@ -254,6 +253,9 @@ class FragmentList(Sequence[FragmentMeta]):
     def _check_row_ids(self, made: FragmentMeta) -> None:
         if made.row_ids is None:
             return
+        # Native code has checked those of most manifests.
+        from lance_arrow.manifests.row_ids import parse_row_ids  # noqa: PLC0415
+
         try:
             parse_row_ids(made.row_ids, made.physical_rows, self._check.keywords["next_row_id"])
         except LanceError as error:

@@ -8,7 +8,6 @@ from dataclasses import replace
 import pyarrow as pa
 
 from lance_arrow.arrays.column_tree import storage_type
-from lance_arrow.arrays.json_texts import text_of
 from lance_arrow.container.extension_types import BINARY_JSON, EXTENSION_NAME
 from lance_arrow.container.fields import NO_ID, SchemaField
 from lance_arrow.container.schema import fields_from_arrow
@@ -109,8 +108,11 @@ def narrowed_array(
         A value cannot be cast without loss.
     """
     if field.id in replaced:
-        is_json = field.metadata.get(EXTENSION_NAME) == BINARY_JSON
-        return _cast(text_of(array) if is_json else array, type_, field.name)
+        if field.metadata.get(EXTENSION_NAME) == BINARY_JSON:
+            from lance_arrow.arrays.json_texts import text_of  # noqa: PLC0415 - for JSON alone
+
+            array = text_of(array)
+        return _cast(array, type_, field.name)
     children: list[pa.Array] = []
     names = []
     for number, child in enumerate(field.children):
