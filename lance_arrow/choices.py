@@ -11,6 +11,8 @@ Dictionaries: TypeAlias = Literal["keep", "decode"]
 """Dictionary columns as dictionary arrays, or as plain values."""
 Blobs: TypeAlias = Literal["bytes", "descriptors"]
 """Blob columns as their values, or as the places of these."""
+Json: TypeAlias = Literal["text", "bytes"]
+"""Columns of binary JSON as text of the type ``arrow.json``, or as their bytes."""
 Verify: TypeAlias = Literal["touched", "full", "off"]
 """What is compared with checksums: blocks that are read, the whole file at opening, or nothing."""
 Preset: TypeAlias = Literal["fast", "default", "compact"]

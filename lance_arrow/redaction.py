@@ -5,6 +5,7 @@
 | before the host | ``user:password@``, ``token@``; the container of ``abfs://container@account`` stays |
 | behind the path | ``?sig=...``, ``#token=...``, ``;token=...`` |
 | in a text | both, in every URL in it; values of ``&sig=``, ``;token=``, ``?password=`` and the like without a URL |
+| in a text | quoted values of ``Authorization:``, ``Cookie:``, ``password=`` and the like |
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ _VALUE = re.compile(
     r"(?i)(?<=[?&;#])((?:x-(?:amz|goog)-(?:signature|credential|security-token)|sig|signature|(?:\w+_)?token|secret|password|pwd|"
     r"(?:account|access|secret|api)_?key|sas)=)[^&;\s'\"<>]+"
 )
+_NAMED = re.compile(
+    r"(?i)(\b(?:(?:proxy-)?authorization|cookie|set-cookie|x-amz-security-token|password|(?:account|secret)_?key|sas_token)"
+    r"['\"]?\s*[:=]\s*b?(['\"]))(?:(?!\2).)+"
+)
 _HIDDEN = r"\1..."
 
 
@@ -31,7 +36,10 @@ def redact(uri: str) -> str:
 
 def redact_text(text: str) -> str:
     """Remove what may be secret from the URLs in a text, and from what looks like a parameter of one."""
-    return _VALUE.sub(_HIDDEN, _URL.sub(lambda found: redact(found.group()), text))
+    if "=" not in text and ":" not in text:
+        return text
+    text = _URL.sub(lambda found: redact(found.group()), text)
+    return _NAMED.sub(_HIDDEN, _VALUE.sub(_HIDDEN, text))
 
 
 def _redact_one(uri: str) -> str:

@@ -91,7 +91,7 @@ class ArrayBuilder:
                 )
             else:
                 with located(column=self.node.path):
-                    array = _leaf_array(self.storage, values, own)
+                    array = _leaf_array(self.storage, values, own, is_json=self.node.is_json)
         else:
             array = self._inner(leaves, decoded.structure[-1 - self.depth])
         return array if self.extended is None else _with_extensions(array, self.extended)
@@ -127,7 +127,9 @@ def build_array(node: ColumnNode, leaves: Mapping[int, DecodedLeaf]) -> pa.Array
     return ArrayBuilder.of(node).build(leaves)
 
 
-def _leaf_array(type_: pa.DataType, values: LeafBuffers | pa.Array, own: NodeStructure) -> pa.Array:
+def _leaf_array(
+    type_: pa.DataType, values: LeafBuffers | pa.Array, own: NodeStructure, *, is_json: bool = False
+) -> pa.Array:
     if isinstance(values, pa.Array):
         return values
     if pa.types.is_null(type_):
@@ -142,6 +144,10 @@ def _leaf_array(type_: pa.DataType, values: LeafBuffers | pa.Array, own: NodeStr
         raise CorruptPageError(f"{values.num_values} values for {own.num_slots} slots")
     if isinstance(type_, pa.FixedSizeListType):
         return _list_array(type_, values, own.num_slots, own.validity, own.null_count, 0)
+    if is_json:
+        from lance_arrow.arrays.json_texts import text_array  # noqa: PLC0415 - for JSON alone
+
+        return text_array(values, own)
     if values.offsets is None:
         return pa.Array.from_buffers(type_, own.num_slots, [own.validity, values.values], own.null_count)
     check_text(type_, values)

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from lance_arrow.arrays.blob_fields import PLACE_TYPE, bytes_field, stored_field
 from lance_arrow.arrays.read_options import ReadOptions
+from lance_arrow.container.extension_types import is_binary_json, text_field
 from lance_arrow.container.schema import Ancestor, AncestorKind, LeafColumn
 from lance_arrow.errors import InternalError, UnsupportedError
 from lance_arrow.spi import BlockShape, FixedSizeList, FixedWidth, LeafType, NodeKind, PackedStruct, VariableWidth
@@ -97,6 +98,8 @@ class LeafNode(ColumnNode):
         Whether its values are descriptors of blobs.
     bytes_field
         For blobs that are returned as bytes: their field in results.
+    is_json
+        Whether its pages hold binary JSON, and its field is text.
     """
 
     column: int
@@ -110,6 +113,7 @@ class LeafNode(ColumnNode):
     list_columns: tuple[ListColumn | None, ...] = ()
     is_blob: bool = False
     bytes_field: pa.Field | None = None
+    is_json: bool = False
 
     @property
     def shown(self) -> pa.Field:
@@ -161,6 +165,8 @@ def column_tree(
     roots = tuple(_node(field, field.name, (), remaining) for field in schema)
     if options is not None and options.blobs == "descriptors":
         roots = tuple(_with_descriptors(root) for root in roots)
+    if options is not None and options.json == "text":
+        roots = tuple(map(_with_json_text, roots))
     if remaining:
         raise InternalError(f"physical column {remaining[0].path!r} has no place in the schema")
     return roots
@@ -185,6 +191,17 @@ def _with_descriptors(node: ColumnNode) -> ColumnNode:
     if isinstance(node, LeafNode):
         return node if node.bytes_field is None else replace(node, bytes_field=None)
     return replace(node, children=tuple(map(_with_descriptors, node.children)))
+
+
+def _with_json_text(node: ColumnNode) -> ColumnNode:
+    """Return columns of binary JSON as text."""
+    if isinstance(node, LeafNode):
+        return replace(node, field=text_field(node.field), is_json=True) if is_binary_json(node.field) else node
+    children = tuple(map(_with_json_text, node.children))
+    if all(child is own for child, own in zip(children, node.children, strict=True)):
+        return node
+    type_ = type_over(node.storage, [child.field for child in children])
+    return replace(node, field=node.field.with_type(type_), children=children)
 
 
 def _leaf(field: pa.Field, storage: pa.DataType, column: LeafColumn, above: tuple[pa.DataType, ...]) -> LeafNode:

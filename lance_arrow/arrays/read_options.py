@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lance_arrow.choices import Blobs, Dictionaries, Verify, check_choice, names
+from lance_arrow.choices import Blobs, Dictionaries, Json, Verify, check_choice, names
 from lance_arrow.container.file_checks import check_verify
 from lance_arrow.errors import InvalidArgumentError
 
-_DICTIONARIES, _BLOBS = names(Dictionaries), names(Blobs)
+_DICTIONARIES, _BLOBS, _JSON = names(Dictionaries), names(Blobs), names(Json)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +22,9 @@ class ReadOptions:
         depth.
     blobs
         ``"bytes"``: blob columns hold their values. ``"descriptors"``: they hold the places of the values.
+    json
+        ``"text"``: columns of binary JSON have the type ``arrow.json``. ``"bytes"``: they are ``large_binary``, with
+        the bytes as stored.
     allow_external_blobs
         Whether blob values at external addresses are read.
     allow_external_bases
@@ -38,13 +41,19 @@ class ReadOptions:
 
     dictionaries: Dictionaries = "keep"
     blobs: Blobs = "bytes"
+    json: Json = "text"
     allow_external_blobs: bool = False
     allow_external_bases: bool = False
     verify: Verify = "touched"
 
     def __post_init__(self) -> None:
-        check_choice("dictionaries", _DICTIONARIES, self.dictionaries)
-        check_choice("blobs", _BLOBS, self.blobs)
+        # Every opened dataset makes options: known values cost no call.
+        if self.dictionaries not in _DICTIONARIES:
+            check_choice("dictionaries", _DICTIONARIES, self.dictionaries)
+        if self.blobs not in _BLOBS:
+            check_choice("blobs", _BLOBS, self.blobs)
+        if self.json not in _JSON:
+            check_choice("json", _JSON, self.json)
         check_verify(self.verify)
         for name in ("allow_external_blobs", "allow_external_bases"):
             if not isinstance(getattr(self, name), bool):

@@ -72,7 +72,7 @@ def _shown(file: LanceFileReader, options: ReadOptions) -> ShownColumns:
 
         stored = decoded_schema(stored)
     roots = column_tree(stored, file.leaves, options)
-    if any(leaf.is_blob for root in roots for leaf in root.leaves()):
+    if any(leaf.is_blob or leaf.is_json for root in roots for leaf in root.leaves()):
         stored = pa.schema([root.shown for root in roots], file.schema.metadata)
     return ShownColumns(stored, roots)
 

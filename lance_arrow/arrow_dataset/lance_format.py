@@ -13,7 +13,7 @@ from lance_arrow.arrow_dataset.dataset_sink import DatasetWriteOptions, WrittenF
 from lance_arrow.arrow_dataset.discovery import check_searched
 from lance_arrow.arrow_dataset.fragment_options import LanceFragmentScanOptions, LanceReadOptions, rebuild_options
 from lance_arrow.arrow_dataset.scan_handler import FileScanHandler
-from lance_arrow.choices import Blobs, Dictionaries, FileVersionName, Preset, Verify
+from lance_arrow.choices import Blobs, Dictionaries, FileVersionName, Json, Preset, Verify
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.files.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE, WriteOptions
 from lance_arrow.scan.scan_options import ScanOptions
@@ -37,6 +37,8 @@ class LanceFormat(bridge.BridgeFormat):
         depth; the schema has the type of the values.
     blobs
         ``"bytes"``: blob columns hold their values; ``"descriptors"``: they hold the places of the values.
+    json
+        ``"text"``: columns of binary JSON have the type ``arrow.json``; ``"bytes"``: they hold the bytes as stored.
     allow_external_blobs
         Whether blob values at external addresses are read. A file may name any address: allow it for trusted files.
     allow_external_bases
@@ -64,6 +66,7 @@ class LanceFormat(bridge.BridgeFormat):
         as_of: datetime.datetime | None = None,
         dictionaries: Dictionaries = "keep",
         blobs: Blobs = "bytes",
+        json: Json = "text",
         allow_external_blobs: bool = False,
         allow_external_bases: bool = False,
         verify: Verify = "touched",
@@ -73,6 +76,7 @@ class LanceFormat(bridge.BridgeFormat):
         given = LanceReadOptions(
             dictionaries=dictionaries,
             blobs=blobs,
+            json=json,
             allow_external_blobs=allow_external_blobs,
             allow_external_bases=allow_external_bases,
             verify=verify,
@@ -126,6 +130,11 @@ class LanceFormat(bridge.BridgeFormat):
     def blobs(self) -> str:
         """How blob columns are shown."""
         return self.handler.options.blobs
+
+    @property
+    def json(self) -> str:
+        """How columns of binary JSON are shown."""
+        return self.handler.options.json
 
     @property
     def allow_external_blobs(self) -> bool:

@@ -14,7 +14,7 @@ from lance_arrow.arrow_dataset.discovery import in_no_table
 from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
 from lance_arrow.arrow_dataset.lance_format import LanceFormat
 from lance_arrow.arrow_dataset.table_dataset import as_arrow, table_dataset
-from lance_arrow.choices import Blobs, Dictionaries, Verify
+from lance_arrow.choices import Blobs, Dictionaries, Json, Verify
 from lance_arrow.errors import InvalidArgumentError, TableNotFoundError
 from lance_arrow.io import AnyFileSystem, foreign_errors
 from lance_arrow.manifests.references import line_name
@@ -36,6 +36,7 @@ def dataset(
     partitioning: Any = None,
     exclude_invalid_files: bool | None = None,
     blobs: Blobs = "bytes",
+    json: Json = "text",
     allow_external_blobs: bool = False,
     allow_external_bases: bool = False,
     verify: Verify = "touched",
@@ -54,7 +55,7 @@ def dataset(
         ``"keep"`` dictionary columns as such, or ``"decode"`` them to plain values, at any depth.
     schema, partitioning, exclude_invalid_files
         As `pyarrow.dataset.dataset`; a table has no partitioning.
-    blobs, allow_external_blobs, allow_external_bases, verify
+    blobs, json, allow_external_blobs, allow_external_bases, verify
         As `LanceFormat`.
 
     Returns
@@ -76,6 +77,7 @@ def dataset(
     options = ReadOptions(
         dictionaries=dictionaries,
         blobs=blobs,
+        json=json,
         allow_external_blobs=allow_external_blobs,
         allow_external_bases=allow_external_bases,
         verify=verify,

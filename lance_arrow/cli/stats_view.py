@@ -35,7 +35,7 @@ WHOLE_FILE = (1 << 32) - 1
 """Rows of a zone that holds all rows of a file."""
 
 # Blobs have no bounds: their places are enough.
-_AS_STORED = ReadOptions(blobs="descriptors")
+_AS_STORED = ReadOptions(blobs="descriptors", json="bytes")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,7 +36,7 @@ from lance_arrow.statistics.zone_maps import ZoneMap
 from lance_arrow.statistics.zone_types import bounds_type, is_repeated
 from lance_arrow.table.lance_table import LanceTable
 
-_DESCRIPTORS = ReadOptions(blobs="descriptors")
+_DESCRIPTORS = ReadOptions(blobs="descriptors", json="bytes")
 
 
 def choose(version: str | None, branch: str | None) -> VersionChoice:

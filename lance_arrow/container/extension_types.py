@@ -15,6 +15,7 @@ EXTENSION_METADATA = "ARROW:extension:metadata"
 BINARY_JSON = b"lance.json"
 JSON_METADATA = MappingProxyType({EXTENSION_NAME: BINARY_JSON, EXTENSION_METADATA: b""})
 """Metadata of a large_binary field with binary JSON."""
+_JSON_KEYS = (EXTENSION_NAME.encode(), EXTENSION_METADATA.encode())
 
 
 class _ArrowSchema(ctypes.Structure):
@@ -71,3 +72,37 @@ def with_extension_types(schema: pa.Schema) -> pa.Schema:
         return pa.ipc.read_schema(schema.serialize())
     except (pa.ArrowException, ValueError, TypeError) as error:
         raise CorruptFileError(f"an extension type does not fit its storage: {error}") from error
+
+
+def is_binary_json(field: pa.Field) -> bool:
+    """Return whether a field holds binary JSON."""
+    metadata = field.metadata
+    if metadata is None or metadata.get(_JSON_KEYS[0]) != BINARY_JSON:
+        return False
+    return bool(pa.types.is_large_binary(field.type) or pa.types.is_binary(field.type))
+
+
+def text_field(field: pa.Field) -> pa.Field:
+    """Return the field of a column of binary JSON in results: its type is ``arrow.json``."""
+    metadata = {key: value for key, value in field.metadata.items() if key not in _JSON_KEYS}
+    found = field.with_type(pa.json_()).remove_metadata()
+    return found.with_metadata(metadata) if metadata else found
+
+
+def text_schema(schema: pa.Schema) -> pa.Schema:
+    """Return a schema with text for columns of binary JSON that are no part of others; the same one without any."""
+    if not any(map(is_binary_json, schema)):
+        return schema
+    return pa.schema([text_field(field) if is_binary_json(field) else field for field in schema], schema.metadata)
+
+
+def lacks_json(wanted: pa.Field, given: pa.Field) -> str | None:
+    """Return the path of a field of binary JSON that is no JSON in `given`, a field of the same structure; or None."""
+    if is_binary_json(wanted):
+        return None if is_binary_json(given) or pa.types.is_null(given.type) else wanted.name
+    count = min(wanted.type.num_fields, given.type.num_fields)
+    for number in range(count):
+        found = lacks_json(wanted.type.field(number), given.type.field(number))
+        if found is not None:
+            return f"{wanted.name}.{found}"
+    return None

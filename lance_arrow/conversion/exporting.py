@@ -110,7 +110,7 @@ def export(
     root = table_location(source, filesystem, None if filesystem is not None else storage_options)
     check_not_a_source(place, [root])
     check_file_target(place, overwrite=overwrite)
-    with _Rows(root, columns, filter, version, tag) as rows:
+    with _Rows(root, columns, filter, version, tag, plain_json=chosen == "csv") as rows:
         _check_holds(rows.schema, chosen)
         with open_sink(place) as sink:
             _write(rows, sink, chosen, options, on_progress)
@@ -168,6 +168,14 @@ def _options(format: ExportFormat, compression: str | None, row_group_size: int 
     return _Options(chosen, row_group_size)
 
 
+def _plain_schema(schema: pa.Schema) -> pa.Schema:
+    """Return a schema with strings for JSON: CSV holds text alone."""
+    return pa.schema(
+        [one.with_type(one.type.storage_type) if isinstance(one.type, pa.JsonType) else one for one in schema],
+        schema.metadata,
+    )
+
+
 class _Rows:
     """The rows that are wanted, of a file or a table."""
 
@@ -178,6 +186,8 @@ class _Rows:
         filter: Predicate | None,
         version: int | None,
         tag: str | None,
+        *,
+        plain_json: bool,
     ) -> None:
         self.num_rows = 0
         self.version: int | None = None
@@ -196,12 +206,23 @@ class _Rows:
             batches = self._file.to_batches(columns, BATCH_ROWS, filter=filter)
             empty = self._file.take([], columns)
         self._batches = batches
-        self.schema = empty.schema
+        self._shown = empty.schema
+        self.schema = _plain_schema(empty.schema) if plain_json else empty.schema
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         for batch in self._batches:
             self.num_rows += batch.num_rows
-            yield batch
+            yield (
+                batch
+                if self.schema is self._shown
+                else pa.RecordBatch.from_arrays(
+                    [
+                        getattr(column, "storage", column) if to.type != column.type else column
+                        for column, to in zip(batch.columns, self.schema, strict=True)
+                    ],
+                    schema=self.schema,
+                )
+            )
 
     def __enter__(self) -> _Rows:
         return self

@@ -13,7 +13,7 @@ import pyarrow as pa
 from lance_arrow.arrays.column_paths import project
 from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.arrays.read_options import ReadOptions
-from lance_arrow.choices import Blobs, Dictionaries, Verify
+from lance_arrow.choices import Blobs, Dictionaries, Json, Verify
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.io import AnyFileSystem, VerifiedSource, locate, open_source
@@ -47,6 +47,8 @@ class LanceFile:
         Plugins and limits; the default ones when None.
     blobs
         How blob columns are read: ``"bytes"``, their values, or ``"descriptors"``, the places of the values.
+    json
+        How columns of binary JSON are read: ``"text"``, as ``arrow.json``, or ``"bytes"``, as they are stored.
     allow_external_blobs
         Whether to read blobs from external addresses that the file names. False by default, because a file may name any
         address.
@@ -73,12 +75,17 @@ class LanceFile:
         dictionaries: Dictionaries = "keep",
         runtime: Runtime | None = None,
         blobs: Blobs = "bytes",
+        json: Json = "text",
         allow_external_blobs: bool = False,
         verify: Verify = "touched",
     ) -> None:
         self._runtime = runtime if runtime is not None else default_runtime()
         options = ReadOptions(
-            dictionaries=dictionaries, blobs=blobs, allow_external_blobs=allow_external_blobs, verify=verify
+            dictionaries=dictionaries,
+            blobs=blobs,
+            json=json,
+            allow_external_blobs=allow_external_blobs,
+            verify=verify,
         )
         place = locate(source, filesystem=filesystem, storage_options=storage_options)
         opened = open_source(source if place is None else place)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from lance_arrow.choices import Blobs, Dictionaries, Verify
+from lance_arrow.choices import Blobs, Dictionaries, Json, Verify
 from lance_arrow.files.lance_file import LanceFile
 from lance_arrow.io import AnyFileSystem
 from lance_arrow.scan.predicates import Predicate
@@ -22,6 +22,7 @@ def read_table(
     storage_options: Mapping[str, Any] | None = None,
     dictionaries: Dictionaries = "keep",
     blobs: Blobs = "bytes",
+    json: Json = "text",
     allow_external_blobs: bool = False,
     verify: Verify = "touched",
 ) -> pa.Table:
@@ -35,7 +36,7 @@ def read_table(
         Dotted paths in the wanted order; all when None.
     filters
         Expression, DNF tuples or SQL over the file's columns; only rows that satisfy it are read.
-    filesystem, storage_options, dictionaries, blobs, allow_external_blobs, verify
+    filesystem, storage_options, dictionaries, blobs, json, allow_external_blobs, verify
         As for `LanceFile`.
 
     Raises
@@ -49,6 +50,7 @@ def read_table(
         storage_options=storage_options,
         dictionaries=dictionaries,
         blobs=blobs,
+        json=json,
         allow_external_blobs=allow_external_blobs,
         verify=verify,
     ) as file:

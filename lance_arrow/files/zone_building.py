@@ -28,8 +28,8 @@ from lance_arrow.statistics.zone_types import DEFAULT_ROWS_PER_ZONE, bounds_type
 Progress = Callable[[int, int | None], None]
 """Called with the number of rows that were read of a file, and the number of all its rows."""
 
-# Blobs have no bounds: their places are enough.
-_AS_STORED = ReadOptions(blobs="descriptors")
+# Blobs have no bounds: their places are enough. JSON has those of its bytes.
+_AS_STORED = ReadOptions(blobs="descriptors", json="bytes")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """`foreign_errors`: passes exceptions of filesystems on, without credentials in their text.
 
-An exception keeps its type, so that ``except FileNotFoundError`` still works, and its identity. Only its text changes,
-and only if it holds a secret.
+An exception keeps its type, so that ``except FileNotFoundError`` still works, and its identity. Its text, arguments and
+fields change only if they show a secret.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from lance_arrow.redaction import redact_text
 
 _Parameters = ParamSpec("_Parameters")
 _Answer = TypeVar("_Answer")
+_PLACES = ("strerror", "filename", "filename2")
+_DEEPEST = 4
 
 
 class foreign_errors:
@@ -46,27 +48,19 @@ class foreign_errors:
 
 
 def hide_secrets(error: BaseException) -> None:
-    """Remove secrets from the text of an exception and of its causes; types do not change.
+    """Remove secrets from an exception, its causes, and the members of groups; types do not change.
 
-    Texts among its arguments are changed in place. An exception may build its text from other objects, such as an
-    object with a URL. It gets a subclass of its type with the same name, which prints the redacted text. Its fields
-    keep their values, for programs.
+    This covers its text, its arguments, its fields and its notes. Logs print arguments too. An object that shows a
+    secret, such as a request with a URL, becomes a redacted text. The exception gets a subclass of its type with the
+    same name, which prints the redacted text. Other fields keep their values.
     """
-    for one in _chain(error):
-        if redact_text(str(one)) == str(one) and redact_text(repr(one)) == repr(one):
-            continue
-        one.args = tuple(redact_text(arg) if isinstance(arg, str) else arg for arg in one.args)
-        if isinstance(one, OSError):
-            for name in ("strerror", "filename", "filename2"):
-                value = getattr(one, name)
-                if isinstance(value, str):
-                    setattr(one, name, redact_text(value))
-        if redact_text(str(one)) != str(one) or redact_text(repr(one)) != repr(one):
-            _redact_display(one)
-    for one in _chain(error):
-        notes = getattr(one, "__notes__", None)
-        if notes:
-            notes[:] = [redact_text(note) for note in notes]
+    # Causes and members first: others may show them.
+    for one in reversed(list(_chain(error))):
+        text, shown = str(one), repr(one)
+        redacted_text, redacted_shown = redact_text(text), redact_text(shown)
+        is_changed = _redact_values(one)
+        if is_changed or (redacted_text, redacted_shown) != (text, shown):
+            _redact_display(one, redacted_text, redacted_shown)
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
@@ -78,11 +72,52 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
             seen.add(id(one))
             yield one
             waiting += [one.__cause__, one.__context__]
+            if isinstance(one, BaseExceptionGroup):
+                waiting += one.exceptions
 
 
-def _redact_display(error: BaseException) -> None:
-    text, shown = redact_text(str(error)), redact_text(repr(error))
+def _redact_values(error: BaseException) -> bool:
+    """Redact arguments, fields and notes; return whether one changed that the exception may make its text of."""
+    changed = False
+    if (args := _redacted(error.args)) is not error.args:
+        error.args, changed = args, True
+    if isinstance(error, OSError):
+        for name in _PLACES:
+            value = getattr(error, name)
+            if (redacted := _redacted(value)) is not value:
+                setattr(error, name, redacted)
+                changed = True
+    fields = vars(error)
+    for name, value in list(fields.items()):
+        if (redacted := _redacted(value)) is not value:
+            fields[name] = redacted
+            changed = changed or name != "__notes__"
+    return changed
+
+
+def _redacted(value: Any, depth: int = 0) -> Any:
+    """Return a value without secrets: the same object if it shows none."""
+    if isinstance(value, str):
+        redacted = redact_text(value)
+        return value if redacted == value else redacted
+    if value is None or isinstance(value, int | float | BaseException):
+        return value
+    shown = repr(value)
+    redacted = redact_text(shown)
+    if redacted == shown:
+        return value
+    if depth < _DEEPEST:
+        if type(value) in (tuple, list):
+            return type(value)(_redacted(one, depth + 1) for one in value)
+        if type(value) is dict:
+            return {_redacted(key, depth + 1): _redacted(one, depth + 1) for key, one in value.items()}
+    return redacted
+
+
+def _redact_display(error: BaseException, text: str, shown: str) -> None:
     kind = type(error)
+    if kind.__module__ == "builtins" and _redacted(str(error)) == str(error) and _redacted(repr(error)) == repr(error):
+        return
     methods: dict[str, Any] = {
         "__slots__": (),
         "__module__": kind.__module__,

@@ -154,7 +154,7 @@ class FragmentList(Sequence[FragmentMeta]):
         Parses the fragments; called if Python must check some.
     path
         The manifest, for error messages.
-    trusts_counts, has_row_ids, base_ids
+    trusts_counts, next_row_id, base_ids
         As for `fragment_from_message`.
 
     Raises
@@ -171,7 +171,7 @@ class FragmentList(Sequence[FragmentMeta]):
         *,
         path: str,
         trusts_counts: bool,
-        has_row_ids: bool,
+        next_row_id: int | None,
         base_ids: Collection[int],
     ) -> None:
         self._body = body
@@ -179,13 +179,13 @@ class FragmentList(Sequence[FragmentMeta]):
         self._path = path
         self._made: list[FragmentMeta | None] = [None] * len(places)
         self._check = functools.partial(
-            fragment_from_message, trusts_counts=trusts_counts, has_row_ids=has_row_ids, base_ids=base_ids
+            fragment_from_message, trusts_counts=trusts_counts, next_row_id=next_row_id, base_ids=base_ids
         )
         self._facts = np.empty((len(places), NUM_FRAGMENT_FACTS), np.int64)
         self._is_sound = is_sound = np.empty(len(places), np.uint8)
         bases = np.fromiter(base_ids, np.uint64, len(base_ids))
         self._unsure: list[tuple[int, table_pb2.DataFragment]] = []
-        if read_fragments(body, places, trusts_counts, has_row_ids, bases, self._facts, is_sound):
+        if read_fragments(body, places, trusts_counts, next_row_id, bases, self._facts, is_sound):
             parsed = messages()
             self._unsure = [(number, parsed[number]) for number in np.flatnonzero(is_sound == 0).tolist()]
 
@@ -195,10 +195,12 @@ class FragmentList(Sequence[FragmentMeta]):
         Raises
         ------
         CorruptManifestError, UnsupportedError
-            As `fragment_from_message`, for the first wrong fragment.
+            As `fragment_from_message`, for the first wrong fragment; or its row ids are not one for each row, or not
+            in use.
         """
         for number, message in self._unsure:
             made = self._made[number] = self._checked(message)
+            self._check_row_ids(made)
             num_rows = -1 if made.num_rows is None else made.num_rows
             physical = -1 if made.physical_rows is None else made.physical_rows
             num_bytes = min(sum(file.size_bytes or 0 for file in made.files), _MOST_BYTES)
@@ -245,6 +247,19 @@ class FragmentList(Sequence[FragmentMeta]):
         try:
             return self._check(message)
         except LanceError as error:
+            located(path=self._path).fill(error)
+            raise
+
+    def _check_row_ids(self, made: FragmentMeta) -> None:
+        if made.row_ids is None:
+            return
+        # Native code has checked those of most manifests.
+        from lance_arrow.manifests.row_ids import parse_row_ids  # noqa: PLC0415
+
+        try:
+            parse_row_ids(made.row_ids, made.physical_rows, self._check.keywords["next_row_id"])
+        except LanceError as error:
+            error.message = f"fragment {made.id}: {error.message}"
             located(path=self._path).fill(error)
             raise
 
@@ -348,7 +363,7 @@ def only_files(fragments: Sequence[FragmentMeta], folder: str) -> list[str | Non
 
 
 def fragment_from_message(
-    message: table_pb2.DataFragment, *, trusts_counts: bool, has_row_ids: bool, base_ids: Collection[int]
+    message: table_pb2.DataFragment, *, trusts_counts: bool, next_row_id: int | None, base_ids: Collection[int]
 ) -> FragmentMeta:
     """Check one fragment of a manifest.
 
@@ -358,8 +373,8 @@ def fragment_from_message(
         Source: Manifest.fragments.
     trusts_counts
         Whether the writer stored correct counts; early releases did not.
-    has_row_ids
-        Whether the table has stable row ids.
+    next_row_id
+        The first unused row id; None in tables without stable row ids.
     base_ids
         Ids of the base paths of the manifest.
 
@@ -378,7 +393,7 @@ def fragment_from_message(
             f"fragment {message.id} has {message.physical_rows} rows, expected an id and a count of 32 bits",
             detail=message.id,
         )
-    if has_row_ids and row_ids is None:
+    if next_row_id is not None and row_ids is None:
         raise CorruptManifestError(f"fragment {message.id} has no row ids, in a table of stable row ids")
     physical_rows = message.physical_rows if trusts_counts and message.physical_rows else None
     if not message.files and physical_rows is None:
@@ -393,7 +408,7 @@ def fragment_from_message(
         files=tuple([_data_file(file, message.id, base_ids) for file in message.files]),
         physical_rows=physical_rows,
         deletion=deletion,
-        row_ids=row_ids if has_row_ids else None,
+        row_ids=None if next_row_id is None else row_ids,
         created_at_versions=created_at,
         updated_at_versions=updated_at,
     )

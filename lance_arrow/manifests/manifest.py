@@ -214,7 +214,7 @@ def _parsed(body: bytes, place: Location, limits: Limits) -> tuple[Manifest, _Pa
         lambda: whole().fragments if split is not None else message.fragments,
         path=place.name,
         trusts_counts=message.HasField("writer_version"),
-        has_row_ids=bool(message.reader_feature_flags & STABLE_ROW_IDS),
+        next_row_id=message.next_row_id if message.reader_feature_flags & STABLE_ROW_IDS else None,
         base_ids={base.id for base in message.base_paths},
     )
     return message, _Parts(body, schema, fragments)

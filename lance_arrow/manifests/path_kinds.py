@@ -9,7 +9,7 @@ from fsspec import AbstractFileSystem
 from pyarrow import fs as arrow_fs
 
 from lance_arrow.errors import TableNotFoundError
-from lance_arrow.io import Location, file_exists, list_tree
+from lance_arrow.io import Location, file_exists, foreign_errors, list_tree
 from lance_arrow.manifests.versions import is_table
 
 
@@ -62,6 +62,7 @@ def files_in(place: Location) -> list[Location]:
     return [Location(place.filesystem, posixpath.join(place.path, name)) for name in names]
 
 
+@foreign_errors()
 def _is_folder(place: Location) -> bool:
     if isinstance(place.filesystem, AbstractFileSystem):
         return bool(place.filesystem.isdir(place.path))

@@ -209,7 +209,7 @@ class RowIds:
         return found
 
 
-def parse_row_ids(data: bytes, num_rows: int, next_id: int | None = None) -> RowIds:
+def parse_row_ids(data: bytes, num_rows: int | None, next_id: int | None = None) -> RowIds:
     """Parse the row ids of a fragment.
 
     Parameters
@@ -217,7 +217,7 @@ def parse_row_ids(data: bytes, num_rows: int, next_id: int | None = None) -> Row
     data
         A serialized RowIdSequence.
     num_rows
-        Rows of the fragment, deleted ones included.
+        Rows of the fragment, deleted ones included; not checked when None.
     next_id
         The first unused id of the version, from its manifest; not checked when None.
 
@@ -228,7 +228,7 @@ def parse_row_ids(data: bytes, num_rows: int, next_id: int | None = None) -> Row
     """
     message = parse(RowIdSequence, data, what="the row ids", error=CorruptManifestError)
     ids = RowIds([_segment(segment) for segment in message.segments])
-    if len(ids) != num_rows:
+    if num_rows is not None and len(ids) != num_rows:
         raise CorruptManifestError(f"there are {len(ids)} row ids for {num_rows} rows", detail=len(ids))
     if next_id is not None and (greatest := ids.greatest) >= next_id:
         raise CorruptManifestError(

@@ -10,7 +10,8 @@ import pyarrow.compute as pc
 
 from lance_arrow.arrays.column_paths import Path
 from lance_arrow.arrays.column_tree import storage_type
-from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.container.extension_types import is_binary_json
+from lance_arrow.errors import CorruptPageError, InvalidArgumentError
 from lance_arrow.scan.predicates import MISFITS, fitting, sql_reader
 from lance_arrow.scan.row_filter import columns_of, evaluated
 
@@ -110,7 +111,7 @@ class ComputedColumns:
         InvalidArgumentError
             A function fails on some value, or a result does not fit its column.
         """
-        return [_cast(self._of(name, batch), self.schema.field(name).type, name) for name in self._expressions]
+        return [_cast(self._of(name, batch), self.schema.field(name), name) for name in self._expressions]
 
     def _columns(self, name: str, value: Any, schema: pa.Schema, type_: pa.DataType | None) -> tuple[Path, ...]:
         """Return what the value of one column mentions."""
@@ -125,8 +126,11 @@ class ComputedColumns:
             return evaluated(expression, batch)
 
 
-def _cast(array: pa.Array, type_: pa.DataType, name: str) -> pa.Array:
-    """Cast without loss; dictionaries are made anew."""
+def _cast(array: pa.Array, field: pa.Field, name: str) -> pa.Array:
+    """Cast without loss; dictionaries are made anew, and JSON is encoded."""
+    type_ = field.type
+    if is_binary_json(field):
+        return _as_binary_json(array, name)
     if array.type == type_:
         return array
     storage = storage_type(type_)
@@ -140,3 +144,26 @@ def _cast(array: pa.Array, type_: pa.DataType, name: str) -> pa.Array:
     except MISFITS as error:
         raise InvalidArgumentError(f"{array.type} cannot be cast to {type_}: {error}", column=name) from error
     return plain if storage is type_ else pa.ExtensionArray.from_storage(type_, plain)
+
+
+def _as_binary_json(array: pa.Array, name: str) -> pa.Array:
+    """Encode text; bytes are those of another column of binary JSON."""
+    from lance_arrow.arrays.json_texts import text_of  # noqa: PLC0415 - for JSON alone
+    from lance_arrow.container.binary_json import with_binary_json  # noqa: PLC0415 - for JSON alone
+
+    plain = array.storage if isinstance(array, pa.ExtensionArray) else array
+    if pa.types.is_null(plain.type):
+        return pa.nulls(len(plain), pa.large_binary())
+    try:
+        if pa.types.is_string(plain.type) or pa.types.is_large_string(plain.type):
+            texts = pa.ExtensionArray.from_storage(pa.json_(), plain.cast(pa.string()))
+            return with_binary_json(texts, pa.large_binary())
+        if pa.types.is_large_binary(plain.type):
+            text_of(plain)
+            return plain
+    except InvalidArgumentError as error:
+        error.column = name
+        raise
+    except CorruptPageError as error:
+        raise InvalidArgumentError(f"the bytes are not binary JSON: {error.message}", column=name) from error
+    raise InvalidArgumentError(f"{plain.type} is no JSON: give its text", column=name)

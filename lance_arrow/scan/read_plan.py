@@ -81,7 +81,7 @@ class ReadPlan:
 
 def _is_plain(plan: TakePlan) -> bool:
     """Whether the values of a leaf are one buffer, or one with offsets, under its validity."""
-    return plan.blobs is None and isinstance(plan.leaf.leaf.shape, FixedWidth | VariableWidth)
+    return plan.blobs is None and not plan.leaf.is_json and isinstance(plan.leaf.leaf.shape, FixedWidth | VariableWidth)
 
 
 def _form(builder: ArrayBuilder, positions: Mapping[int, int]) -> tuple[Any, ...]:

@@ -43,9 +43,9 @@ def bounds_type(leaf: LeafNode) -> pa.DataType | None:
 
     Numbers, booleans, temporal values, decimals, strings and binary have the order of Arrow's comparisons. For
     dictionaries the result is the type of their values, for extension types that of their storage. Structs packed into
-    one column, fixed-size lists, nulls, blobs and wide fixed-size binary have no bounds.
+    one column, fixed-size lists, nulls, blobs, JSON read as text, and wide fixed-size binary have no bounds.
     """
-    if leaf.is_blob or leaf.refusal is not None or pa.types.is_null(leaf.storage):
+    if leaf.is_blob or leaf.is_json or leaf.refusal is not None or pa.types.is_null(leaf.storage):
         return None
     storage = leaf.storage
     if isinstance(storage, pa.DictionaryType):

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from lance_arrow.arrays.column_tree import storage_type
+from lance_arrow.container.extension_types import BINARY_JSON, EXTENSION_NAME
 from lance_arrow.container.fields import NO_ID, SchemaField
 from lance_arrow.container.schema import fields_from_arrow
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError, did_you_mean
@@ -107,6 +108,10 @@ def narrowed_array(
         A value cannot be cast without loss.
     """
     if field.id in replaced:
+        if field.metadata.get(EXTENSION_NAME) == BINARY_JSON:
+            from lance_arrow.arrays.json_texts import text_of  # noqa: PLC0415 - for JSON alone
+
+            array = text_of(array)
         return _cast(array, type_, field.name)
     children: list[pa.Array] = []
     names = []

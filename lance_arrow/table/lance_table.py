@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_arrow.arrays.read_options import ReadOptions
-from lance_arrow.choices import Blobs, CreateMode, Dictionaries, Durability, FileVersionName, Preset, Verify
+from lance_arrow.choices import Blobs, CreateMode, Dictionaries, Durability, FileVersionName, Json, Preset, Verify
 from lance_arrow.errors import InvalidArgumentError, TableExistsError, did_you_mean
 from lance_arrow.files.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE
 from lance_arrow.io import AnyFileSystem, Location
@@ -88,6 +88,7 @@ class LanceTable(TableReads, TableEdits, TableUpkeep):
         storage_options: Mapping[str, Any] | None = None,
         dictionaries: Dictionaries = "keep",
         blobs: Blobs = "bytes",
+        json: Json = "text",
         allow_external_blobs: bool = False,
         allow_external_bases: bool = False,
         verify: Verify = "touched",
@@ -110,7 +111,7 @@ class LanceTable(TableReads, TableEdits, TableUpkeep):
             Name of the branch; the main branch when None.
         filesystem, storage_options
             fsspec or pyarrow filesystem of the path; options for the filesystem of a URL.
-        dictionaries, blobs, allow_external_blobs, verify
+        dictionaries, blobs, json, allow_external_blobs, verify
             As for `LanceFile`.
         allow_external_bases
             Whether to read files outside of the folder that holds the table, where the manifest names such files. A
@@ -138,6 +139,7 @@ class LanceTable(TableReads, TableEdits, TableUpkeep):
         options = ReadOptions(
             dictionaries=dictionaries,
             blobs=blobs,
+            json=json,
             allow_external_blobs=allow_external_blobs,
             allow_external_bases=allow_external_bases,
             verify=verify,
@@ -358,7 +360,7 @@ class LanceTable(TableReads, TableEdits, TableUpkeep):
         return TableReader(columns, manifest.fragments, self._root.filesystem, self._files)
 
     def _stored_reader_of(self, manifest: ManifestMeta) -> TableReader:
-        options = replace(self._options, dictionaries="keep", blobs="bytes")
+        options = replace(self._options, dictionaries="keep", blobs="bytes", json="bytes")
         files = self._files if options == self._options else OpenFiles(options)
         return TableReader(TableColumns(manifest.facts, options), manifest.fragments, self._root.filesystem, files)
 

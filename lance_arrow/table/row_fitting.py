@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from lance_arrow.arrays.arrow_arrays import retyped
+from lance_arrow.container.extension_types import lacks_json
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.errors import InvalidArgumentError, did_you_mean
 from lance_arrow.files.batch_inputs import Rows, schema_and_rows
@@ -61,6 +62,12 @@ def fitted_rows(
             if not field.nullable and not may_lack:
                 raise InvalidArgumentError("the column is not given, but may not be null", column=field.name)
             continue
+        path = lacks_json(field, stored.schema.field(field.name))
+        if path is not None:
+            raise InvalidArgumentError(
+                "the table's column holds binary JSON, the rows have other bytes: give text of the type arrow.json",
+                column=path,
+            )
         type_ = stored.schema.field(field.name).type
         if type_ != field.type and not pa.types.is_null(type_) and _loose(type_) != _loose(field.type):
             raise InvalidArgumentError(

@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from lance_arrow.container.extension_types import text_schema
 from lance_arrow.errors import InvalidArgumentError, did_you_mean
 from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.scan.computed_columns import ComputedColumns
-from lance_arrow.scan.predicates import Predicate, as_expression
+from lance_arrow.scan.predicates import Predicate, as_expression, fitting
+from lance_arrow.scan.row_filter import evaluated
 from lance_arrow.table.data_files import write_fragments
 from lance_arrow.table.moved_rows import MovedRows
 from lance_arrow.table.operations.rows import Update
@@ -51,7 +54,7 @@ def update_rows(
         moved = MovedRows(base, reader)
         _check_names(values, moved.table_schema)
         computed = ComputedColumns(values, moved.table_schema, moved.table_schema)
-        condition = None if where is None else as_expression(where, reader.columns.full_schema)
+        condition = None if where is None else _condition(where, reader.columns.full_schema)
         added = write_fragments(
             target.line,
             moved.table_schema,
@@ -67,6 +70,16 @@ def update_rows(
         return Update(updated=updated, removed=removed, added=added, fields=changed)
 
     return target.retried(base, attempt, message)
+
+
+def _condition(where: Predicate, schema: pa.Schema) -> pc.Expression:
+    """Turn a predicate into an expression; JSON can be compared no more than in reads, though rows hold its bytes."""
+    condition = as_expression(where, schema)
+    shown = text_schema(schema)
+    if shown is not schema:
+        with fitting("the filter {} does not fit the schema", shown, condition):
+            evaluated(condition, pa.RecordBatch.from_pylist([], schema=shown))
+    return condition
 
 
 def _check_names(values: Mapping[str, Any], schema: pa.Schema) -> None:

@@ -18,6 +18,7 @@ from witness import Witness
 
 import lance_arrow
 from lance_arrow import LanceFormat, LanceTable
+from lance_arrow.cli.app import run
 from lance_arrow.errors import (
     CorruptFileError,
     CorruptManifestError,
@@ -188,6 +189,37 @@ def test_refused_by_every_door(made: dict[bool, Path], tmp_path: Path, lie: Lie)
         with pytest.raises(lie.error) as caught:
             door()
         assert str(tmp_path) in str(caught.value)
+
+
+ID_LIES = [lie for lie in LIES if lie.name.startswith(("row-ids-", "next-row-id"))]
+
+
+def spark_reader(path: Path) -> object:
+    source = pytest.importorskip("lance_arrow.spark.source")
+    return source.LanceDataSource({"path": str(path)}).schema()
+
+
+@pytest.mark.parametrize("lie", ID_LIES, ids=[lie.name for lie in ID_LIES])
+def test_row_ids_are_refused_where_the_version_is_opened(
+    made: dict[bool, Path], tmp_path: Path, lie: Lie, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Nobody has asked for the ids."""
+    path = tmp_path / "t.lance"
+    shutil.copytree(made[True], path)
+    manifests.change(path, lie.edit)
+    opening = [
+        lambda: LanceTable.open(path),
+        lambda: lance_arrow.dataset(path),
+        lambda: pads.dataset(path, format=LanceFormat()),
+        lambda: spark_reader(path),
+    ]
+    for door in opening:
+        with pytest.raises(lie.error, match=manifests.newest(path).name):
+            door()
+    for command in (["schema"], ["head"], ["table", "log"], ["verify"]):
+        assert run([*command, str(path)]) == 1
+        written = capfd.readouterr()
+        assert "fragment 0" in written.out + written.err
 
 
 @pytest.mark.parametrize(

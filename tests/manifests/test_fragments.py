@@ -27,6 +27,7 @@ from lance_arrow.manifests.fragments import (
     row_counts,
 )
 from lance_arrow.manifests.manifest import FOOTER, MAGIC, SECTION_HEAD, ManifestMeta, manifest_from_bytes
+from lance_arrow.proto.rowids_pb2 import RowIdSequence, U64Segment
 from lance_arrow.proto.table_pb2 import DataFile, DataFragment, DeletionFile, Manifest
 
 ROOT = Location(MemoryFileSystem(), "/t.lance")
@@ -43,6 +44,11 @@ def data_file(path: str = "a.lance", **changes: Any) -> DataFile:
     return DataFile(**{"path": path, "file_size_bytes": 700, **facts, **changes})
 
 
+def row_ids(**segment: Any) -> bytes:
+    """A sequence of one segment; sequences in a row are one of their segments."""
+    return RowIdSequence(segments=[U64Segment(**segment)]).SerializeToString()
+
+
 def sample() -> Manifest:
     """Fragments of every usual kind."""
     message = Manifest(version=3, reader_feature_flags=STABLE_ROW_IDS, next_row_id=1000)
@@ -51,15 +57,21 @@ def sample() -> Manifest:
     message.fields.add(name="s", id=1, parent_id=-1, logical_type="string", nullable=True)
     message.schema_metadata["of"] = b"the schema"
     message.base_paths.add(id=7, path="memory://other.lance", is_dataset_root=True)
-    ids = {"inline_row_ids": b"\x0a\x04\x0a\x02\x10\x0a"}
+    ids = {"inline_row_ids": row_ids(range={"end": 10})}
     message.fragments.add(id=0, physical_rows=10, files=[data_file()], **ids)
     deletion = DeletionFile(file_type=DeletionFile.BITMAP, read_version=2, id=5, num_deleted_rows=3)
     message.fragments.add(id=2, physical_rows=10, files=[data_file("b.lance")], deletion_file=deletion, **ids)
     files = [data_file("c.lance", fields=[0], column_indices=[0]), data_file("d.lance", fields=[1, -2])]
     unknown = DeletionFile(read_version=2, id=5)
     message.fragments.add(id=3, physical_rows=10, files=files, deletion_file=unknown, **ids)
+    ids = {"inline_row_ids": row_ids(range_with_bitmap={"start": 20, "end": 30, "bitmap": b"\x31\x01"})}
     message.fragments.add(id=4, physical_rows=4, files=[data_file("sub folder/e.lance", base_id=7)], **ids)
+    holes = {"u16_array": {"base": 40, "offsets": b"\x01\x00\x05\x00"}}
+    ids = {"inline_row_ids": row_ids(range_with_holes={"start": 40, "end": 46, "holes": holes})}
     message.fragments.add(id=5, physical_rows=4, files=[data_file("f.lance", base_id=7, file_size_bytes=0)], **ids)
+    listed = {"u32_array": {"base": 60, "offsets": b"".join(n.to_bytes(4, "little") for n in (5, 3, 3))}}
+    one = {"u64_array": {"values": (999).to_bytes(8, "little")}}
+    ids = {"inline_row_ids": row_ids(array=listed) + row_ids(sorted_array=one)}
     old = data_file("g.lance", file_major_version=0, file_minor_version=2, column_indices=[])
     message.fragments.add(id=6, physical_rows=4, files=[old], inline_created_at_versions=b"\x08\x01", **ids)
     message.fragments.add(id=7, physical_rows=4, **ids)
@@ -117,6 +129,58 @@ def test_a_sound_manifest(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [size for path, size in zip(paths, sizes, strict=True) if path is not None] == [700, 700, 700, -1]
 
 
+WRONG_IDS = {
+    "none": b"",
+    "fewer": row_ids(range={"start": 5, "end": 9}),
+    "more": row_ids(range={"start": 5, "end": 11}),
+    "beyond the next": row_ids(range={"start": 996, "end": 1001}),
+    "at 2^60": row_ids(range={"start": 1 << 60, "end": (1 << 60) + 5}),
+    "at the end": row_ids(range={"start": (1 << 64) - 6, "end": (1 << 64) - 1}),
+    "backwards": row_ids(range={"start": 5}),
+    "backwards by 2^64 - 5": row_ids(range={"start": 5, "end": 0}),
+    "holes twice": row_ids(range_with_holes={"end": 7, "holes": {"u16_array": {"offsets": b"\1\0\1\0"}}}),
+    "holes outside": row_ids(range_with_holes={"end": 6, "holes": {"u16_array": {"offsets": b"\7\0"}}}),
+    "cut holes": row_ids(range_with_holes={"end": 5, "holes": {"u16_array": {"offsets": b"\7"}}}),
+    "bits too few": row_ids(range_with_bitmap={"end": 5, "bitmap": b"\x0f"}),
+    "bits beyond": row_ids(range_with_bitmap={"end": 4, "bitmap": b"\x1f"}),
+    "bytes too few": row_ids(range_with_bitmap={"end": 9, "bitmap": b"\x1f"}),
+    "bit beyond the next": row_ids(range_with_bitmap={"start": 996, "end": 1001, "bitmap": b"\x1f"}),
+    "not sorted": row_ids(sorted_array={"u16_array": {"offsets": b"\1\0\2\0\1\0\4\0\5\0"}}),
+    "the greatest": row_ids(array={"u64_array": {"values": b"\xff" * 40}}),
+    "beyond 64 bits": row_ids(array={"u16_array": {"base": (1 << 64) - 3, "offsets": b"\1\0\2\0\3\0\4\0\5\0"}}),
+    "two of a kind": row_ids(range={"end": 4}) + row_ids(range={"end": 2}),
+    "no form": row_ids(range={"end": 5}) + row_ids(),
+    "garbage": b"\xff\xff",
+}
+
+
+@pytest.mark.parametrize("ids", WRONG_IDS.values(), ids=list(WRONG_IDS))
+def test_wrong_row_ids(monkeypatch: pytest.MonkeyPatch, ids: bytes) -> None:
+    message = sample()
+    message.fragments.add(id=9, physical_rows=5, files=[data_file()], inline_row_ids=ids)
+    refused = told(message.SerializeToString())
+    assert refused[0] is CorruptManifestError
+    assert "fragment 9: " in refused[1]
+    assert refused[1].endswith("[file 'memory:///t.lance/_versions/3.manifest']")
+    assert refused == told_in_python(message.SerializeToString(), monkeypatch)
+    message.fragments[-1].inline_row_ids = FIVE
+    assert len(told(message.SerializeToString())[1]) == 8
+    # Without the flag, nobody reads them.
+    message.reader_feature_flags = 0
+    message.fragments[-1].inline_row_ids = ids
+    assert len(told(message.SerializeToString())[1]) == 8
+
+
+def test_row_ids_below_the_next_are_sound_wherever_they_begin() -> None:
+    message = sample()
+    ids = row_ids(range={"start": (1 << 64) - 6, "end": (1 << 64) - 1})
+    message.fragments.add(id=9, physical_rows=5, files=[data_file()], inline_row_ids=ids)
+    message.next_row_id = (1 << 64) - 1
+    meta = opened(message)
+    assert meta.fragments[7].row_ids == ids
+    assert meta.fragments.is_plain[7], "native code has checked them"
+
+
 def test_every_flipped_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     body = sample().SerializeToString()
     for at in range(len(body)):
@@ -138,7 +202,8 @@ def delimited(number: int, content: bytes) -> bytes:
 
 
 # A fragment's message, of which each is unusual in one way.
-PLAIN = DataFragment(id=9, physical_rows=5, files=[data_file()], inline_row_ids=b"\x0a\x00").SerializeToString()
+FIVE = row_ids(range={"start": 5, "end": 10})
+PLAIN = DataFragment(id=9, physical_rows=5, files=[data_file()], inline_row_ids=FIVE).SerializeToString()
 UNUSUAL = {
     "unknown field": PLAIN + b"\xa0\x06\x01",
     "unknown string": PLAIN + delimited(15, b"x"),
@@ -251,7 +316,7 @@ def test_the_first_wrong_fragment_is_named() -> None:
 def test_large_manifests_are_checked_when_they_are_opened(break_it: Callable[[Manifest], None]) -> None:
     message = sample()
     for number in range(10, 6000):
-        message.fragments.add(id=number, physical_rows=5, files=[data_file()], inline_row_ids=b"\x0a\x00")
+        message.fragments.add(id=number, physical_rows=5, files=[data_file()], inline_row_ids=FIVE)
     assert len(opened(message).fragments) == 5997
     break_it(message)
     with pytest.raises(CorruptManifestError):
@@ -310,7 +375,7 @@ def test_places_outside_of_the_manifest_are_refused() -> None:
                 lambda: [],
                 path="m",
                 trusts_counts=True,
-                has_row_ids=False,
+                next_row_id=None,
                 base_ids=(),
             )
 
@@ -321,7 +386,7 @@ def test_opening_costs_no_call_for_each_fragment() -> None:
     def calls(num_fragments: int) -> int:
         message = sample()
         for number in range(10, 10 + num_fragments):
-            message.fragments.add(id=number, physical_rows=5, files=[data_file()], inline_row_ids=b"\x0a\x00")
+            message.fragments.add(id=number, physical_rows=5, files=[data_file()], inline_row_ids=FIVE)
         del message.fragments[3:7]
         content = file_of(message.SerializeToString())
         manifest_from_bytes(content, PLACE, ROOT, 3)

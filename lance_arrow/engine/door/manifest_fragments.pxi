@@ -10,6 +10,7 @@ cdef extern from "engine/tables/manifest_fragments.hpp" namespace "lance_arrow::
     cdef struct FragmentRules:
         cbool trusts_counts
         cbool has_row_ids
+        uint64_t next_row_id
         const uint64_t* base_ids
         int64_t num_bases
 
@@ -40,7 +41,7 @@ def split_manifest(bytes body not None) -> tuple[bytes, bytes, bytes] | None:
 
 
 def read_fragments(
-    bytes body not None, const int64_t[:, ::1] places not None, bint trusts_counts, bint has_row_ids,
+    bytes body not None, const int64_t[:, ::1] places not None, bint trusts_counts, next_row_id,
     const uint64_t[::1] base_ids not None, int64_t[:, ::1] facts not None, uint8_t[::1] flags not None,
 ) -> int:
     """Check the fragments of a manifest.
@@ -53,8 +54,9 @@ def read_fragments(
         ``(n, 2) int64``: from `split_manifest`.
     trusts_counts
         Whether the stored numbers of rows are reliable.
-    has_row_ids
-        Whether each fragment must have row ids.
+    next_row_id
+        The first unused row id, in tables with stable row ids: each fragment must have ids below it, one for each row.
+        None in other tables.
     base_ids
         ``(m,) uint64``: ids of the base paths of the manifest.
     facts
@@ -78,7 +80,8 @@ def read_fragments(
     cdef string_view message
     if facts.shape[0] != n or facts.shape[1] != kFragmentFacts or flags.shape[0] != n or places.shape[1] != 2:
         raise refusal(b"arrays over fragments have contradicting lengths", -1, 0)
-    rules.trusts_counts, rules.has_row_ids = trusts_counts, has_row_ids
+    rules.trusts_counts, rules.has_row_ids = trusts_counts, next_row_id is not None
+    rules.next_row_id = 0 if next_row_id is None else next_row_id
     rules.num_bases = base_ids.shape[0]
     rules.base_ids = &base_ids[0] if base_ids.shape[0] else NULL
     for number in range(n):

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/tables/row_id_sequences.hpp"
+
 namespace lance_arrow::engine {
 
 namespace {
@@ -129,6 +131,7 @@ bool split_manifest(Bytes body, ManifestParts* out) {
 bool read_fragment(Bytes message, const FragmentRules& rules, FragmentFacts* facts) {
   uint64_t id = 0, rows = 0, num_deleted = 0;
   bool has_deletion = false, has_file = false, has_row_ids = false;
+  Bytes row_ids;
   *facts = {0, -1, 0, 0, -1, -1, 0, 0, -1, 0};
   Fields fields(message);
   while (fields.next()) {
@@ -154,6 +157,7 @@ bool read_fragment(Bytes message, const FragmentRules& rules, FragmentFacts* fac
       rows = fields.value;
     } else if (fields.number == 5 && has_content) {
       has_row_ids = true;
+      row_ids = fields.content;
     } else if (!((fields.number == 7 || fields.number == 9) && has_content) &&
                !(fields.number == 15 && fields.type == Fields::kVarint)) {
       return false;
@@ -163,6 +167,7 @@ bool read_fragment(Bytes message, const FragmentRules& rules, FragmentFacts* fac
   if (!rules.trusts_counts) rows = 0;
   if ((rules.has_row_ids && !has_row_ids) || (!has_file && rows == 0)) return false;
   if (rows != 0 && num_deleted > rows) return false;
+  if (rules.has_row_ids && !holds_row_ids(row_ids, rows, rules.next_row_id)) return false;
   facts->id = static_cast<int64_t>(id);
   facts->has_deletion = has_deletion;
   if (rows != 0) facts->physical_rows = static_cast<int64_t>(rows);

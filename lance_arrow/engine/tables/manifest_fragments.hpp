@@ -25,6 +25,7 @@ bool split_manifest(Bytes body, ManifestParts* out);
 struct FragmentRules {
   bool trusts_counts;  // whether `physical_rows` means something
   bool has_row_ids;
+  uint64_t next_row_id;  // above all ids of rows
   const uint64_t* base_ids;  // the base paths there are
   int64_t num_bases;
 };

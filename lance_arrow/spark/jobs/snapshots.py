@@ -24,7 +24,7 @@ from lance_arrow.table.table_handle import line_of
 from lance_arrow.table.writable_branch import WritableBranch
 
 # Columns as files hold them: jobs write them again.
-STORED = ReadOptions()
+STORED = ReadOptions(json="bytes")
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::Input input(data, size);
   const uint64_t bases[] = {7, 9};
   const bool trusts_counts = input.flag(), has_row_ids = input.flag();
-  const FragmentRules rules{trusts_counts, has_row_ids, bases, 2};
+  const FragmentRules rules{trusts_counts, has_row_ids, 1000, bases, 2};
   const fuzz::Buffer held = input.rest();
   const Bytes body(reinterpret_cast<const char*>(held.data()), static_cast<size_t>(held.size));
   ManifestParts parts;

@@ -18,6 +18,7 @@ from forged_arrays import symbols
 from numpy_kernels.packing import pack_inline, pack_out_of_line
 
 from lance_arrow.proto.file_v2_pb2 import ColumnMetadata
+from lance_arrow.proto.rowids_pb2 import RowIdSequence
 from lance_arrow.proto.table_pb2 import Manifest
 
 COUNT = 256
@@ -249,7 +250,13 @@ def manifest_fragments() -> Iterator[tuple[str, bytes]]:
     message = Manifest(version=3)
     message.fields.add(name="n", id=0, parent_id=-1, logical_type="int64")
     deleted = {"file_type": 1, "read_version": 2, "id": 5, "num_deleted_rows": 3}
-    message.fragments.add(id=1, physical_rows=9, files=[{"path": "a.lance", **file}], inline_row_ids=b"r")
+    ids = RowIdSequence()
+    ids.segments.add(range_with_holes={"end": 4, "holes": {"u16_array": {"base": 1, "offsets": bytes(2)}}})
+    ids.segments.add(range_with_bitmap={"start": 8, "end": 12, "bitmap": b"\x09"})
+    ids.segments.add(array={"u64_array": {"values": bytes(8)}})
+    ids.segments.add(range={"start": 20, "end": 23})
+    sequence = ids.SerializeToString()
+    message.fragments.add(id=1, physical_rows=9, files=[{"path": "a.lance", **file}], inline_row_ids=sequence)
     message.fragments.add(id=2, physical_rows=9, files=[{"path": "b", "base_id": 7, **file}], deletion_file=deleted)
     message.fragments.add(id=3, physical_rows=9, files=[{"path": "c/d", **file}])
     for trusts_counts in (False, True):
