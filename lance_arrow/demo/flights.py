@@ -125,10 +125,10 @@ def plan(engine: str | None = None) -> DemoPlan:
     UnsupportedError
         Spark is requested and cannot run.
     """
-    chosen = choose_engine(engine)
+    used, note = choose_engine(engine)
     with_duckdb = importlib.util.find_spec("duckdb") is not None
     skipped = None if with_duckdb else "DuckDB is skipped, not installed: python -m pip install 'lance-arrow[duckdb]'"
-    return DemoPlan(chosen.engine, with_duckdb, tuple(note for note in (chosen.note, skipped) if note is not None))
+    return DemoPlan(used, with_duckdb, tuple(one for one in (note, skipped) if one is not None))
 
 
 def data_directory() -> Path:

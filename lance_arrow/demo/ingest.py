@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -57,29 +56,20 @@ _TYPES = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class EngineChoice:
-    """Engine of the ingest, chosen before anything is written.
-
-    Parameters
-    ----------
-    engine
-        ``"spark"`` or ``"pyarrow"``.
-    note
-        Why Spark cannot run, with the remedy, in one line; None if it is used, or if pyarrow was requested.
-    """
-
-    engine: str
-    note: str | None = None
-
-
-def choose_engine(engine: str | None) -> EngineChoice:
-    """Choose the engine of the ingest.
+def choose_engine(engine: str | None) -> tuple[str, str | None]:
+    """Choose the engine of the ingest, before anything is written.
 
     Parameters
     ----------
     engine
         ``"spark"`` or ``"pyarrow"``; if None, Spark if it can run, otherwise pyarrow.
+
+    Returns
+    -------
+    engine
+        ``"spark"`` or ``"pyarrow"``.
+    note
+        Why Spark cannot run, with the remedy, in one line; None if it is used, or if pyarrow was requested.
 
     Raises
     ------
@@ -87,13 +77,13 @@ def choose_engine(engine: str | None) -> EngineChoice:
         Spark is requested and cannot run.
     """
     if engine == "pyarrow":
-        return EngineChoice("pyarrow")
+        return "pyarrow", None
     reason = why_not_spark()
     if reason is None:
-        return EngineChoice("spark")
+        return "spark", None
     if engine == "spark":
         raise UnsupportedError(reason)
-    return EngineChoice("pyarrow", f"pyarrow ingests the flights, because Spark cannot run: {reason}")
+    return "pyarrow", f"pyarrow ingests the flights, because Spark cannot run: {reason}"
 
 
 def ingest(source: Path, table: Path, *, engine: str, on_progress: Progress | None) -> None:
