@@ -12,11 +12,11 @@ from pathlib import Path
 import nox
 
 sys.path.insert(0, str(Path(__file__).parent / ".ci"))
-from sessions import benchmarks, faults, native, peers, releasing, services, spark
+from sessions import benchmarks, faults, first_hour, native, peers, releasing, services, spark
 from sessions.common import ROOT, SPARK_EXTRAS, TEST_EXTRAS, TEST_REQUIREMENTS, WHERE, install
 
 # Importing them declares their sessions.
-__all__ = ["benchmarks", "faults", "native", "peers", "releasing", "services", "spark"]
+__all__ = ["benchmarks", "faults", "first_hour", "native", "peers", "releasing", "services", "spark"]
 
 nox.options.default_venv_backend = "venv"
 nox.options.sessions = ["tests"]
@@ -33,13 +33,14 @@ DOCS_REQUIREMENTS = ["mkdocs-material==9.*", "mkdocstrings[python]>=1", "lunr>=0
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Run every test that must pass, then the lint, wire-message and documentation sessions."""
+    """Run every test that must pass, then the sessions of the README's command, lint, wire messages, documentation."""
     install(session, SPARK_EXTRAS, *TEST_REQUIREMENTS)
     session.run("python", "-m", "pip", "check", success_codes=[0, 1])
     workers = [] if session.posargs else ["-n", str(min(os.cpu_count() or 1, 4)), "--dist", "loadgroup"]
     session.chdir(ROOT / "tests")
     session.run("pytest", *WHERE, *workers, *session.posargs)
     if not session.posargs:
+        session.notify("first_command")
         session.notify("lint")
         session.notify("protos", ["--check"])
         session.notify("docs")

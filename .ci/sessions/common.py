@@ -24,8 +24,8 @@ TEST_REQUIREMENTS = [
     "pytest-xdist>=3.6",
 ]
 TEST_EXTRAS = "cli,dask,datafusion,duckdb,polars,sql"
-# 490 MB of jars: only for what starts a JVM, and tests that need one are skipped where there is no Java.
-SPARK_EXTRAS = f"{TEST_EXTRAS},spark"
+# What users get by `[all]`. 490 MB of jars: only for what starts a JVM; tests that need one are skipped without Java.
+SPARK_EXTRAS = "all"
 # Filesystems, and the servers that are Python packages.
 SERVER_REQUIREMENTS = [
     "adlfs",

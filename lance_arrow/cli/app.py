@@ -196,7 +196,7 @@ def plugins(
 @app.command(epilog=_EPILOG)
 def demo(
     engine: Annotated[
-        str, typer.Option(help="Reader of the CSV: spark, pyarrow, or auto (Spark if it is installed with Java).")
+        str, typer.Option(help="Reader of the CSV: spark, pyarrow, or auto (Spark if it can run, which needs Java 17).")
     ] = "auto",
     keep: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="New or empty folder for the files; they stay there.")
@@ -207,8 +207,12 @@ def demo(
         raise InvalidArgumentError(f"engine is {engine!r}, expected auto, spark or pyarrow", detail=engine)
     # Imported now, by name: it needs the native bridge, the other commands do not.
     flights = importlib.import_module("lance_arrow.demo.flights")
-    with view("progress").progress("Ingesting flights.csv.gz", "bytes") as on_progress:
-        return flights.run(keep, on_progress=on_progress, engine=None if engine == "auto" else engine)
+    plan = flights.plan(None if engine == "auto" else engine)
+    for note in plan.notes:
+        print(to_printable(f"note: {note}"), file=sys.stderr)
+    title = f"Ingesting flights.csv.gz with {'Spark' if plan.engine == 'spark' else 'pyarrow'}"
+    with view("progress").progress(title, "bytes") as on_progress:
+        return flights.run(keep, on_progress=on_progress, engine=plan)
 
 
 add_convert_commands(app)

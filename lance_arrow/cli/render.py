@@ -134,9 +134,6 @@ def _write_demo(report: Any, console: Console) -> None:
             f"{name} {_receipt_value(value)}" for name, value in step.receipt.items() if value not in ([], None)
         )
         print_line(console, f"  read receipt: {receipt}")
-    for note in report.notes:
-        print_line(console)
-        print_line(console, f"note: {note}")
     if report.kept is not None:
         print_line(console)
         print_line(console, f"kept in {report.kept}: see the table trips.lance and the file flights.lance")

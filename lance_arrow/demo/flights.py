@@ -28,7 +28,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.dataset as pads
 
-from lance_arrow.demo.ingest import ROWS_PER_ZONE, Progress, ingest
+from lance_arrow.demo.ingest import ROWS_PER_ZONE, Progress, choose_engine, ingest
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.files.lance_file import LanceFile
 from lance_arrow.files.lance_writer import write_table
@@ -73,7 +73,7 @@ class DemoReport:
     steps
         Queries in order; that of DuckDB is missing if it is not installed.
     notes
-        Skipped steps, with reasons.
+        Why Spark or DuckDB is not used, each in one line with the remedy.
     kept
         Folder of the output; None if it was removed.
     """
@@ -93,6 +93,44 @@ class DemoReport:
         return _plain(asdict(self))
 
 
+@dataclass(frozen=True, slots=True)
+class DemoPlan:
+    """What the demo will use and skip, known before it writes anything.
+
+    Parameters
+    ----------
+    engine
+        Engine that will read the CSV: ``"spark"`` or ``"pyarrow"``.
+    with_duckdb
+        Whether DuckDB is installed.
+    notes
+        Why Spark or DuckDB will not be used, each in one line with the remedy.
+    """
+
+    engine: str
+    with_duckdb: bool
+    notes: tuple[str, ...]
+
+
+def plan(engine: str | None = None) -> DemoPlan:
+    """Find out what the demo can use here.
+
+    Parameters
+    ----------
+    engine
+        ``"spark"`` or ``"pyarrow"`` for the ingest; if None, Spark if it can run, otherwise pyarrow.
+
+    Raises
+    ------
+    UnsupportedError
+        Spark is requested and cannot run.
+    """
+    used, note = choose_engine(engine)
+    with_duckdb = importlib.util.find_spec("duckdb") is not None
+    skipped = None if with_duckdb else "DuckDB is skipped, not installed: python -m pip install 'lance-arrow[duckdb]'"
+    return DemoPlan(used, with_duckdb, tuple(one for one in (note, skipped) if one is not None))
+
+
 def data_directory() -> Path:
     """Return the folder of `flights.csv.gz` and `airlines.csv`, in a source tree and in an installed wheel."""
     folder = importlib.resources.files("lance_arrow.demo")
@@ -101,7 +139,9 @@ def data_directory() -> Path:
     return folder
 
 
-def run(folder: Path | None = None, on_progress: Progress | None = None, *, engine: str | None = None) -> DemoReport:
+def run(
+    folder: Path | None = None, on_progress: Progress | None = None, *, engine: str | DemoPlan | None = None
+) -> DemoReport:
     """Ingest the flights, query and change them, and return the results with their read reports.
 
     Parameters
@@ -111,30 +151,33 @@ def run(folder: Path | None = None, on_progress: Progress | None = None, *, engi
     on_progress
         Called while the CSV is being read.
     engine
-        ``"spark"`` or ``"pyarrow"`` for the ingest; if None, Spark if it can run, otherwise pyarrow.
+        Engine of the ingest as for `plan`, or the plan to follow.
 
     Raises
     ------
     InvalidArgumentError
         The folder is not empty.
+    UnsupportedError
+        Spark is requested and cannot run. Nothing was written.
     LanceError
         Spark failed.
     """
+    planned = engine if isinstance(engine, DemoPlan) else plan(engine)
     if folder is not None:
         if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
             raise InvalidArgumentError("the demo needs a new or empty folder", path=str(folder))
         folder.mkdir(parents=True, exist_ok=True)
-        return _run(folder, on_progress, engine, is_kept=True)
+        return _run(folder, on_progress, planned, is_kept=True)
     with tempfile.TemporaryDirectory(prefix="lance-arrow-demo-") as temporary:
-        return _run(Path(temporary), on_progress, engine, is_kept=False)
+        return _run(Path(temporary), on_progress, planned, is_kept=False)
 
 
-def _run(folder: Path, on_progress: Progress | None, engine: str | None, *, is_kept: bool) -> DemoReport:
+def _run(folder: Path, on_progress: Progress | None, planned: DemoPlan, *, is_kept: bool) -> DemoReport:
     for name in ("flights.csv.gz", "airlines.csv"):
         shutil.copyfile(data_directory() / name, folder / name)
     begun = time.perf_counter()
     place = folder / "trips.lance"
-    used, note = ingest(folder, place, engine=engine, on_progress=on_progress)
+    ingest(folder, place, engine=planned.engine, on_progress=on_progress)
     convert_seconds = time.perf_counter() - begun
     write_table(pyarrow.csv.read_csv(folder / "airlines.csv"), folder / "airlines.lance")
     trips = LanceTable.open(place)
@@ -142,17 +185,17 @@ def _run(folder: Path, on_progress: Progress | None, engine: str | None, *, is_k
     files = sorted((place / "data").iterdir())
     report = DemoReport(
         source_bytes=(folder / "flights.csv.gz").stat().st_size,
-        engine=used,
+        engine=planned.engine,
         files=[str(path.relative_to(folder)) for path in files],
         num_rows=trips.count_rows(),
         num_bytes=sum(path.stat().st_size for path in files),
         convert_seconds=round(convert_seconds, 3),
         steps=[],
-        notes=[] if note is None else [note],
+        notes=list(planned.notes),
         kept=str(folder) if is_kept else None,
     )
     with receipts() as found:
-        _ask(folder, trips, found, report)
+        _ask(folder, trips, found, report, with_duckdb=planned.with_duckdb)
         _change(trips, found, report)
     trips.branches.create("trial", message="a place to try changes")
     return report
@@ -169,7 +212,7 @@ def _write_files(trips: LanceTable, folder: Path) -> None:
         write_table(rows.filter(pc.equal(months, month)), path, rows_per_zone=ROWS_PER_ZONE)
 
 
-def _ask(folder: Path, flights: LanceTable, receipts: Receipts, report: DemoReport) -> None:
+def _ask(folder: Path, flights: LanceTable, receipts: Receipts, report: DemoReport, *, with_duckdb: bool) -> None:
     dataset = flights.dataset()
     report.steps.append(
         _step(
@@ -187,11 +230,9 @@ def _ask(folder: Path, flights: LanceTable, receipts: Receipts, report: DemoRepo
             lambda: _long_delays(dataset),
         )
     )
-    if importlib.util.find_spec("duckdb") is None:
-        report.notes.append("DuckDB was skipped: install it with the extra 'duckdb'")
-        return
-    asked = " ".join(DELAYS_SQL.split())
-    report.steps.append(_step("Delays by airline, by DuckDB", asked, receipts, lambda: _delays(dataset, folder)))
+    if with_duckdb:
+        asked = " ".join(DELAYS_SQL.split())
+        report.steps.append(_step("Delays by airline, by DuckDB", asked, receipts, lambda: _delays(dataset, folder)))
 
 
 def _change(flights: LanceTable, receipts: Receipts, report: DemoReport) -> None:
@@ -235,7 +276,7 @@ def _long_delays(flights: pads.Dataset) -> pa.Table:
 
 
 def _delays(flights: pads.Dataset, folder: Path) -> pa.Table:
-    # An optional dependency; a note about its absence was added before.
+    # An optional dependency; the plan says whether it is there.
     duckdb = importlib.import_module("duckdb")
     with LanceFile(folder / "airlines.lance") as file:
         airlines = file.read()

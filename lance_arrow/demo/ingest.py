@@ -56,7 +56,37 @@ _TYPES = {
 }  # fmt: skip
 
 
-def ingest(source: Path, table: Path, *, engine: str | None, on_progress: Progress | None) -> tuple[str, str | None]:
+def choose_engine(engine: str | None) -> tuple[str, str | None]:
+    """Choose the engine of the ingest, before anything is written.
+
+    Parameters
+    ----------
+    engine
+        ``"spark"`` or ``"pyarrow"``; if None, Spark if it can run, otherwise pyarrow.
+
+    Returns
+    -------
+    engine
+        ``"spark"`` or ``"pyarrow"``.
+    note
+        Why Spark cannot run, with the remedy, in one line; None if it is used, or if pyarrow was requested.
+
+    Raises
+    ------
+    UnsupportedError
+        Spark is requested and cannot run.
+    """
+    if engine == "pyarrow":
+        return "pyarrow", None
+    reason = why_not_spark()
+    if reason is None:
+        return "spark", None
+    if engine == "spark":
+        raise UnsupportedError(reason)
+    return "pyarrow", f"pyarrow ingests the flights, because Spark cannot run: {reason}"
+
+
+def ingest(source: Path, table: Path, *, engine: str, on_progress: Progress | None) -> None:
     """Create a table of ``flights.csv.gz``, sorted by origin and hour.
 
     Parameters
@@ -66,48 +96,28 @@ def ingest(source: Path, table: Path, *, engine: str | None, on_progress: Progre
     table
         Folder of the new table.
     engine
-        ``"spark"`` or ``"pyarrow"``; if None, Spark if it is installed with a Java, otherwise pyarrow.
+        ``"spark"`` or ``"pyarrow"``.
     on_progress
         Called while pyarrow reads the CSV, and at the end of a Spark job.
 
-    Returns
-    -------
-    engine
-        Engine that was used.
-    note
-        Why Spark was skipped, in one line; None if it was used, or if pyarrow was requested.
-
     Raises
     ------
-    UnsupportedError
-        Spark is requested, but not installed, or without Java.
     LanceError
         The Spark job failed. The demo then does not fall back to pyarrow.
     """
-    note = None
-    if engine != "pyarrow":
-        reason = why_not_spark()
-        if reason is None:
-            by_spark(source, table)
-            size = (source / "flights.csv.gz").stat().st_size
-            if on_progress is not None:
-                on_progress(size, size)
-            return "spark", None
-        if engine == "spark":
-            raise UnsupportedError(reason)
-        note = f"{reason}; ingested with pyarrow instead"
-    by_pyarrow(source, table, on_progress)
-    return "pyarrow", note
+    if engine == "pyarrow":
+        by_pyarrow(source, table, on_progress)
+        return
+    by_spark(source, table)
+    if on_progress is not None:
+        size = (source / "flights.csv.gz").stat().st_size
+        on_progress(size, size)
 
 
 def why_not_spark() -> str | None:
-    """Return in one line why Spark cannot start; None if it can."""
-    try:
-        environment = importlib.import_module("lance_arrow.spark.environment")
-    except ImportError as error:
-        return f"Spark cannot run: {error}"
-    reason = environment.why_not()
-    return None if reason is None else str(reason)
+    """Return in one line why Spark cannot start on this machine, and the remedy; None if it can."""
+    # Imported by name: the demo depends on Spark only where it is used.
+    return importlib.import_module("lance_arrow.spark.environment").why_not_local()
 
 
 def by_spark(source: Path, table: Path) -> None:
@@ -157,6 +167,8 @@ def _variables(home: Path) -> dict[str, str]:
         "PYSPARK_SUBMIT_ARGS": " ".join([*arguments, "pyspark-shell"]),
         "SPARK_LOCAL_IP": "127.0.0.1",
     }
+    # The job runs here, not on a server of Spark Connect: that one does not see the demo's folder.
+    made.pop("SPARK_REMOTE", None)
     # On Windows most users cannot create symbolic links.
     if os.name == "posix" and "SPARK_HOME" not in made:
         environment = importlib.import_module("lance_arrow.spark.environment")

@@ -5,6 +5,7 @@ Ingested by pyarrow here; tests/spark has the other way.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import sys
 from pathlib import Path
@@ -18,6 +19,7 @@ from same import assert_same
 from witness import Witness
 
 import lance_arrow
+from lance_arrow.cli.app import run as command
 from lance_arrow.demo import flights, ingest
 from lance_arrow.errors import InvalidArgumentError, LanceError, UnsupportedError
 
@@ -150,16 +152,70 @@ def test_deletion_compaction_and_a_look_back(report: flights.DemoReport) -> None
     assert before == {"version": 1, "fragments": 3, "flights": 51_955, "cancelled": 51_955 - 50_173}
 
 
-def test_without_java_it_says_so_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nothing"))
+def test_without_java_it_ingests_with_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = str(tmp_path / "nothing")
+    monkeypatch.setenv("JAVA_HOME", home)
     report = flights.run(tmp_path / "demo")
     assert report.engine == "pyarrow"
     (note,) = report.notes
-    home = str(tmp_path / "nothing")
-    assert note == f"Spark needs Java 17 or newer: JAVA_HOME is {home!r}; ingested with pyarrow instead"
+    assert note.startswith(
+        "pyarrow ingests the flights, because Spark cannot run: "
+        f"Spark needs Java 17 or newer, JAVA_HOME is {home!r} and has no executable bin/java: "
+    )
     assert report.num_rows == 51_955
     with pytest.raises(UnsupportedError, match="Java 17"):
         flights.run(tmp_path / "asked", engine="spark")
+    assert not (tmp_path / "asked").exists()
+
+
+@pytest.mark.parametrize("arguments", [[], ["--json"]])
+def test_the_command_says_why_before_it_ingests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    """The line is complete when the ingest begins; it is printed once, and not on standard output."""
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nothing"))
+    told: list[str] = []
+
+    def ingest_late(*given: object, **named: object) -> None:
+        told.append(capsys.readouterr().err)
+        ingest.ingest(*given, **named)
+
+    monkeypatch.setattr(flights, "ingest", ingest_late)
+    assert command(["demo", "--keep", str(tmp_path / "demo"), *arguments]) == 0
+    [before] = told
+    assert before.startswith("note: pyarrow ingests the flights, because Spark cannot run: Spark needs Java 17 or ")
+    assert before.count("\n") == 1
+    after = capsys.readouterr()
+    assert "Spark cannot run" not in after.err
+    if arguments:
+        document = json.loads(after.out)
+        assert (document["engine"], document["notes"]) == ("pyarrow", [before.removeprefix("note: ").strip()])
+    else:
+        assert "51,955 rows ingested by pyarrow" in after.out
+        assert "Spark" not in after.out
+
+
+def test_without_duckdb_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *more: None if name == "duckdb" else found(name))
+    report = flights.run(tmp_path, engine="pyarrow")
+    assert report.notes == ["DuckDB is skipped, not installed: python -m pip install 'lance-arrow[duckdb]'"]
+    assert not any("DuckDB" in step.title for step in report.steps)
+    assert len(report.steps) == 5
+
+
+def test_the_job_runs_on_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server of Spark Connect would not see the demo's folder."""
+    seen = tmp_path / "seen"
+    script = tmp_path / "python"
+    script.write_text(f'#!/bin/sh\nenv > "{seen}"\n')
+    script.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(script))
+    monkeypatch.setenv("SPARK_REMOTE", "sc://localhost:1")
+    ingest.by_spark(flights.data_directory(), tmp_path / "t")
+    variables = dict(line.split("=", 1) for line in seen.read_text().splitlines() if "=" in line)
+    assert "SPARK_REMOTE" not in variables
+    assert variables["PYSPARK_SUBMIT_ARGS"].startswith("--master local[2] ")
 
 
 @pytest.mark.interop

@@ -11,12 +11,14 @@ import re
 import shlex
 import shutil
 import sys
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from lance_arrow import LanceTable
 from lance_arrow.cli.app import run
 from lance_arrow.demo import flights
 
@@ -28,7 +30,7 @@ PAGES = sorted(
 )
 # These run in `nox -s engines`.
 ENGINE_PAGES = {"docs/engines/ray.md", "docs/engines/hugging_face.md", "docs/how_to/train_with_pytorch.md"}
-# These run in tests/spark/test_docs.py, beside the one Spark session.
+# These run in tests/spark/test_docs.py, beside the one Spark session; so do the README's blocks that begin with it.
 SPARK_PAGES = {"docs/spark.md", "docs/how_to/stream_with_spark.md", "docs/coming_from/lance_spark.md"}
 RUNNING = [
     page
@@ -37,6 +39,7 @@ RUNNING = [
 ]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NOT_RUN = re.compile(r"# not run: \S+")
+SPARK_BLOCK = "from pyspark.sql import SparkSession\n"
 FILE = re.compile(r"# file: (\S+)\n")
 LINK = re.compile(r"\]\(([^)#:]+)\)")
 
@@ -74,7 +77,7 @@ def test_python_runs(page: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -
     example = ModuleType("example")
     monkeypatch.setitem(sys.modules, "example", example)
     for block in blocks(page, "python"):
-        if NOT_RUN.match(block.text):
+        if NOT_RUN.match(block.text) or (page == "README.md" and block.text.startswith(SPARK_BLOCK)):
             continue
         # Blank lines in front: a failure shows the line of the page.
         code = compile("\n" * (block.line - 1) + block.text, str(ROOT / page), "exec", dont_inherit=True)
@@ -106,7 +109,47 @@ def test_links_lead_somewhere(page: str) -> None:
         assert ((ROOT / page).parent / target).exists(), target
 
 
+def first_command() -> str:
+    """Return the README's first command."""
+    return blocks("README.md", "sh")[0].text.splitlines()[0]
+
+
 def test_the_first_screen_names_the_two_commands() -> None:
-    first_screen = "\n".join((ROOT / "README.md").read_text().splitlines()[:24])
-    assert '\npython -m pip install ".[all]" && lance-arrow demo\n' in first_screen
+    lines = (ROOT / "README.md").read_text().splitlines()
+    first_screen = "\n".join(lines[:24])
+    assert first_command() == 'python -m pip install ".[all]" && lance-arrow demo'
+    assert f"\n{first_command()}\n" in first_screen
     assert "\npython -m pip install nox && nox -s tests\n" in first_screen
+    assert "The demo runs a Spark job" in "\n".join(lines[:10])
+
+
+def test_ci_runs_the_two_commands() -> None:
+    sentences = [line.strip() for line in (ROOT / ".github" / "workflows" / "tests.yml").read_text().splitlines()]
+    assert f"- run: {first_command()}" in sentences
+    assert (ROOT / ".ci" / "run").read_text().splitlines()[-1] == blocks("README.md", "sh")[0].text.splitlines()[1]
+
+
+def test_the_ten_lines_show_what_was_deleted(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    [block] = [block for block in blocks("README.md", "python") if not block.text.startswith(SPARK_BLOCK)]
+    lines = [line for line in block.text.splitlines() if line and not line.startswith(("import ", "from "))]
+    assert len(lines) == 10
+    total = LanceTable.open(folder / "trips.lance").count_rows()
+    exec(compile(block.text, "README.md", "exec", dont_inherit=True), {})
+    told = re.fullmatch(r"(\d+) flights before, (\d+) after", capsys.readouterr().out.splitlines()[-1])
+    assert told is not None
+    assert int(told[1]) == total
+    assert 0 < int(told[2]) == LanceTable.open(folder / "trips.lance").count_rows() < total
+
+
+def test_every_extra_is_in_all_or_documented_as_left_out() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    [asked] = extras.pop("all")
+    held = set(re.fullmatch(r"lance-arrow\[(.*)\]", asked)[1].split(","))
+    assert "spark" in held
+    rows = [line for line in (ROOT / "docs" / "getting_started.md").read_text().splitlines() if line.startswith("| `")]
+    left_out = {
+        name for row in rows if "not part of `all`" in row for name in re.findall(r"`(\w+)`", row.split("|")[1])
+    }
+    assert left_out == set(extras) - held == {"huggingface", "pytorch", "ray"}

@@ -1,4 +1,4 @@
-"""The blocks of the pages about Spark run, in order, in the session of this room."""
+"""The blocks of the pages about Spark run, in order, in the session of this room; so do the README's lines of Spark."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pyarrow.csv
 import pyspark
 import pytest
 
+from lance_arrow import LanceTable
 from lance_arrow.demo.flights import data_directory
 from lance_arrow.spark import jobs
 from lance_arrow.spark.options import READ_NAMES, STREAM_NAMES, WRITE_NAMES
@@ -23,7 +24,8 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PLACE = re.compile(r"""(["'])(\w+\.lance|flights\.csv\.gz|checkpoint(?:_\w+)?)\1""")
 
 
-def run(page: Path, tmp_path: Path) -> dict[str, object]:
+def run(page: Path, tmp_path: Path, beginning: str = "") -> dict[str, object]:
+    """Run the blocks of a page that begin so, and return their names."""
     # What `lance-arrow demo --keep` leaves there.
     shutil.copy(data_directory() / "flights.csv.gz", tmp_path)
     text = page.read_text()
@@ -33,6 +35,8 @@ def run(page: Path, tmp_path: Path) -> dict[str, object]:
     # As a script: what it defines travels to tasks by value.
     example: dict[str, object] = {"__name__": "__main__"}
     for found in BLOCK.finditer(text):
+        if not found[1].startswith(beginning):
+            continue
         line = text[: found.start()].count("\n") + 1
         code = PLACE.sub(lambda place: f"{place[1]}{tmp_path}/{place[2]}{place[1]}", found[1])
         exec(compile("\n" * line + code, str(page), "exec", dont_inherit=True), example)
@@ -53,6 +57,21 @@ def test_the_page_runs(tmp_path: Path) -> None:
     short = pc.sum(pc.less_equal(source["distance"], 100)).as_py()
     assert report.counts["rows_quarantined"] == short > 0
     assert report.counts["rows_written"] == source.num_rows - short
+
+
+@pytest.mark.usefixtures("spark")
+def test_the_four_lines_of_the_readme_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import_line = "from pyspark.sql import SparkSession\n"
+    readme = DOCS.parent / "README.md"
+    [block] = [found[1] for found in BLOCK.finditer(readme.read_text()) if found[1].startswith(import_line)]
+    assert len(block.replace("\n\n", "\n").splitlines()) == 4
+    run(readme, tmp_path, import_line)
+    source = pyarrow.csv.read_csv(tmp_path / "flights.csv.gz")
+    table = LanceTable.open(tmp_path / "all.lance")
+    assert table.count_rows() == source.num_rows
+    late = source.filter(pc.greater(source["dep_delay"], 60)).group_by("carrier").aggregate([([], "count_all")])
+    shown = dict(re.findall(r"^\|\s*(\w+)\|\s*(\d+)\|$", capsys.readouterr().out, re.MULTILINE))
+    assert shown == {row["carrier"]: str(row["count_all"]) for row in late.to_pylist()}
 
 
 def test_every_option_and_job_is_documented() -> None:
