@@ -32,7 +32,7 @@ from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.scan.predicates import Predicate, all_of, as_expression, fitting
 from lance_arrow.scan.row_arguments import as_offsets
 from lance_arrow.scan.row_taking import rows_without_columns
-from lance_arrow.scan.windows import LEAST_GROUPED
+from lance_arrow.scan.windows import LEAST_GROUPED, WINDOW_ROWS
 from lance_arrow.structure.row_selection import check_numbers
 
 if TYPE_CHECKING:
@@ -175,11 +175,10 @@ class LanceDataset(FileSystemDataset):
             A number is negative or not below the number of rows; the message has the number.
         """
         offsets = as_offsets(indices)
-        table = self._table
-        is_plain = filter is None and self._own_filter is None and not isinstance(columns, dict)
-        if table is not None and is_plain and self.schema.equals(table.columns.schema):
-            return table.take(offsets, columns)
         options = ScannerOptions.of(locals())
+        table = self._table_for(options)
+        if table is not None:
+            return table.take(offsets, columns)
         if filter is not None or self._own_filter is not None:
             check_numbers(offsets, self.count_rows(filter=filter))
             found: pyarrow.Table = self.scanner(**options.keywords()).take(pyarrow.array(offsets))
@@ -223,6 +222,8 @@ class LanceDataset(FileSystemDataset):
     ) -> pyarrow.Table:
         """Read the first rows that satisfy a filter, file by file, and stop when there are enough.
 
+        Without a filter, only the pages and chunks of these rows are read.
+
         Parameters
         ----------
         num_rows
@@ -237,6 +238,9 @@ class LanceDataset(FileSystemDataset):
         own = self._own_filter
         wanted = self._expression(filter)
         both = all_of((own, wanted))
+        table = self._table_for(options)
+        if table is not None and missing <= WINDOW_ROWS and memory_pool is None and fragment_scan_options is None:
+            return table.take(np.arange(min(missing, table.num_rows)), columns)
         tables = [self.scanner(columns=columns).projected_schema.empty_table()]
         # Fragments that hold no wanted row for sure are left out as a scan leaves them out.
         for fragment in self._left_by_guarantees(both):
@@ -251,6 +255,12 @@ class LanceDataset(FileSystemDataset):
                     break
         found = pyarrow.concat_tables(tables[1:] or tables)
         return found
+
+    def _table_for(self, options: ScannerOptions) -> TableReader | None:
+        """Return the table, if it numbers rows and names columns as a read with these options does."""
+        table = self._table
+        is_plain = options.filter is None and self._own_filter is None and not isinstance(options.columns, dict)
+        return table if table is not None and is_plain and self.schema.equals(table.columns.schema) else None
 
     def explain(
         self,
