@@ -20,6 +20,7 @@ from lance_arrow.spark.fitting import BatchFitting
 from lance_arrow.spark.options import WriteChoices
 from lance_arrow.spark.type_mapping import batch_schema, stored_schema
 from lance_arrow.spark.write_plans import CommitPlan, FilePlan
+from lance_arrow.table.row_fitting import refuse_lacked
 from lance_arrow.table.table_handle import line_of
 from lance_arrow.table.writable_branch import overwriting_version, refuse_blob_structs, writable_version
 
@@ -125,9 +126,7 @@ def columns_of(base: ManifestMeta, schema: StructType) -> tuple[pa.Schema, list[
         if name not in wanted.names:
             offer = did_you_mean(name, wanted.names)
             raise InvalidArgumentError(f"the table has no column {name!r}; columns: {wanted.names}{offer}", column=name)
-    for field in wanted:
-        if not field.nullable and field.name not in schema.names:
-            raise InvalidArgumentError("the column is not given, but may not be null", column=field.name)
+    refuse_lacked([field.name for field in wanted if not field.nullable and field.name not in schema.names])
     fields = [field for field in base.fields if field.name in schema.names]
     if not fields:
         raise InvalidArgumentError("the rows have no columns")

@@ -14,9 +14,9 @@ from lance_arrow.scan.sql_lists import without_lists
 
 SCHEMA = pa.schema(
     [
-        ("id", pa.int64()), ("tiny", pa.int8()), ("natural", pa.uint64()), ("double", pa.float64()), ("half", pa.float16()),
-        ("name", pa.string()), ("long", pa.large_string()), ("money", pa.decimal128(10, 2)), ("day", pa.date32()),
-        ("category", pa.dictionary(pa.int32(), pa.string())),
+        ("id", pa.int64()), ("tiny", pa.int8()), ("natural", pa.uint64()), ("double", pa.float64()),
+        ("half", pa.float16()), ("name", pa.string()), ("long", pa.large_string()), ("money", pa.decimal128(10, 2)),
+        ("day", pa.date32()), ("category", pa.dictionary(pa.int32(), pa.string())),
     ]
 )  # fmt: skip
 NUMBERS = ", ".join(map(str, range(-50, 200)))
