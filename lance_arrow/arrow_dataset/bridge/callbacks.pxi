@@ -85,7 +85,8 @@ cdef class _FilesAfter:
 
 
 cdef object _plan(object handler, const shared_ptr[CFileFragment]& file, object payload,
-                  const shared_ptr[ScanOptions]& options, const CExpression& filter, int64_t* num_tasks):
+                  const shared_ptr[ScanOptions]& options, const CExpression& filter, int64_t* num_tasks,
+                  c_bool* starts_slowly):
     cdef _FilesAfter following = None
     request = _request(options, filter, True)
     # What was read ahead may be kept for a while when a scan is given up: not in a pool that might be gone by then.
@@ -94,6 +95,7 @@ cdef object _plan(object handler, const shared_ptr[CFileFragment]& file, object 
         following.file = file
     tasks = handler.plan(_place(file.get().source(), payload, following), request)
     num_tasks[0] = len(tasks)
+    starts_slowly[0] = getattr(tasks, "starts_slowly", False)
     _keep_file_pruner(options, filter, request)
     return tasks
 
