@@ -177,7 +177,7 @@ class LanceDataset(FileSystemDataset):
         offsets = as_offsets(indices)
         options = ScannerOptions.of(locals())
         table = self._table_for(options)
-        if table is not None:
+        if table is not None and not isinstance(columns, dict):
             return table.take(offsets, columns)
         if filter is not None or self._own_filter is not None:
             check_numbers(offsets, self.count_rows(filter=filter))
@@ -239,7 +239,8 @@ class LanceDataset(FileSystemDataset):
         wanted = self._expression(filter)
         both = all_of((own, wanted))
         table = self._table_for(options)
-        if table is not None and missing <= WINDOW_ROWS and memory_pool is None and fragment_scan_options is None:
+        is_plain = missing <= WINDOW_ROWS and memory_pool is None and fragment_scan_options is None
+        if table is not None and is_plain and not isinstance(columns, dict):
             return table.take(np.arange(min(missing, table.num_rows)), columns)
         tables = [self.scanner(columns=columns).projected_schema.empty_table()]
         # Fragments that hold no wanted row for sure are left out as a scan leaves them out.
@@ -257,10 +258,10 @@ class LanceDataset(FileSystemDataset):
         return found
 
     def _table_for(self, options: ScannerOptions) -> TableReader | None:
-        """Return the table, if it numbers rows and names columns as a read with these options does."""
+        """Return the table, if it has the rows of a read with these options, and columns of these names."""
         table = self._table
-        is_plain = options.filter is None and self._own_filter is None and not isinstance(options.columns, dict)
-        return table if table is not None and is_plain and self.schema.equals(table.columns.schema) else None
+        is_all = options.filter is None and self._own_filter is None
+        return table if table is not None and is_all and self.schema.equals(table.columns.schema) else None
 
     def explain(
         self,
