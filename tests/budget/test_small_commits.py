@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -107,6 +108,36 @@ def test_a_commit_after_many_versions_asks_for_no_more(table: LanceTable, calls:
     # A manifest grows by its fragments alone.
     grown = np.diff([size for _, size in found])
     assert grown.max() <= 100
+
+
+@pytest.mark.parametrize("num_versions", [2, VERSIONS])
+def test_calls_of_python_of_a_commit(table: LanceTable, num_versions: int) -> None:
+    for number in range(2, num_versions):
+        table.append(rows(number))
+    other = LanceTable.open(table.uri, durability="rename")
+    other.append(rows(50))
+    found: Counter[str] = Counter()
+    inside: list[Any] = []
+
+    def look(frame: Any, event: str, argument: Any) -> None:
+        code = frame.f_code
+        if event == "call" and code.co_qualname == "commit" and not inside:
+            inside.append(frame)
+        elif event == "return" and inside and frame is inside[0]:
+            inside.clear()
+        if inside and event in ("call", "c_call"):
+            found[code.co_qualname if event == "call" else argument.__qualname__] += 1
+
+    sys.setprofile(look)
+    try:
+        other.append(rows(51))
+    finally:
+        sys.setprofile(None)
+    # Beside these, names of older versions are compared.
+    per_version = found.pop("len") + found.pop("str.removesuffix") + found.pop("str.isdecimal")
+    per_version += found.pop("DirEntry.is_file")
+    assert found.total() <= 450
+    assert per_version <= 50 + 5 * num_versions
 
 
 def test_a_cleanup_reads_each_manifest_once(table: LanceTable, calls: Calls, monkeypatch: pytest.MonkeyPatch) -> None:
