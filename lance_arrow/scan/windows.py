@@ -180,8 +180,8 @@ class WindowList(Sequence[RowRanges]):
 class SlowStart(Sequence[RowRanges]):
     """Windows of a large source, whose first rows come in small windows and small batches.
 
-    Arrow asks for 16 batches ahead, however few rows its caller takes: it cannot be told that no more are wanted. The
-    batches of the first windows, slices, are as many. So a caller that stops early has decoded little.
+    Arrow asks for 16 batches ahead, also after its caller has stopped: nothing tells a format that no more are wanted.
+    The first windows have 24 batches, which are slices. So a caller that stops early has decoded little.
 
     Parameters
     ----------
@@ -191,14 +191,15 @@ class SlowStart(Sequence[RowRanges]):
 
     LEAST_ROWS = 4 * WINDOW_ROWS
     """Of fewer rows, slices take more time than a caller of a few rows saves."""
-    _STEPS = ((1 << 13, 1 << 10), (1 << 15, 1 << 13))
+    _STEPS = (1 << 13, 1 << 14)
+    _BATCH_ROWS = 1 << 10
 
     def __init__(self, windows: Sequence[RowRanges]) -> None:
         self._windows = windows
         first = windows[0]
         self._pieces: list[RowRanges] = []
         start = 0
-        for step, _ in self._STEPS:
+        for step in self._STEPS:
             if first.num_rows - start > step:
                 self._pieces.append(cut(first, start, start + step))
                 start += step
@@ -206,7 +207,7 @@ class SlowStart(Sequence[RowRanges]):
 
     def most_batch_rows(self, index: int) -> int:
         """Return the most rows of a batch of a window."""
-        return self._STEPS[index][1] if index < len(self._pieces) else WINDOW_ROWS
+        return self._BATCH_ROWS if index < len(self._pieces) else WINDOW_ROWS
 
     def __len__(self) -> int:
         return len(self._pieces) + len(self._windows)

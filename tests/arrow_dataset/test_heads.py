@@ -88,7 +88,7 @@ def test_datasets_of_pyarrow_begin_with_few_rows(tmp_path: Path, receipts: list[
     assert dataset.head(10).equals(TABLE.slice(0, 10))
     batches = [batch.num_rows for batch in dataset.to_batches()]
     # Arrow asks for 16 batches ahead: the first ones are small, and slices of few windows.
-    assert batches[:14] == [1 << 10] * 8 + [1 << 13] * 4 + [WINDOW_ROWS - (1 << 13) - (1 << 15), WINDOW_ROWS]
+    assert batches[:26] == [1 << 10] * 24 + [WINDOW_ROWS - 24 * (1 << 10), WINDOW_ROWS]
     decoded(receipts)
     receipts.clear()
     assert dataset.to_table().equals(TABLE)
@@ -101,12 +101,12 @@ def test_a_slow_start_leaves_no_row_out() -> None:
     for num_rows in (SlowStart.LEAST_ROWS, 700_001):
         windows = SlowStart(Windows(RowRanges.one(10, 10 + num_rows), 1).listed())
         sizes = [one.num_rows for one in windows]
-        assert sizes[:3] == [1 << 13, 1 << 15, WINDOW_ROWS - (1 << 13) - (1 << 15)]
+        assert sizes[:3] == [1 << 13, 1 << 14, WINDOW_ROWS - (1 << 13) - (1 << 14)]
         assert sum(sizes) == num_rows
         assert [one.num_rows for one in windows[1:3]] == sizes[1:3]
         starts = [int(one.starts[0]) for one in windows]
         assert starts == [10 + sum(sizes[:number]) for number in range(len(sizes))]
-        assert [windows.most_batch_rows(number) for number in range(4)] == [1 << 10, 1 << 13, WINDOW_ROWS, WINDOW_ROWS]
+        assert [windows.most_batch_rows(number) for number in range(4)] == [1 << 10, 1 << 10, WINDOW_ROWS, WINDOW_ROWS]
 
 
 def test_small_sources_do_not_start_slowly(tmp_path: Path, receipts: list[ReadReport]) -> None:
