@@ -6,7 +6,7 @@ field of a struct.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -17,6 +17,7 @@ from lance_arrow.container.footer import FileVersion
 from lance_arrow.errors import InvalidArgumentError, did_you_mean
 from lance_arrow.files.batch_inputs import Rows, schema_and_rows
 from lance_arrow.files.stored_rows import StoredRows
+from lance_arrow.table.writable_branch import refuse_lacked
 
 
 def fitted_rows(
@@ -61,25 +62,25 @@ def fitted_rows(
     """
     given, rows = schema_and_rows(data, wanted if schema is None else schema)
     stored = StoredRows(given, version)
-    for name in given.names:
-        if name not in wanted.names:
-            offer = did_you_mean(name, wanted.names)
-            raise InvalidArgumentError(f"the table has no column {name!r}; columns: {wanted.names}{offer}", column=name)
-    fields, lacked = [], []
-    for field in wanted:
-        if field.name not in given.names:
-            if not field.nullable and not may_lack:
-                lacked.append(field.name)
-            continue
+    # Schemas make the list of their names anew each time.
+    names, known = dict.fromkeys(given.names), wanted.names
+    unknown = names.keys() - set(known)
+    if unknown:
+        name = min(unknown, key=given.get_field_index)
+        offer = did_you_mean(name, known)
+        raise InvalidArgumentError(f"the table has no column {name!r}; columns: {known}{offer}", column=name)
+    lacked = [] if may_lack else [one.name for one in wanted if not one.nullable and one.name not in names]
+    fields = [field for field in wanted if field.name in names]
+    for field in fields:
         type_ = stored.schema.field(field.name).type
         if type_ != field.type and not pa.types.is_null(type_) and _loose(type_) != _loose(field.type):
             below = lacked_below(type_, field.type, field.name) if completes else None
             if below is None:
+                refuse_lacked(lacked)
                 raise InvalidArgumentError(
                     f"rows have the type {type_}, the table has {field.type}: cast them", column=field.name
                 )
             lacked += below
-        fields.append(field)
     refuse_lacked(lacked)
     if not fields:
         raise InvalidArgumentError("the rows have no columns")
@@ -88,9 +89,11 @@ def fitted_rows(
 
 
 def _fit(rows: Iterator[Rows], stored: StoredRows, schema: pa.Schema) -> Iterator[Rows]:
-    positions = [stored.given.names.index(name) for name in schema.names]
-    are_all = positions == list(range(len(stored.given.names)))
-    types = [stored.given.types[position] for position in positions]
+    given = {name: position for position, name in enumerate(stored.given.names)}
+    positions = [given[name] for name in schema.names]
+    are_all = positions == list(range(len(given)))
+    given_types = stored.given.types
+    types = [given_types[position] for position in positions]
     for one in rows:
         if types == schema.types and one.schema.equals(stored.given):
             yield one if are_all else one.select(positions)
@@ -115,14 +118,6 @@ def _fitted(array: pa.Array, field: pa.Field) -> pa.Array:
                 f"rows of the type {array.type} cannot be completed to {field.type}: {error}", column=field.name
             ) from error
     return retyped(array, field.type)
-
-
-def refuse_lacked(paths: Sequence[str]) -> None:
-    """Raise `InvalidArgumentError` if columns are not given that may not be null; all are named."""
-    if len(paths) == 1:
-        raise InvalidArgumentError("the column is not given, but may not be null", column=paths[0])
-    if paths:
-        raise InvalidArgumentError(f"the columns {list(paths)} are not given, but may not be null", column=paths[0])
 
 
 def lacked_below(given: pa.DataType, wanted: pa.DataType, path: str) -> list[str] | None:

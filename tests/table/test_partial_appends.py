@@ -67,7 +67,7 @@ def test_all_columns_that_may_not_be_null_are_named(tmp_path: Path) -> None:
     )
     first = pa.table({"id": [1], "x": [2], "nested": pa.array([{"a": 3, "b": 4}], firm), "y": ["z"]}, schema=schema)
     table = LanceTable.create(tmp_path / "t", first)
-    with pytest.raises(InvalidArgumentError, match=r"columns \['x', 'nested\.b', 'y'\] are not given, but may not"):
+    with pytest.raises(InvalidArgumentError, match=r"columns \['x', 'y', 'nested\.b'\] are not given, but may not"):
         table.append(pa.table({"id": [1], "nested": [{"a": 3}]}))
     with pytest.raises(InvalidArgumentError, match="the column is not given, but may not be null") as found:
         table.append(pa.table({"x": [1], "nested": [{"a": 3}], "y": ["z"]}))
