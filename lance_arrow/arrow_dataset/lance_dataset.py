@@ -24,6 +24,7 @@ from lance_arrow.arrow_dataset.scanner_options import (
     FRAGMENT_READAHEAD,
     ScannerOptions,
 )
+from lance_arrow.arrow_dataset.table_heads import table_head
 from lance_arrow.arrow_dataset.table_parts import TablePart
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.html_repr import as_html
@@ -32,7 +33,7 @@ from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.scan.predicates import Predicate, all_of, as_expression, fitting
 from lance_arrow.scan.row_arguments import as_offsets
 from lance_arrow.scan.row_taking import rows_without_columns
-from lance_arrow.scan.windows import LEAST_GROUPED, WINDOW_ROWS
+from lance_arrow.scan.windows import LEAST_GROUPED
 from lance_arrow.structure.row_selection import check_numbers
 
 if TYPE_CHECKING:
@@ -175,10 +176,11 @@ class LanceDataset(FileSystemDataset):
             A number is negative or not below the number of rows; the message has the number.
         """
         offsets = as_offsets(indices)
-        options = ScannerOptions.of(locals())
-        table = self._table_for(options)
-        if table is not None and not isinstance(columns, dict):
+        table = self._table
+        is_plain = filter is None and self._own_filter is None and not isinstance(columns, dict)
+        if table is not None and is_plain and self.schema.equals(table.columns.schema):
             return table.take(offsets, columns)
+        options = ScannerOptions.of(locals())
         if filter is not None or self._own_filter is not None:
             check_numbers(offsets, self.count_rows(filter=filter))
             found: pyarrow.Table = self.scanner(**options.keywords()).take(pyarrow.array(offsets))
@@ -222,7 +224,7 @@ class LanceDataset(FileSystemDataset):
     ) -> pyarrow.Table:
         """Read the first rows that satisfy a filter, file by file, and stop when there are enough.
 
-        Without a filter, only the pages and chunks of these rows are read.
+        Of a table, a head without a filter decodes these rows alone.
 
         Parameters
         ----------
@@ -238,10 +240,11 @@ class LanceDataset(FileSystemDataset):
         own = self._own_filter
         wanted = self._expression(filter)
         both = all_of((own, wanted))
-        table = self._table_for(options)
-        is_plain = missing <= WINDOW_ROWS and memory_pool is None and fragment_scan_options is None
-        if table is not None and is_plain and not isinstance(columns, dict):
-            return table.take(np.arange(min(missing, table.num_rows)), columns)
+        table = self._table if memory_pool is None and fragment_scan_options is None else None
+        if table is not None and not isinstance(columns, dict) and self.schema.equals(table.columns.schema):
+            few = table_head(table, missing, columns, both)
+            if few is not None:
+                return few
         tables = [self.scanner(columns=columns).projected_schema.empty_table()]
         # Fragments that hold no wanted row for sure are left out as a scan leaves them out.
         for fragment in self._left_by_guarantees(both):
@@ -256,12 +259,6 @@ class LanceDataset(FileSystemDataset):
                     break
         found = pyarrow.concat_tables(tables[1:] or tables)
         return found
-
-    def _table_for(self, options: ScannerOptions) -> TableReader | None:
-        """Return the table, if it has the rows of a read with these options, and columns of these names."""
-        table = self._table
-        is_all = options.filter is None and self._own_filter is None
-        return table if table is not None and is_all and self.schema.equals(table.columns.schema) else None
 
     def explain(
         self,

@@ -16,6 +16,7 @@ from bridge_toys import ToyTasks, toy_format, write_toy
 
 import lance_arrow
 from lance_arrow import LanceFormat, LanceTable
+from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.scan.windows import WINDOW_ROWS, SlowStart, Windows
 from lance_arrow.spi import ReadReport, RowRanges
 
@@ -74,6 +75,39 @@ def test_tables_show_what_a_scan_shows(path: Path) -> None:
     assert dataset.replace_schema(pa.schema([("id", pa.int64())])).head(2).to_pydict() == {"id": [3, 4]}
     fits = lance_arrow.dataset(path).head(2, memory_pool=pa.system_memory_pool())
     assert fits.equals(first(2))
+
+
+@pytest.mark.parametrize(
+    ("filter", "most_decoded"),
+    [
+        (pc.bit_wise_and(pc.field("id"), 1) == 0, 1 << 13),
+        (pc.field("half") > 30_000, 1 << 17),
+        (pc.field("id") == ROWS - 1, 1 << 17),
+        (pc.field("id") < 0, 0),
+    ],
+)
+@pytest.mark.parametrize("num_rows", [1, 300])
+def test_tables_with_a_filter(
+    path: Path, receipts: list[ReadReport], filter: pc.Expression, most_decoded: int, num_rows: int
+) -> None:
+    dataset = lance_arrow.dataset(path)
+    found = dataset.head(num_rows, columns=["half", "id"], filter=filter)
+    # Parts of the table grow; zones that hold none of the rows are not decoded.
+    assert not receipts or max(ReadReport.total(receipts).decoded_rows.values(), default=0) <= most_decoded
+    whole = LanceTable.open(path).to_table(columns=["half", "id"], filter=filter)
+    assert found.equals(whole.slice(0, num_rows).combine_chunks())
+    assert found.schema.equals(dataset.scanner(columns=["half", "id"], filter=filter).projected_schema)
+
+
+def test_filters_that_do_not_fit_are_refused(path: Path) -> None:
+    dataset = lance_arrow.dataset(path)
+    for wrong in ("missing > 3", pc.field("missing") > 3, pc.field("id") == "x"):
+        with pytest.raises(InvalidArgumentError):
+            dataset.head(3, filter=wrong)
+    with pytest.raises(InvalidArgumentError):
+        dataset.head(3, columns=["missing"])
+    with pytest.raises(InvalidArgumentError):
+        dataset.head(3, columns=["missing"], filter="id > 3")
 
 
 def test_files_decode_the_rows_alone(tmp_path: Path, receipts: list[ReadReport]) -> None:
