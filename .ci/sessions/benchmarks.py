@@ -53,6 +53,12 @@ def bench_operations(session: nox.Session) -> None:
 
 
 @nox.session
+def bench_small_changes(session: nox.Session) -> None:
+    """Time small appends, deletes, cleanups and heads beside the reference; prints medians and ratios."""
+    _bench(session, "small_changes")
+
+
+@nox.session
 def bench_memory(session: nox.Session) -> None:
     """Measure the peak memory of changes of a table ten times larger than the budget; prints, asserts nothing."""
     _bench(session, "table_memory")

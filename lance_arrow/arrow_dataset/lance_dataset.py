@@ -24,6 +24,7 @@ from lance_arrow.arrow_dataset.scanner_options import (
     FRAGMENT_READAHEAD,
     ScannerOptions,
 )
+from lance_arrow.arrow_dataset.table_heads import table_head
 from lance_arrow.arrow_dataset.table_parts import TablePart
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.html_repr import as_html
@@ -223,6 +224,8 @@ class LanceDataset(FileSystemDataset):
     ) -> pyarrow.Table:
         """Read the first rows that satisfy a filter, file by file, and stop when there are enough.
 
+        Of a table, a head without a filter decodes these rows alone.
+
         Parameters
         ----------
         num_rows
@@ -237,6 +240,11 @@ class LanceDataset(FileSystemDataset):
         own = self._own_filter
         wanted = self._expression(filter)
         both = all_of((own, wanted))
+        table = self._table if memory_pool is None and fragment_scan_options is None else None
+        if table is not None and not isinstance(columns, dict) and self.schema.equals(table.columns.schema):
+            few = table_head(table, missing, columns, both)
+            if few is not None:
+                return few
         tables = [self.scanner(columns=columns).projected_schema.empty_table()]
         # Fragments that hold no wanted row for sure are left out as a scan leaves them out.
         for fragment in self._left_by_guarantees(both):

@@ -7,14 +7,14 @@ from threading import Lock
 
 import pyarrow as pa
 
-from lance_arrow.arrow_dataset.asked import scan_ahead_of
+from lance_arrow.arrow_dataset.asked import asked_of, scan_ahead_of
 from lance_arrow.arrow_dataset.handler_protocol import ScanRequest
 from lance_arrow.errors import LanceError, located
 from lance_arrow.scan.blobs.pending_batch import cut_by_blobs, filled, only_blobs
 from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.row_weights import ExpansionWatch, check_expansion
 from lance_arrow.scan.scan_options import ScanOptions
-from lance_arrow.scan.windows import WINDOW_ROWS, Windows, late_window_rows, may_be_sliced
+from lance_arrow.scan.windows import WINDOW_ROWS, SlowStart, Windows, late_window_rows, may_be_sliced
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import cut
 
@@ -52,10 +52,22 @@ class SourceScan:
             found.check_looked_at(found.rows, reading.file_bytes)
             if reading.is_far:
                 found.ask_ahead(scan_ahead_of(request, self._memory_bytes))
-            self._windows = self._cut()
+            self._windows = self._begun_slowly(self._cut())
         self._is_planned = True
         if not len(self._windows):
             found.receipt.send()
+
+    def _begun_slowly(self, windows: Sequence[RowRanges]) -> Sequence[RowRanges]:
+        """Let the first sources of a scan begin with few rows: pyarrow's `head` looks like any scan.
+
+        Far sources take a request for each window. Windows of blobs are small.
+        """
+        reading = self._reading
+        if len(windows) < 2 or self._found.rows.num_rows < SlowStart.LEAST_ROWS or reading.is_far or reading.has_blobs:
+            return windows
+        if not may_be_sliced(reading.nodes) or not asked_of(self._request).may_start_slowly():
+            return windows
+        return SlowStart(windows)
 
     def _cut(self) -> Sequence[RowRanges]:
         """Cut the rows so that all tasks in flight stay within the budget, batches too where they would not.
@@ -116,13 +128,18 @@ class SourceScan:
     def __len__(self) -> int:
         return len(self._windows)
 
+    @property
+    def starts_slowly(self) -> bool:
+        """Whether few windows are to be read before their batches are taken; the bridge asks for it."""
+        return isinstance(self._windows, SlowStart)
+
     def run(self, index: int) -> list[pa.RecordBatch]:
         """Read one window and cut it to batches of at most the wanted size."""
         rows = self._windows[index]
         with self._lock, located(path=self._found.source.name):
             self._expansion.add(rows.num_rows)
         try:
-            batches = self._read(rows)
+            batches = self._read(rows, self._most_batch_rows(index))
         except LanceError:
             if self._found.divided is None:
                 raise
@@ -137,8 +154,12 @@ class SourceScan:
             self._found.receipt.send()
         return batches
 
-    def _read(self, rows: RowRanges) -> list[pa.RecordBatch]:
-        pool, size = self._request.memory_pool, self._request.batch_size
+    def _most_batch_rows(self, index: int) -> int:
+        size = self._request.batch_size
+        return min(size, self._windows.most_batch_rows(index)) if isinstance(self._windows, SlowStart) else size
+
+    def _read(self, rows: RowRanges, size: int) -> list[pa.RecordBatch]:
+        pool = self._request.memory_pool
         piece_bytes = self._runtime.settings.blob_piece_bytes
         read = filled(self._reading, self._found.read(rows, pool), piece_bytes, pool)
         return [batch.slice(start, size) for batch in read for start in range(0, batch.num_rows, size)]

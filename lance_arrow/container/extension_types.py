@@ -97,12 +97,20 @@ def text_schema(schema: pa.Schema) -> pa.Schema:
 
 
 def lacks_json(wanted: pa.Field, given: pa.Field) -> str | None:
-    """Return the path of a field of binary JSON that is no JSON in `given`, a field of the same structure; or None."""
+    """Return the path of a field of binary JSON that is no JSON in `given`; or None.
+
+    Fields of structs are found by name: some may be absent, or in another order.
+    """
     if is_binary_json(wanted):
         return None if is_binary_json(given) or pa.types.is_null(given.type) else wanted.name
     count = min(wanted.type.num_fields, given.type.num_fields)
-    for number in range(count):
-        found = lacks_json(wanted.type.field(number), given.type.field(number))
+    pairs = [(wanted.type.field(number), given.type.field(number)) for number in range(count)]
+    if pa.types.is_struct(wanted.type) and pa.types.is_struct(given.type):
+        named = {given.type.field(number).name: given.type.field(number) for number in range(given.type.num_fields)}
+        own = [wanted.type.field(number) for number in range(wanted.type.num_fields)]
+        pairs = [(field, named[field.name]) for field in own if field.name in named]
+    for field, other in pairs:
+        found = lacks_json(field, other)
         if found is not None:
             return f"{wanted.name}.{found}"
     return None

@@ -245,11 +245,12 @@ def _given(offers: Sequence[_Offer], wanted: pa.Schema, *, is_table: bool) -> pa
                 _check_fits_table(expected, found, name, path)
             else:
                 check_castable(found.type, expected.type, column=name, path=path)
-        for expected in wanted:
-            if not expected.nullable and expected.name not in offer.fields:
-                raise InvalidArgumentError(
-                    f"the input lacks this column, which may not be null in {owner}", column=expected.name, path=path
-                )
+        lacked = [one.name for one in wanted if not one.nullable and one.name not in offer.fields]
+        if lacked:
+            which = "this column" if len(lacked) == 1 else f"the columns {lacked}"
+            raise InvalidArgumentError(
+                f"the input lacks {which}, which may not be null in {owner}", column=lacked[0], path=path
+            )
     return wanted
 
 

@@ -13,6 +13,7 @@ the filesystems above are used. S3-compatible stores may ignore the condition, s
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import posixpath
@@ -27,7 +28,7 @@ from fsspec.implementations.memory import MemoryFile, MemoryFileSystem
 
 from lance_arrow.errors import UnsupportedError
 from lance_arrow.io.foreign_errors import foreign_errors
-from lance_arrow.io.local_sink import hidden_name
+from lance_arrow.io.local_sink import CREATE_FLAGS, hidden_name
 from lance_arrow.io.location import AnyFileSystem, Location
 from lance_arrow.io.sink import name_file
 from lance_arrow.io.syncing import sync_folder
@@ -102,12 +103,15 @@ def _link(place: Location, data: bytes, *, synced: bool) -> bool:
     folder, name = os.path.split(os.path.abspath(place.path))
     hidden = os.path.join(folder, hidden_name(name))
     try:
-        with open(hidden, "xb", buffering=0) as file:
+        descriptor = os.open(hidden, CREATE_FLAGS, 0o666)
+        try:
             rest = memoryview(data)
             while rest:
-                rest = rest[file.write(rest) :]
+                rest = rest[os.write(descriptor, rest) :]
             if synced:
-                os.fsync(file.fileno())
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
         os.link(hidden, os.path.join(folder, name))
     except FileExistsError:
         return False
@@ -122,7 +126,7 @@ def _link(place: Location, data: bytes, *, synced: bool) -> bool:
             path=place.name,
         ) from error
     finally:
-        if os.path.lexists(hidden):
+        with contextlib.suppress(FileNotFoundError):
             os.unlink(hidden)
     if synced:
         sync_folder(folder)

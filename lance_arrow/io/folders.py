@@ -199,7 +199,9 @@ def remove_file(place: Location) -> None:
     """
     filesystem = place.filesystem
     try:
-        if isinstance(filesystem, AbstractFileSystem):
+        if type(filesystem) is LocalFileSystem:
+            os.remove(place.path)
+        elif isinstance(filesystem, AbstractFileSystem):
             filesystem.rm_file(place.path)
         else:
             filesystem.delete_file(place.path)

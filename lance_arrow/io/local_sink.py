@@ -16,7 +16,7 @@ _MAX_PARTS = 1024
 """Most parts of one `writev` on Linux and macOS."""
 _MAX_NAME_CHARACTERS = 60
 # Without O_BINARY, Windows changes line ends.
-_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
 def hidden_name(name: str) -> str:
@@ -51,14 +51,15 @@ class LocalSink(BufferedSink):
         self._descriptor = -1
         text = os.fspath(path)
         super().__init__(text if name is None else name)
-        self._path = os.path.realpath(text)
+        # The folder of the process may change before the sink is closed.
+        self._path = text if os.path.isabs(text) else os.path.join(os.getcwd(), text)
         permissions = self._permissions_before()
         folder, own_name = os.path.split(self._path)
         self._hidden_path = os.path.join(folder, hidden_name(own_name))
         # After a fork two processes have this object; the file is the parent's.
         self._process = os.getpid()
         try:
-            self._descriptor = os.open(self._hidden_path, _FLAGS, 0o666)
+            self._descriptor = os.open(self._hidden_path, CREATE_FLAGS, 0o666)
         except OSError as error:
             error.filename = text
             raise
@@ -66,8 +67,12 @@ class LocalSink(BufferedSink):
             os.fchmod(self._descriptor, permissions)
 
     def _permissions_before(self) -> int | None:
+        """Return the permissions of an older file; follows a link to it."""
         try:
-            mode = os.stat(self._path).st_mode
+            mode = os.lstat(self._path).st_mode
+            if stat.S_ISLNK(mode):
+                self._path = os.path.realpath(self._path)
+                mode = os.stat(self._path).st_mode
         except FileNotFoundError:
             return None
         if stat.S_ISDIR(mode):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
+import os
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from fsspec import AbstractFileSystem
+from fsspec.implementations.local import LocalFileSystem
 from pyarrow import fs as arrow_fs
 
 from lance_arrow.io.foreign_errors import foreign_errors
@@ -44,7 +47,9 @@ def list_tree(filesystem: AnyFileSystem, folder: str) -> dict[str, ListedFile]:
         Other errors of the filesystem, without credentials in their text.
     """
     found: dict[str, ListedFile] = {}
-    if isinstance(filesystem, AbstractFileSystem):
+    if type(filesystem) is LocalFileSystem:
+        found.update(_local_tree(folder, ""))
+    elif isinstance(filesystem, AbstractFileSystem):
         filesystem.invalidate_cache(folder)
         # Listed names have no protocol.
         stripped = filesystem._strip_protocol(folder).rstrip("/")
@@ -61,6 +66,24 @@ def list_tree(filesystem: AnyFileSystem, folder: str) -> dict[str, ListedFile]:
             if info.type == arrow_fs.FileType.File:
                 found[posixpath.relpath(info.path, folder)] = ListedFile(info.size, _utc(info.mtime))
     return dict(sorted(found.items()))
+
+
+def _local_tree(folder: str, prefix: str) -> Iterator[tuple[str, ListedFile]]:
+    """List a local folder as fsspec does, but without a full path and eleven attributes for each file."""
+    try:
+        with os.scandir(folder) as entries:
+            listed = list(entries)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    for entry in listed:
+        if entry.is_dir(follow_symlinks=False):
+            yield from _local_tree(entry.path, f"{prefix}{entry.name}/")
+        elif entry.is_file(follow_symlinks=False):
+            # The file may be removed concurrently.
+            with contextlib.suppress(FileNotFoundError):
+                stat = entry.stat(follow_symlinks=False)
+                modified = datetime.datetime.fromtimestamp(stat.st_mtime, datetime.UTC)
+                yield prefix + entry.name, ListedFile(stat.st_size, modified)
 
 
 def _moment(info: Mapping[str, Any]) -> datetime.datetime | None:

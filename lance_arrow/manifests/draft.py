@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +47,12 @@ class FragmentDraft:
         self._is_kept = np.ones(len(ids), np.bool_)
         self._changed: dict[int, DataFragment] = {}
         self._added: dict[int, DataFragment] = {}
-        self._order = np.argsort(ids, kind="stable")
+        self._has_dropped = False
+
+    @cached_property
+    def _order(self) -> NDArray[np.int64]:
+        """``(n,) int64``: numbers of the fragments by ascending ids."""
+        return np.argsort(self._ids, kind="stable")
 
     @classmethod
     def empty(cls) -> FragmentDraft:
@@ -95,18 +102,22 @@ class FragmentDraft:
             if self._added.pop(fragment_id, None) is None:
                 number = self._number(fragment_id)
                 self._is_kept[number] = False
+                self._has_dropped = True
                 self._changed.pop(number, None)
 
     def clear(self) -> None:
         """Remove all fragments."""
         self._is_kept[:] = False
+        self._has_dropped = True
         self._changed.clear()
         self._added.clear()
 
     def encoded(self) -> list[bytes]:
         """Return the fragments in ascending order of their ids, in the form of a manifest's message."""
-        numbers = np.flatnonzero(self._is_kept)
         added = list(self._added.values())
+        if self._is_one_run():
+            return self._all_and(added)
+        numbers = np.flatnonzero(self._is_kept)
         if not len(numbers) + len(added):
             return []
         # Messages have negative numbers, from -1 downwards.
@@ -134,6 +145,27 @@ class FragmentDraft:
             else:
                 data = (self._changed[number] if number >= 0 else added[-1 - number]).SerializeToString()
                 parts += (_head(len(data)), data)
+        return parts
+
+    def _is_one_run(self) -> bool:
+        """Return whether all fragments stay, and lie one after another in the order of their ids."""
+        if self._changed or self._has_dropped or not len(self._ids):
+            return False
+        added = [int(self._ids[-1]), *self._added]
+        starts, sizes = self._places[:, 0], self._places[:, 1]
+        span = int(starts[-1] + sizes[-1] - starts[0])
+        return (
+            all(before < after for before, after in pairwise(added))
+            and span == int(sizes.sum() + _head_bytes(sizes[1:]).sum())
+            and bool((self._ids[1:] > self._ids[:-1]).all())
+        )
+
+    def _all_and(self, added: Iterable[DataFragment]) -> list[bytes]:
+        (first, size), (last, last_size) = self._places[0].tolist(), self._places[-1].tolist()
+        parts = [_head(size), self._body[first : last + last_size]]
+        for fragment in added:
+            data = fragment.SerializeToString()
+            parts += (_head(len(data)), data)
         return parts
 
     def _number(self, fragment_id: int) -> int:

@@ -159,17 +159,20 @@ def newest_manifest(root: Location) -> ManifestFile | None:
 def _since(root: Location, files: Mapping[str, int | None], since: int) -> tuple[ManifestFile, ...]:
     found = []
     schemes = set()
+    has_older = False
     oldest = str(ManifestName(since, NamingScheme.V2))
     for name, size_bytes in files.items():
         # Most names of a long history are skipped without parsing.
-        if name > oldest and len(name) == len(oldest) and name.removesuffix(SUFFIX).isdecimal():
-            schemes.add(NamingScheme.V2)
+        if name > oldest and len(name) == _V2_CHARACTERS and name.removesuffix(SUFFIX).isdecimal():
+            has_older = True
             continue
         parsed = parse_name(name)
         if parsed is not None and parsed.scheme is not NamingScheme.DETACHED:
             schemes.add(parsed.scheme)
             if parsed.version >= since:
                 found.append(ManifestFile(parsed, size_bytes))
+    if has_older:
+        schemes.add(NamingScheme.V2)
     if len(schemes) > 1:
         raise CorruptManifestError("manifests are named in two schemes, expected one", path=root.name)
     return tuple(sorted(found, key=lambda manifest: manifest.version))

@@ -99,9 +99,31 @@ class Operand:
         if len(literals) < len(members) or len(types) != 1 or not _is_looked_up(self.type, known):
             others = [one.comparable() for one in members if isinstance(one, Operand)]
             return joined(operator.or_, [value == one for one in (*map(pc.scalar, literals), *others)])
-        # A lookup of null finds nothing; a comparison gives null. Zone maps and file pruner know both functions.
-        found = value.isin(pa.array(known, known[0].type)) | (value == pc.scalar(known[0]))
+        found = self._looked_up(pa.array(known, known[0].type))
         return found if len(known) == len(members) else found | NULL
+
+    def among_all(self, values: Sequence[int] | Sequence[str]) -> pc.Expression:
+        """Look for it among many plain literals, as `among` would, at once.
+
+        Raises
+        ------
+        InexpressibleError
+            They are not all values of this type; `among` may know what to do.
+        """
+        kind = None if self.type is None else _kind(self.type)
+        if kind != ("text" if isinstance(values[0], str) else "integer"):
+            raise InexpressibleError(f"they are no {self.type}")
+        try:
+            members = pa.array(values, self.type)
+        except _UNFIT as error:
+            raise InexpressibleError(f"they are no {self.type}: {error}") from error
+        return self._looked_up(members)
+
+    def _looked_up(self, members: pa.Array) -> pc.Expression:
+        """Look for it among several values, none of them null."""
+        # A lookup of null finds nothing; a comparison gives null. Zone maps and file pruner know both functions.
+        value = self.comparable()
+        return value.isin(members) | (value == pc.scalar(members[0]))
 
     def like(self, pattern: str, escape: str | None, ignore_case: bool) -> pc.Expression:
         """Match a pattern of SQL.

@@ -10,6 +10,7 @@ Null is neither true nor false, as in all SQL. The quotient of integers is an in
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import operator
 from collections.abc import Callable, Mapping, Sequence
@@ -26,6 +27,7 @@ from sqlglot.errors import SqlglotError
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.scan.predicate_builder import NULL, Binary, InexpressibleError, Operand, joined, natural
 from lance_arrow.scan.predicates import type_at
+from lance_arrow.scan.sql_lists import Values, without_lists
 
 _KINDS = exp.DataType.Type
 _TYPES: Mapping[object, pa.DataType] = {
@@ -63,6 +65,11 @@ def parse_sql(text: str, schema: pa.Schema | None = None) -> pc.Expression:
     InvalidArgumentError
         The text is not a condition, or a part of it is not supported; the message has that part.
     """
+    shorter, lists = without_lists(text)
+    if lists:
+        # Whatever is refused here is refused, or understood, value by value below: with its own message.
+        with contextlib.suppress(InvalidArgumentError):
+            return _translated(shorter, lambda node: _Translation(text, schema, lists).condition(node))
     return _translated(text, lambda node: _Translation(text, schema).condition(node))
 
 
@@ -103,8 +110,9 @@ def _translated(text: str, translate: Callable[[Any], pc.Expression]) -> pc.Expr
 class _Translation:
     """One condition, piece by piece; `beside` is the type of what a piece is compared with, or is to be."""
 
-    def __init__(self, text: str, schema: pa.Schema | None) -> None:
+    def __init__(self, text: str, schema: pa.Schema | None, lists: Mapping[str, Values] | None = None) -> None:
         self._text = text
+        self._lists = lists or {}
         self._schema = schema
 
     def condition(self, node: exp.Expression) -> pc.Expression:
@@ -160,6 +168,8 @@ class _Translation:
         members: list[exp.Expression] = node.args.get("expressions") or []
         if not members or any(node.args.get(name) for name in ("query", "unnest", "field")):
             raise self.refusal(node, "is not a list of values")
+        if len(members) == 1 and isinstance(members[0], exp.Placeholder) and members[0].name in self._lists:
+            return self.operand(node.this).among_all(self._lists[members[0].name])
         beside = self._beside([node.this, *members])
         return self.operand(node.this, beside).among([self._piece(one, beside) for one in members])
 

@@ -177,6 +177,55 @@ class WindowList(Sequence[RowRanges]):
         return cut(self._rows, start, min(start + step, self._num_rows))
 
 
+class SlowStart(Sequence[RowRanges]):
+    """Windows of a large source, whose first rows come in small windows and small batches.
+
+    Arrow asks for 16 batches ahead, also after its caller has stopped: nothing tells a format that no more are wanted.
+    The first windows have 24 batches, which are slices. So a caller that stops early has decoded little.
+
+    Parameters
+    ----------
+    windows
+        The windows; at least two.
+    """
+
+    LEAST_ROWS = 4 * WINDOW_ROWS
+    """Of fewer rows, slices take more time than a caller of a few rows saves."""
+    _STEPS = (1 << 13, 1 << 14)
+    _BATCH_ROWS = 1 << 10
+
+    def __init__(self, windows: Sequence[RowRanges]) -> None:
+        self._windows = windows
+        first = windows[0]
+        self._pieces: list[RowRanges] = []
+        start = 0
+        for step in self._STEPS:
+            if first.num_rows - start > step:
+                self._pieces.append(cut(first, start, start + step))
+                start += step
+        self._rest = cut(first, start, first.num_rows)
+
+    def most_batch_rows(self, index: int) -> int:
+        """Return the most rows of a batch of a window."""
+        return self._BATCH_ROWS if index < len(self._pieces) else WINDOW_ROWS
+
+    def __len__(self) -> int:
+        return len(self._pieces) + len(self._windows)
+
+    @overload
+    def __getitem__(self, index: int) -> RowRanges: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[RowRanges]: ...
+
+    def __getitem__(self, index: int | slice) -> RowRanges | list[RowRanges]:
+        if isinstance(index, slice):
+            return [self[one] for one in range(*index.indices(len(self)))]
+        index = range(len(self))[index]
+        after = index - len(self._pieces)
+        return self._pieces[index] if after < 0 else self._windows[after] if after else self._rest
+
+
 def even_windows(
     num_rows: int, stored_bytes: int, num_threads: int, max_rows: int = SCAN_ROWS
 ) -> list[tuple[int, int]]:

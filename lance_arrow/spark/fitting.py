@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_arrow.errors import InvalidArgumentError, UnsupportedError
+from lance_arrow.errors import InvalidArgumentError, UnsupportedError, did_you_mean
 
 _VALUE_ERRORS = (pa.ArrowInvalid, pa.ArrowTypeError)
 
@@ -32,8 +32,11 @@ class BatchFitting:
         ------
         UnsupportedError
             There is no way from one type to the other.
+        InvalidArgumentError
+            A struct has a field that the wanted one lacks.
         """
         for field in self.schema:
+            _check_fields(given.field(field.name).type, field.type, field.name)
             self._array(pa.nulls(0, given.field(field.name).type), field)
 
     def batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -88,6 +91,24 @@ class BatchFitting:
     def _plain(self, array: pa.Array, type_: pa.DataType) -> pa.Array:
         options = pc.CastOptions(type_, allow_time_truncate=self._truncates)
         return pc.cast(array, options=options)
+
+
+def _check_fields(given: pa.DataType, wanted: pa.DataType, path: str) -> None:
+    """Refuse fields of structs that the wanted type lacks: a cast would drop them."""
+    if isinstance(wanted, pa.BaseExtensionType):
+        wanted = wanted.storage_type
+    if isinstance(given, pa.StructType) and isinstance(wanted, pa.StructType):
+        names = [wanted.field(at).name for at in range(wanted.num_fields)]
+        for field in (given.field(at) for at in range(given.num_fields)):
+            if field.name not in names:
+                raise InvalidArgumentError(
+                    f"the struct has no field {field.name!r}; fields: {names}{did_you_mean(field.name, names)}",
+                    column=f"{path}.{field.name}",
+                )
+            _check_fields(field.type, wanted.field(field.name).type, f"{path}.{field.name}")
+    elif given.num_fields == wanted.num_fields:
+        for at in range(given.num_fields):
+            _check_fields(given.field(at).type, wanted.field(at).type, path)
 
 
 def _is_same_below(left: pa.DataType, right: pa.DataType) -> bool:

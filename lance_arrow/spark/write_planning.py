@@ -21,7 +21,12 @@ from lance_arrow.spark.options import WriteChoices
 from lance_arrow.spark.type_mapping import batch_schema, stored_schema
 from lance_arrow.spark.write_plans import CommitPlan, FilePlan
 from lance_arrow.table.table_handle import line_of
-from lance_arrow.table.writable_branch import overwriting_version, refuse_blob_structs, writable_version
+from lance_arrow.table.writable_branch import (
+    overwriting_version,
+    refuse_blob_structs,
+    refuse_lacked,
+    writable_version,
+)
 
 
 def plan_write(choices: WriteChoices, schema: StructType, *, overwrite: bool, job: str) -> tuple[FilePlan, CommitPlan]:
@@ -121,14 +126,14 @@ def _appended_version(base: ManifestMeta, wanted: str | None) -> str:
 def columns_of(base: ManifestMeta, schema: StructType) -> tuple[pa.Schema, list[SchemaField]]:
     """Return those columns of a table that rows of Spark have, as the table stores them."""
     wanted = arrow_schema(base.fields, base.facts.schema_metadata)
-    for name in schema.names:
-        if name not in wanted.names:
-            offer = did_you_mean(name, wanted.names)
-            raise InvalidArgumentError(f"the table has no column {name!r}; columns: {wanted.names}{offer}", column=name)
-    for field in wanted:
-        if not field.nullable and field.name not in schema.names:
-            raise InvalidArgumentError("the column is not given, but may not be null", column=field.name)
-    fields = [field for field in base.fields if field.name in schema.names]
+    names, known = set(schema.names), wanted.names
+    unknown = names - set(known)
+    if unknown:
+        name = min(unknown, key=schema.names.index)
+        offer = did_you_mean(name, known)
+        raise InvalidArgumentError(f"the table has no column {name!r}; columns: {known}{offer}", column=name)
+    refuse_lacked([field.name for field in wanted if not field.nullable and field.name not in names])
+    fields = [field for field in base.fields if field.name in names]
     if not fields:
         raise InvalidArgumentError("the rows have no columns")
     refuse_blob_structs(fields)

@@ -101,9 +101,10 @@ def append_rows(
 def _fitted(base: ManifestMeta, data: Any, options: WriteOptions) -> tuple[pa.Schema, Sequence[SchemaField], Any]:
     refuse_blob_structs(base.fields)
     wanted = arrow_schema(base.fields, base.facts.schema_metadata)
-    schema, rows = fitted_rows(data, wanted, options.version)
+    schema, rows = fitted_rows(data, wanted, options.version, completes=True)
     options.check_columns(schema)
-    return schema, [one for one in base.fields if one.name in schema.names], rows
+    names = set(schema.names)
+    return schema, [one for one in base.fields if one.name in names], rows
 
 
 def delete_rows(

@@ -11,6 +11,7 @@ Manifests are removed first. Then versions are listed again, so that files of a 
 from __future__ import annotations
 
 import datetime
+import functools
 import posixpath
 import re
 from collections.abc import Iterable, Sequence
@@ -26,6 +27,7 @@ from lance_arrow.manifests.names import NamingScheme, parse_name
 from lance_arrow.manifests.references import branch_root, inner_folders, line_name, read_branches, read_tags
 from lance_arrow.manifests.versions import VERSIONS, ManifestFile, list_manifests, read_listed
 from lance_arrow.manifests.zone_indices import INDICES
+from lance_arrow.proto.file_schema_pb2 import Schema
 from lance_arrow.proto.reading import iter_unknown, parse
 from lance_arrow.proto.table_pb2 import IndexSection, Manifest
 from lance_arrow.settings import Limits
@@ -195,12 +197,22 @@ def _read(line: Location, manifest: ManifestFile, limits: Limits) -> tuple[Manif
 
 
 def _unproved(meta: ManifestMeta) -> Manifest:
-    """Return the message of a manifest; without its fragments where all of these are known to be known."""
+    """Return the message of a manifest; without fragments and fields that are known to be known."""
     fragments = meta.fragments
     split = split_manifest(meta.message_bytes)
-    if split is not None and isinstance(fragments, FragmentList) and fragments.is_plain.all():
-        return parse(Manifest, split[0], what="the manifest")
-    return parse(Manifest, meta.message_bytes, what="the manifest")
+    if split is None or not isinstance(fragments, FragmentList) or not fragments.is_plain.all():
+        return parse(Manifest, meta.message_bytes, what="the manifest")
+    head, schema, _ = split
+    message = parse(Manifest, head, what="the manifest")
+    if _is_known(schema):
+        message.ClearField("fields")
+    return message
+
+
+@functools.lru_cache(maxsize=4)
+def _is_known(schema: bytes) -> bool:
+    """Return whether a Schema has no unknown fields: many versions have the same one."""
+    return not any(iter_unknown(parse(Schema, schema, what="the schema")))
 
 
 def _kept(

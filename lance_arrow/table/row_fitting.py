@@ -1,6 +1,7 @@
 """Rows as a table wants them: columns by name in its order, types equal up to what Arrow says of nulls and names.
 
-Nothing is converted that could change a value; a column that is not given is null in every row.
+Nothing is converted that could change a value. A column that is not given is null in every row; in appends, so is a
+field of a struct.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lance_arrow.arrays.arrow_arrays import retyped
 from lance_arrow.container.extension_types import lacks_json
@@ -16,10 +18,17 @@ from lance_arrow.container.footer import FileVersion
 from lance_arrow.errors import InvalidArgumentError, did_you_mean
 from lance_arrow.files.batch_inputs import Rows, schema_and_rows
 from lance_arrow.files.stored_rows import StoredRows
+from lance_arrow.table.writable_branch import refuse_lacked
 
 
 def fitted_rows(
-    data: Any, wanted: pa.Schema, version: FileVersion, *, schema: pa.Schema | None = None, may_lack: bool = False
+    data: Any,
+    wanted: pa.Schema,
+    version: FileVersion,
+    *,
+    schema: pa.Schema | None = None,
+    may_lack: bool = False,
+    completes: bool = False,
 ) -> tuple[pa.Schema, Iterator[Rows]]:
     """Fit rows to the schema of a table.
 
@@ -35,6 +44,8 @@ def fitted_rows(
         Schema of an iterable of batches; that of its first batch, or the table's when there is none.
     may_lack
         Whether columns that may not be null may be left out.
+    completes
+        Whether fields of structs may be left out, too; they are null, also where an update would have to keep them.
 
     Returns
     -------
@@ -46,22 +57,22 @@ def fitted_rows(
     Raises
     ------
     InvalidArgumentError
-        A column that the table has not, another type, or a missing column that may not be null.
+        A column that the table has not, another type, or missing columns that may not be null; all are named.
     UnsupportedError
         The format cannot hold a type.
     """
     given, rows = schema_and_rows(data, wanted if schema is None else schema)
     stored = StoredRows(given, version)
-    for name in given.names:
-        if name not in wanted.names:
-            offer = did_you_mean(name, wanted.names)
-            raise InvalidArgumentError(f"the table has no column {name!r}; columns: {wanted.names}{offer}", column=name)
-    fields = []
-    for field in wanted:
-        if field.name not in given.names:
-            if not field.nullable and not may_lack:
-                raise InvalidArgumentError("the column is not given, but may not be null", column=field.name)
-            continue
+    # Schemas make the list of their names anew each time.
+    names, known = dict.fromkeys(given.names), wanted.names
+    unknown = names.keys() - set(known)
+    if unknown:
+        name = min(unknown, key=given.get_field_index)
+        offer = did_you_mean(name, known)
+        raise InvalidArgumentError(f"the table has no column {name!r}; columns: {known}{offer}", column=name)
+    lacked = [] if may_lack else [one.name for one in wanted if not one.nullable and one.name not in names]
+    fields = [field for field in wanted if field.name in names]
+    for field in fields:
         path = lacks_json(field, stored.schema.field(field.name))
         if path is not None:
             raise InvalidArgumentError(
@@ -70,10 +81,14 @@ def fitted_rows(
             )
         type_ = stored.schema.field(field.name).type
         if type_ != field.type and not pa.types.is_null(type_) and _loose(type_) != _loose(field.type):
-            raise InvalidArgumentError(
-                f"rows have the type {type_}, the table has {field.type}: cast them", column=field.name
-            )
-        fields.append(field)
+            below = lacked_below(type_, field.type, field.name) if completes else None
+            if below is None:
+                refuse_lacked(lacked)
+                raise InvalidArgumentError(
+                    f"rows have the type {type_}, the table has {field.type}: cast them", column=field.name
+                )
+            lacked += below
+    refuse_lacked(lacked)
     if not fields:
         raise InvalidArgumentError("the rows have no columns")
     fitted = pa.schema(fields, wanted.metadata)
@@ -81,9 +96,11 @@ def fitted_rows(
 
 
 def _fit(rows: Iterator[Rows], stored: StoredRows, schema: pa.Schema) -> Iterator[Rows]:
-    positions = [stored.given.names.index(name) for name in schema.names]
-    are_all = positions == list(range(len(stored.given.names)))
-    types = [stored.given.types[position] for position in positions]
+    given = {name: position for position, name in enumerate(stored.given.names)}
+    positions = [given[name] for name in schema.names]
+    are_all = positions == list(range(len(given)))
+    given_types = stored.given.types
+    types = [given_types[position] for position in positions]
     for one in rows:
         if types == schema.types and one.schema.equals(stored.given):
             yield one if are_all else one.select(positions)
@@ -91,11 +108,58 @@ def _fit(rows: Iterator[Rows], stored: StoredRows, schema: pa.Schema) -> Iterato
         columns = stored.columns(one)
         yield pa.table(
             [
-                pa.chunked_array([retyped(array, field.type) for array in columns[position]], field.type)
+                pa.chunked_array([_fitted(array, field) for array in columns[position]], field.type)
                 for position, field in zip(positions, schema, strict=True)
             ],
             schema=schema,
         )
+
+
+def _fitted(array: pa.Array, field: pa.Field) -> pa.Array:
+    if not pa.types.is_null(array.type) and _loose(array.type) != _loose(field.type):
+        try:
+            # Casts put fields of structs in order, and fill those that are not given with nulls.
+            array = pc.cast(array, field.type)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise InvalidArgumentError(
+                f"rows of the type {array.type} cannot be completed to {field.type}: {error}", column=field.name
+            ) from error
+    return retyped(array, field.type)
+
+
+def lacked_below(given: pa.DataType, wanted: pa.DataType, path: str) -> list[str] | None:
+    """Return fields of structs that are not given, but may not be null; None if other things differ, too.
+
+    Parameters
+    ----------
+    given, wanted
+        Types of the rows and of the table.
+    path
+        Dotted path of the column.
+    """
+    if pa.types.is_null(given) or _loose(given) == _loose(wanted):
+        return []
+    if isinstance(given, pa.StructType) and isinstance(wanted, pa.StructType):
+        fields = {given.field(at).name: given.field(at) for at in range(given.num_fields)}
+        if len(fields) != given.num_fields:
+            return None
+        found: list[str] = []
+        for at in range(wanted.num_fields):
+            field = wanted.field(at)
+            own = fields.pop(field.name, None)
+            below = [] if field.nullable else [f"{path}.{field.name}"]
+            if own is not None:
+                inner = lacked_below(own.type, field.type, f"{path}.{field.name}")
+                if inner is None:
+                    return None
+                below = inner
+            found += below
+        return None if fields else found
+    if type(given) is not type(wanted) or not isinstance(given, (pa.ListType, pa.LargeListType, pa.FixedSizeListType)):
+        return None
+    if isinstance(given, pa.FixedSizeListType) and given.list_size != wanted.list_size:
+        return None
+    return lacked_below(given.value_type, wanted.value_type, path)
 
 
 def _loose(type_: pa.DataType) -> pa.DataType:

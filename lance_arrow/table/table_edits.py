@@ -45,7 +45,7 @@ class TableEdits(TableHandle):
         Parameters
         ----------
         data
-            Rows, as for `write_table`. Columns are matched by name; missing ones become null.
+            Rows, as for `write_table`. Columns, and fields of structs, are matched by name; missing ones become null.
         preset, rows_per_zone, checksums, column_options, allow_private_encodings, page_bytes
             As for `create`.
         max_rows_per_file, message
@@ -54,7 +54,7 @@ class TableEdits(TableHandle):
         Raises
         ------
         InvalidArgumentError
-            The table lacks a column, a type differs, or a column is missing that allows no nulls.
+            The table lacks a column, a type differs, or columns that allow no nulls are missing; these are all named.
         CommitConflictError
             Another writer replaced the table, or changed its columns. `retryable` of the error says whether to repeat.
         UnsupportedError, CorruptManifestError

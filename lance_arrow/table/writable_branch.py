@@ -154,6 +154,14 @@ def refuse_blob_structs(fields: Sequence[SchemaField]) -> None:
                 raise UnsupportedError("blobs of this kind cannot be written into tables yet", column=top.name)
 
 
+def refuse_lacked(paths: Sequence[str]) -> None:
+    """Raise `InvalidArgumentError` if columns are not given that may not be null; all are named."""
+    if len(paths) == 1:
+        raise InvalidArgumentError("the column is not given, but may not be null", column=paths[0])
+    if paths:
+        raise InvalidArgumentError(f"the columns {list(paths)} are not given, but may not be null", column=paths[0])
+
+
 def checked_message(message: object) -> str | None:
     """Return what a caller says of an operation.
 

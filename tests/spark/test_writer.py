@@ -303,3 +303,29 @@ def test_logs_name_table_version_and_task(tmp_path: Path, caplog: pytest.LogCapt
         f"table {place}, job {message.job}: version 1 has 1 new fragments",
         f"table {place} version 1: 0 partitions of 1 fragments; 0 of 3 rows left by zone maps",
     ]
+
+
+def test_an_append_of_some_of_the_columns(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    struct = pa.struct([("a", pa.int64()), ("b", pa.string())])
+    first = pa.table({"id": [1], "s": ["x"], "n": pa.array([{"a": 1, "b": "y"}], struct)})
+    LanceTable.create(path, first)
+    part = pa.record_batch({"n": pa.array([{"a": 2}, None], pa.struct([("a", pa.int64())])), "id": [2, 3]})
+    writer = writer_of(path, schema=spark_schema(part.schema))
+    commit(writer, [task(writer, part)])
+    assert LanceTable.open(path).to_table().to_pylist() == [
+        *first.to_pylist(),
+        {"id": 2, "s": None, "n": {"a": 2, "b": None}},
+        {"id": 3, "s": None, "n": None},
+    ]
+    other = pa.schema([("n", pa.struct([("a", pa.int64()), ("bb", pa.string())]))])
+    with pytest.raises(InvalidArgumentError, match=r"the struct has no field 'bb'; .*did you mean 'b'"):
+        writer_of(path, schema=spark_schema(other))
+
+
+def test_an_append_names_all_columns_that_may_not_be_null(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    firm = pa.schema([("id", pa.int64()), *(pa.field(name, pa.int64(), nullable=False) for name in "xy")])
+    LanceTable.create(path, pa.table({"id": [1], "x": [2], "y": [3]}, schema=firm))
+    with pytest.raises(InvalidArgumentError, match=r"columns \['x', 'y'\] are not given, but may not be null"):
+        writer_of(path, schema=spark_schema(pa.schema([("id", pa.int64())])))

@@ -40,7 +40,7 @@ cdef extern from "callbacks.hpp" namespace "lance_arrow":
         int (*inspect)(object, const CFileSource&, object, shared_ptr[CSchema]*) except -1
         int (*supports)(object, const CFileSource&) except -1
         object (*plan)(object, const shared_ptr[CFileFragment]&, object, const shared_ptr[ScanOptions]&,
-                       const CExpression&, int64_t*)
+                       const CExpression&, int64_t*, c_bool*)
         int (*run)(object, int64_t, int64_t, vector[shared_ptr[CRecordBatch]]*) except -1
         int (*count_rows)(object, const shared_ptr[CFileFragment]&, object, const shared_ptr[ScanOptions]&,
                           const CExpression&, int64_t*) except -1

@@ -27,11 +27,12 @@ struct Callbacks {
   int (*inspect)(PyObject* handler, const arrow::dataset::FileSource& source, PyObject* payload,
                  std::shared_ptr<arrow::Schema>* schema);
   int (*supports)(PyObject* handler, const arrow::dataset::FileSource& source);  // 0 or 1
-  // A new reference to the handler's ScanTasks, whose length is stored in num_tasks. `filter` is what is left of the
-  // options' own once the guarantee of the fragment is known.
+  // A new reference to the handler's ScanTasks, whose length is stored in num_tasks; starts_slowly is set where few
+  // tasks are to begin before batches are taken. `filter` is what is left of the options' own once the guarantee of the
+  // fragment is known.
   PyObject* (*plan)(PyObject* handler, const std::shared_ptr<arrow::dataset::FileFragment>& file, PyObject* payload,
                     const std::shared_ptr<arrow::dataset::ScanOptions>& options,
-                    const arrow::compute::Expression& filter, int64_t* num_tasks);
+                    const arrow::compute::Expression& filter, int64_t* num_tasks, bool* starts_slowly);
   int (*run)(PyObject* tasks, int64_t index, int64_t batch_size, arrow::RecordBatchVector* batches);
   // 1 when the count is known, 0 when Arrow is to count by scanning the file, 2 when that goes for all that follow.
   int (*count_rows)(PyObject* handler, const std::shared_ptr<arrow::dataset::FileFragment>& file, PyObject* payload,

@@ -166,10 +166,12 @@ cdef object _place_in_scan(const shared_ptr[CFileFragment]& file, object payload
 
 
 cdef object _plan(object handler, const shared_ptr[CFileFragment]& file, object payload,
-                  const shared_ptr[ScanOptions]& options, const CExpression& filter, int64_t* num_tasks):
+                  const shared_ptr[ScanOptions]& options, const CExpression& filter, int64_t* num_tasks,
+                  c_bool* starts_slowly):
     request = _request(options, filter, True)
     tasks = handler.plan(_place_in_scan(file, payload, options.get()), request)
     num_tasks[0] = len(tasks)
+    starts_slowly[0] = getattr(tasks, "starts_slowly", False)
     _keep_file_pruner(options, filter, request)
     ahead = request.kept.get(READ_AHEAD)
     if ahead is not None:

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <thread>
 #include <type_traits>
@@ -113,7 +114,8 @@ class BatchStream {
   struct Plan {
     GuardedRef tasks;
     int64_t num_tasks = 0;
-    BatchList only;  // what the only task returned, which ran with the plan; null where there are more
+    bool starts_slowly = false;
+    BatchList first;  // what the first task returned, if it ran with the plan and was not asked for yet
 
     arrow::Result<BatchList> Run(int64_t index, int64_t batch_size) const {
       auto list = std::make_shared<arrow::RecordBatchVector>();
@@ -135,6 +137,7 @@ class BatchStream {
 
     std::shared_ptr<Plan> plan;  // null until made
     int64_t next_task = 0;
+    int64_t tasks_ahead = std::numeric_limits<int32_t>::max();
     std::deque<arrow::Future<BatchList>> in_flight;
     BatchList batches = std::make_shared<arrow::RecordBatchVector>();
     size_t next_batch = 0;
@@ -145,6 +148,7 @@ class BatchStream {
       if (plan != nullptr) return NextTaskResult();
       return MakePlan().Then([self = shared_from_this()](const std::shared_ptr<Plan>& plan) {
         self->plan = plan;
+        if (plan->starts_slowly) self->tasks_ahead = 1;
         return self->NextTaskResult();
       });
     }
@@ -155,13 +159,13 @@ class BatchStream {
         if (*is_abandoned) return Abandoned();
         auto plan = std::make_shared<Plan>();
         ARROW_RETURN_NOT_OK(CallPython([&]() -> arrow::Status {
-          plan->tasks =
-              GuardedRef(callbacks.plan(handler->get(), fragment, payload->get(), options, filter, &plan->num_tasks));
+          plan->tasks = GuardedRef(callbacks.plan(handler->get(), fragment, payload->get(), options, filter,
+                                                  &plan->num_tasks, &plan->starts_slowly));
           return arrow::py::CheckPyError();
         }));
-        // Nothing else could be done meanwhile: another thread would only have to be woken.
-        if (plan->num_tasks == 1 && !*is_abandoned) {
-          ARROW_ASSIGN_OR_RAISE(plan->only, plan->Run(0, options->batch_size));
+        // Nothing else is to be done meanwhile: another thread would only have to be woken.
+        if ((plan->num_tasks == 1 || plan->starts_slowly) && !*is_abandoned) {
+          ARROW_ASSIGN_OR_RAISE(plan->first, plan->Run(0, options->batch_size));
         }
         return plan;
       };
@@ -170,7 +174,10 @@ class BatchStream {
 
     // Right after the plan this runs on the thread that planned, which is then free for the first task.
     arrow::Future<BatchList> NextTaskResult() {
-      const size_t readahead = options->use_threads ? std::max(1, options->batch_readahead) : 1;
+      // A caller of a few rows is known by what it does not take: after a slow start, each list doubles the readahead.
+      const int64_t most_ahead = options->use_threads ? std::max(1, options->batch_readahead) : 1;
+      const size_t readahead = std::min(most_ahead, tasks_ahead);
+      tasks_ahead = 2 * std::min(most_ahead, tasks_ahead);
       while (in_flight.size() < readahead && next_task < plan->num_tasks) in_flight.push_back(StartTask(next_task++));
       if (in_flight.empty()) return arrow::Future<BatchList>::MakeFinished(BatchList());
       auto result = std::move(in_flight.front());
@@ -180,7 +187,7 @@ class BatchStream {
     }
 
     arrow::Future<BatchList> StartTask(int64_t index) {
-      if (plan->only != nullptr) return arrow::Future<BatchList>::MakeFinished(std::exchange(plan->only, nullptr));
+      if (plan->first != nullptr) return arrow::Future<BatchList>::MakeFinished(std::exchange(plan->first, nullptr));
       auto call = [plan = plan, index, batch_size = options->batch_size,
                    is_abandoned = is_abandoned]() -> arrow::Result<BatchList> {
         if (*is_abandoned) return Abandoned();
