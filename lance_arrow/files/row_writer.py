@@ -120,6 +120,14 @@ class RowWriter:
         self._hold(self._leaves, columns)
         self.num_rows += num_rows
 
+    def hold_at_most(self, num_bytes: int) -> int:
+        """Place the largest pages that wait if more than `num_bytes` wait; return the bytes that still do."""
+        held_bytes = sum(leaf.pages.held_bytes for leaf in self._leaves)
+        if held_bytes <= num_bytes:
+            return held_bytes
+        self._place_largest(held_bytes, num_bytes // 2)
+        return sum(leaf.pages.held_bytes for leaf in self._leaves)
+
     def finish(self) -> None:
         """Write what is left, and what describes the columns."""
         held_bytes = sum(leaf.pages.held_bytes for leaf in self._leaves)
@@ -136,17 +144,15 @@ class RowWriter:
         ]
         if full:
             self._place(full, sum(array.nbytes for _, arrays in full for array in arrays))
-        held_bytes = sum(leaf.pages.held_bytes for leaf in self._leaves)
-        if held_bytes > self._most_held_bytes:
-            self._place_largest(held_bytes)
+        self.hold_at_most(self._most_held_bytes)
 
-    def _place_largest(self, held_bytes: int) -> None:
-        """Place the largest pages that wait, until half as much waits as may."""
+    def _place_largest(self, held_bytes: int, most_left_bytes: int) -> None:
+        """Place the largest pages that wait, until at most `most_left_bytes` wait."""
         largest = sorted(self._leaves, key=lambda leaf: leaf.pages.held_bytes, reverse=True)
         full = []
         left_bytes = held_bytes
         for leaf in largest:
-            if left_bytes <= self._most_held_bytes // 2:
+            if left_bytes <= most_left_bytes:
                 break
             left_bytes -= leaf.pages.held_bytes
             full.append((leaf, leaf.pages.rest()))
