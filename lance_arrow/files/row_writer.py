@@ -26,6 +26,7 @@ from lance_arrow.files.writer_plan import LeafPlan, WriterPlan
 from lance_arrow.runtime import Runtime
 from lance_arrow.spi import EncodedPage, PendingPage
 from lance_arrow.statistics.zone_builder import ZoneBuilder
+from lance_arrow.structure.carried_facts import CarriedFacts
 
 _JOINED_ROWS = 1 << 17
 _JOINED_BYTES = 4 << 20
@@ -69,6 +70,7 @@ class LeafWriter:
     of: WrittenLeaf
     pages: LeafPages
     next_row: int = 0
+    last: CarriedFacts | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -78,6 +80,7 @@ class FullPage:
     of: WrittenLeaf
     arrays: Sequence[pa.Array]
     first_row: int
+    facts: CarriedFacts
     num_rows: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -161,7 +164,8 @@ class RowWriter:
     def _place(self, full: Iterable[tuple[LeafWriter, Sequence[pa.Array]]], num_bytes: int) -> None:
         pages = []
         for leaf, arrays in full:
-            page = FullPage(leaf.of, arrays, leaf.next_row)
+            leaf.last = CarriedFacts(leaf.last)
+            page = FullPage(leaf.of, arrays, leaf.next_row, leaf.last)
             leaf.next_row += page.num_rows
             pages.append(page)
         by_leaf: dict[int, list[FullPage]] = {}
@@ -179,12 +183,12 @@ class RowWriter:
         return map(self._encode, pages) if is_small else self._runtime.ahead(self._encode, pages)
 
     def _encode(self, page: FullPage) -> EncodedPage | PendingPage:
-        with located(column=page.of.leaf.path):
+        with located(column=page.of.leaf.path), page.facts:
             options = page.of.plan.options
             content = shred(page.of.leaf, page.arrays)
             if page.of.leaf.field.nullable:
                 content = with_readable_items(content, options)
-            return self._encoder.encode(content, options)
+            return self._encoder.encode(content, options, page.facts)
 
     def _add(self, page: FullPage, encoded: EncodedPage | PendingPage) -> None:
         if isinstance(encoded, PendingPage):

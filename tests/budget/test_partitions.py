@@ -38,8 +38,8 @@ def peak():
 
 def write(path, count, num_files):
     pads.write_dataset(
-        batches(count, num_files), path, schema=schema, format=LanceFormat() if name == "lance" else name, partitioning=hive,
-        max_partitions=num_files,
+        batches(count, num_files), path, schema=schema, format=LanceFormat() if name == "lance" else name,
+        partitioning=hive, max_partitions=num_files,
     )
 
 for method in ("write", "finish"):
