@@ -80,7 +80,7 @@ class FullPage:
     of: WrittenLeaf
     arrays: Sequence[pa.Array]
     first_row: int
-    facts: CarriedFacts
+    facts: CarriedFacts = field(default_factory=CarriedFacts)
     num_rows: int = field(init=False)
 
     def __post_init__(self) -> None:
