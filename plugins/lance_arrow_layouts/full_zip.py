@@ -53,9 +53,11 @@ class FullZip:
             return None
         if page.values is None or page.num_values == 0 or page.is_blob or page.items is not None:
             return None
-        values = pages.zippable(page.values)
-        if scope.for_values().estimate_child(values, DecodeContext.PER_VALUE) is None:
-            return None
+        # Pages with a dictionary become chunks as a rule: codecs of single values are not tried then.
+        if pages.automatic_dictionary(page, scope) is None:
+            values = pages.zippable(page.values)
+            if scope.for_values().estimate_child(values, DecodeContext.PER_VALUE) is None:
+                return None
         num_bytes = scope.summary(page.values).raw_bytes * _SMALL_VALUES_PENALTY + 1
         if scope.options.layout is None and _is_misread(page):
             # Even if the field's metadata prefers this layout.

@@ -87,6 +87,14 @@ def test_values_that_change_get_another_table(trainings: list[int], tmp_path: Pa
     assert alone <= PAGE_BYTES // 2
 
 
+def test_no_table_is_trained_where_indices_are_smaller_than_offsets(trainings: list[int], tmp_path: Path) -> None:
+    table = column("few")
+    write_table(table, tmp_path / "t.lance")
+    assert trainings == []
+    assert (tmp_path / "t.lance").stat().st_size < NUM_ROWS
+    assert read_table(tmp_path / "t.lance").equals(table)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_tables_of_earlier_pages_make_files_no_larger(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
