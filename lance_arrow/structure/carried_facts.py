@@ -1,8 +1,8 @@
-"""`CarriedFacts`: what a page of a column learns from the pages before it, whichever thread encodes them.
+"""`CarriedFacts`: facts that a page of a column gets from the pages before it, with any number of threads.
 
-A fact is what an encoder found out for a page, such as a symbol table, and may use again for the next page of the same
-column. A page asks for the fact of the page before, and waits until that one knows it or is done. So the same rows give
-the same bytes, however many threads encode.
+A fact is a result of an encoder for a page, such as a symbol table. It may serve the next page of the same column. A
+page asks for the fact of the page before, and waits until that one has it or ends. So the same rows give the same bytes
+with any number of threads.
 """
 
 from __future__ import annotations
