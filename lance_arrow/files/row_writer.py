@@ -80,7 +80,8 @@ class FullPage:
     of: WrittenLeaf
     arrays: Sequence[pa.Array]
     first_row: int
-    facts: CarriedFacts = field(default_factory=CarriedFacts)
+    facts: CarriedFacts | None = None
+    """None for the only page of a leaf."""
     num_rows: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -134,7 +135,7 @@ class RowWriter:
     def finish(self) -> None:
         """Write what is left, and what describes the columns."""
         held_bytes = sum(leaf.pages.held_bytes for leaf in self._leaves)
-        self._place([(leaf, rest) for leaf in self._leaves if (rest := leaf.pages.rest())], held_bytes)
+        self._place([(leaf, rest) for leaf in self._leaves if (rest := leaf.pages.rest())], held_bytes, is_last=True)
         for leaf in self._leaves:
             self._describe(leaf.of)
 
@@ -161,10 +162,13 @@ class RowWriter:
             full.append((leaf, leaf.pages.rest()))
         self._place(full, held_bytes - left_bytes)
 
-    def _place(self, full: Iterable[tuple[LeafWriter, Sequence[pa.Array]]], num_bytes: int) -> None:
+    def _place(
+        self, full: Iterable[tuple[LeafWriter, Sequence[pa.Array]]], num_bytes: int, *, is_last: bool = False
+    ) -> None:
         pages = []
         for leaf, arrays in full:
-            leaf.last = CarriedFacts(leaf.last)
+            if leaf.last is not None or not is_last:
+                leaf.last = CarriedFacts(leaf.last)
             page = FullPage(leaf.of, arrays, leaf.next_row, leaf.last)
             leaf.next_row += page.num_rows
             pages.append(page)
@@ -183,12 +187,16 @@ class RowWriter:
         return map(self._encode, pages) if is_small else self._runtime.ahead(self._encode, pages)
 
     def _encode(self, page: FullPage) -> EncodedPage | PendingPage:
-        with located(column=page.of.leaf.path), page.facts:
-            options = page.of.plan.options
-            content = shred(page.of.leaf, page.arrays)
-            if page.of.leaf.field.nullable:
-                content = with_readable_items(content, options)
-            return self._encoder.encode(content, options, page.facts)
+        try:
+            with located(column=page.of.leaf.path):
+                options = page.of.plan.options
+                content = shred(page.of.leaf, page.arrays)
+                if page.of.leaf.field.nullable:
+                    content = with_readable_items(content, options)
+                return self._encoder.encode(content, options, page.facts)
+        finally:
+            if page.facts is not None:
+                page.facts.end()
 
     def _add(self, page: FullPage, encoded: EncodedPage | PendingPage) -> None:
         if isinstance(encoded, PendingPage):

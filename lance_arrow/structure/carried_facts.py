@@ -1,7 +1,7 @@
 """`CarriedFacts`: facts that a page of a column gets from the pages before it, with any number of threads.
 
 A fact is a result of an encoder for a page, such as a symbol table. It may serve the next page of the same column. A
-page asks for the fact of the page before, and waits until that one has it or ends. So the same rows give the same bytes
+page that asks for a fact waits until the page before has found it or has ended. So the same rows give the same bytes
 with any number of threads.
 """
 
@@ -9,16 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from threading import Condition
-from typing import Any, Self
+from typing import Any
 
 _CHANGED = Condition()
 """One for all pages: a page asks once or twice."""
+_waiting: list[CarriedFacts] = []
+"""Pages that wait. Where none does, nobody is woken."""
 
 
 class CarriedFacts:
-    """Facts of one page. Enter it to encode the page: the next pages wait for its end at most.
+    """Facts of one page. Call `end` when the page is encoded or has failed.
 
-    Pages must begin in their order: a page that waits for one which no thread begins would wait forever.
+    Pages must begin in their order, because a page waits for the one before it.
 
     Parameters
     ----------
@@ -39,30 +41,41 @@ class CarriedFacts:
         `find` gets None if no page before has the fact.
         """
         found = find(None if self._before is None else self._before._known(name))
-        with _CHANGED:
-            self._facts.setdefault(name, found)
-            _CHANGED.notify_all()
+        self._facts.setdefault(name, found)
+        self._wake()
         return found
 
+    def end(self) -> None:
+        """Let pages that wait for this one go on."""
+        before = self._before
+        # Pages that are done are not kept: their facts are carried from here.
+        while before is not None and before._is_done:
+            self._facts = {**before._facts, **self._facts}
+            self._before = before = before._before
+        self._is_done = True
+        if _waiting:
+            self._wake()
+
     def _known(self, name: Hashable) -> Any:
-        with _CHANGED:
-            page: CarriedFacts | None = self
-            while page is not None:
-                _CHANGED.wait_for(lambda page=page: page._is_done or name in page._facts)  # type: ignore[misc]
-                if name in page._facts:
-                    return page._facts[name]
-                page = page._before
+        page: CarriedFacts | None = self
+        while page is not None:
+            if not page._is_done and name not in page._facts:
+                page._wait(name)
+            # In this order: `end` fills the facts before it forgets the page before.
+            before = page._before
+            if name in page._facts:
+                return page._facts[name]
+            page = before
         return None
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def _wait(self, name: Hashable) -> None:
         with _CHANGED:
-            self._is_done = True
-            before = self._before
-            # Pages that are done are not kept: what they carry is carried from here.
-            while before is not None and before._is_done:
-                self._facts = {**before._facts, **self._facts}
-                self._before = before = before._before
+            _waiting.append(self)
+            try:
+                _CHANGED.wait_for(lambda: self._is_done or name in self._facts)
+            finally:
+                _waiting.remove(self)
+
+    def _wake(self) -> None:
+        with _CHANGED:
             _CHANGED.notify_all()

@@ -89,7 +89,7 @@ class PageEncoder:
     def encode(
         self, page: PageContent, options: EncodeOptions, facts: CarriedFacts | None = None
     ) -> EncodedPage | PendingPage:
-        """Encode one page; `facts` are carried from page to page of its column.
+        """Encode one page; `facts` are carried from page to page of its column; None for the only page.
 
         Raises
         ------
@@ -102,7 +102,7 @@ class PageEncoder:
 
     def scope(self, leaf: LeafType, options: EncodeOptions, facts: CarriedFacts | None = None) -> PageScope:
         """Return the scope of one leaf, for its layout encoder."""
-        return PageScope(self, leaf, options, _Summaries(CarriedFacts() if facts is None else facts))
+        return PageScope(self, leaf, options, _Summaries(facts))
 
     def codecs(self, context: DecodeContext) -> tuple[Provided, ...]:
         """Return the encoders that may write in `context` in this file version."""
@@ -220,7 +220,7 @@ def _options_of_parts(preset: Preset, compression: str | None, level: int | None
 class _Summaries:
     """Summaries of the blocks of one page, by identity; the blocks are kept so that identities are not reused."""
 
-    def __init__(self, facts: CarriedFacts) -> None:
+    def __init__(self, facts: CarriedFacts | None) -> None:
         self.facts = facts
         self.held: dict[int, BlockSummary] = {}
         # The codec that was found for an estimate is used for encoding: it is searched once.
@@ -295,7 +295,8 @@ class PageScope:
             return found
 
     def carried(self, name: Hashable, find: Callable[[Any], Any]) -> Any:
-        return self.summaries.facts.carried(name, find)
+        facts = self.summaries.facts
+        return find(None) if facts is None else facts.carried(name, find)
 
     def encode_child(
         self, block: BlockSlice, context: DecodeContext, *, without: frozenset[EncodingKey] = frozenset()
