@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -45,17 +45,28 @@ class DatasetSink:
         # Formats that only read name the options above.
         from lance_arrow.files.lance_writer import OneFileWriter  # noqa: PLC0415
         from lance_arrow.io import StreamSink  # noqa: PLC0415
+        from lance_arrow.runtime import default_runtime  # noqa: PLC0415
 
         self._options = options if options is not None else DatasetWriteOptions()
         self._path = path
-        self._writer = OneFileWriter(StreamSink(stream, name=path), schema, self._options.file)
+        runtime = default_runtime()
+        self.most_bytes = runtime.settings.memory_budget_bytes // 2
+        self._sink = StreamSink(stream, name=path)
+        self._writer = OneFileWriter(self._sink, schema, self._options.file, runtime=runtime)
 
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Add rows."""
-        self._writer.write(batch)
+    def write(self, batches: Sequence[pa.RecordBatch], most_bytes: int) -> int:
+        """Add rows; see `FileSink`."""
+        for batch in batches:
+            self._writer.write(batch)
+        held_bytes = self._writer.hold_at_most(most_bytes)
+        if most_bytes < self.most_bytes:
+            self._sink.send()
+        return held_bytes
 
-    def finish(self) -> None:
+    def finish(self, batches: Sequence[pa.RecordBatch]) -> None:
         """Write the remaining rows and call `on_file`."""
+        for batch in batches:
+            self._writer.write(batch)
         self._writer.close()
         if self._options.on_file is not None:
             self._options.on_file(WrittenFile(self._path, self._writer.num_bytes, self._writer.num_rows))

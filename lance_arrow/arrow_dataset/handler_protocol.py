@@ -174,14 +174,22 @@ class FileGroup(ABC):
 
 
 class FileSink(Protocol):
-    """One file that Arrow writes."""
+    """One file that Arrow writes.
 
-    def write(self, batch: pyarrow.RecordBatch) -> None:
-        """Add rows."""
+    The bridge joins the batches of Arrow before it hands them over: a file that fits into memory gets one call.
+    """
+
+    @property
+    def most_bytes(self) -> int:
+        """Bytes of rows that all open files of the process may hold, this one and the bridge's own included."""
         ...
 
-    def finish(self) -> None:
-        """Write what is left; the stream is closed by Arrow afterwards."""
+    def write(self, batches: Sequence[pyarrow.RecordBatch], most_bytes: int) -> int:
+        """Add rows, hold at most `most_bytes` of rows afterwards, and return how many bytes are held."""
+        ...
+
+    def finish(self, batches: Sequence[pyarrow.RecordBatch]) -> None:
+        """Add the last rows, and write what is left; the stream is closed by Arrow afterwards."""
         ...
 
 

@@ -108,6 +108,20 @@ class OneFileWriter:
         self._rows.write(columns, num_rows)
         self._is_broken = False
 
+    def hold_at_most(self, num_bytes: int) -> int:
+        """Write pages early if rows of more than `num_bytes` wait for theirs; return the bytes that still do.
+
+        Raises
+        ------
+        LanceError
+            A value cannot be encoded. The writer cannot go on, and `close` raises an error.
+        """
+        self._check_open()
+        self._is_broken = True
+        held_bytes = self._rows.hold_at_most(num_bytes)
+        self._is_broken = False
+        return held_bytes
+
     def close(self) -> None:
         """Finish the file and move it to its place. Closing twice is allowed.
 

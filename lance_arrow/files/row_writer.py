@@ -26,6 +26,7 @@ from lance_arrow.files.writer_plan import LeafPlan, WriterPlan
 from lance_arrow.runtime import Runtime
 from lance_arrow.spi import EncodedPage, PendingPage
 from lance_arrow.statistics.zone_builder import ZoneBuilder
+from lance_arrow.structure.carried_facts import CarriedFacts
 
 _JOINED_ROWS = 1 << 17
 _JOINED_BYTES = 4 << 20
@@ -69,6 +70,7 @@ class LeafWriter:
     of: WrittenLeaf
     pages: LeafPages
     next_row: int = 0
+    last: CarriedFacts | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -78,6 +80,8 @@ class FullPage:
     of: WrittenLeaf
     arrays: Sequence[pa.Array]
     first_row: int
+    facts: CarriedFacts | None = None
+    """None for the only page of a leaf."""
     num_rows: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -120,10 +124,18 @@ class RowWriter:
         self._hold(self._leaves, columns)
         self.num_rows += num_rows
 
+    def hold_at_most(self, num_bytes: int) -> int:
+        """Place the largest pages that wait if more than `num_bytes` wait; return the bytes that still do."""
+        held_bytes = sum(leaf.pages.held_bytes for leaf in self._leaves)
+        if held_bytes <= num_bytes:
+            return held_bytes
+        self._place_largest(held_bytes, num_bytes // 2)
+        return sum(leaf.pages.held_bytes for leaf in self._leaves)
+
     def finish(self) -> None:
         """Write what is left, and what describes the columns."""
         held_bytes = sum(leaf.pages.held_bytes for leaf in self._leaves)
-        self._place([(leaf, rest) for leaf in self._leaves if (rest := leaf.pages.rest())], held_bytes)
+        self._place([(leaf, rest) for leaf in self._leaves if (rest := leaf.pages.rest())], held_bytes, is_last=True)
         for leaf in self._leaves:
             self._describe(leaf.of)
 
@@ -136,26 +148,28 @@ class RowWriter:
         ]
         if full:
             self._place(full, sum(array.nbytes for _, arrays in full for array in arrays))
-        held_bytes = sum(leaf.pages.held_bytes for leaf in self._leaves)
-        if held_bytes > self._most_held_bytes:
-            self._place_largest(held_bytes)
+        self.hold_at_most(self._most_held_bytes)
 
-    def _place_largest(self, held_bytes: int) -> None:
-        """Place the largest pages that wait, until half as much waits as may."""
+    def _place_largest(self, held_bytes: int, most_left_bytes: int) -> None:
+        """Place the largest pages that wait, until at most `most_left_bytes` wait."""
         largest = sorted(self._leaves, key=lambda leaf: leaf.pages.held_bytes, reverse=True)
         full = []
         left_bytes = held_bytes
         for leaf in largest:
-            if left_bytes <= self._most_held_bytes // 2:
+            if left_bytes <= most_left_bytes:
                 break
             left_bytes -= leaf.pages.held_bytes
             full.append((leaf, leaf.pages.rest()))
         self._place(full, held_bytes - left_bytes)
 
-    def _place(self, full: Iterable[tuple[LeafWriter, Sequence[pa.Array]]], num_bytes: int) -> None:
+    def _place(
+        self, full: Iterable[tuple[LeafWriter, Sequence[pa.Array]]], num_bytes: int, *, is_last: bool = False
+    ) -> None:
         pages = []
         for leaf, arrays in full:
-            page = FullPage(leaf.of, arrays, leaf.next_row)
+            if leaf.last is not None or not is_last:
+                leaf.last = CarriedFacts(leaf.last)
+            page = FullPage(leaf.of, arrays, leaf.next_row, leaf.last)
             leaf.next_row += page.num_rows
             pages.append(page)
         by_leaf: dict[int, list[FullPage]] = {}
@@ -173,12 +187,16 @@ class RowWriter:
         return map(self._encode, pages) if is_small else self._runtime.ahead(self._encode, pages)
 
     def _encode(self, page: FullPage) -> EncodedPage | PendingPage:
-        with located(column=page.of.leaf.path):
-            options = page.of.plan.options
-            content = shred(page.of.leaf, page.arrays)
-            if page.of.leaf.field.nullable:
-                content = with_readable_items(content, options)
-            return self._encoder.encode(content, options)
+        try:
+            with located(column=page.of.leaf.path):
+                options = page.of.plan.options
+                content = shred(page.of.leaf, page.arrays)
+                if page.of.leaf.field.nullable:
+                    content = with_readable_items(content, options)
+                return self._encoder.encode(content, options, page.facts)
+        finally:
+            if page.facts is not None:
+                page.facts.end()
 
     def _add(self, page: FullPage, encoded: EncodedPage | PendingPage) -> None:
         if isinstance(encoded, PendingPage):

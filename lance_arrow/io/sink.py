@@ -133,6 +133,12 @@ class BufferedSink(abc.ABC):
             self._position += len(view)
 
     @foreign_errors()
+    def send(self) -> None:
+        """Send small writes that wait for others: they are in memory no more."""
+        if self._state is _State.OPEN:
+            self._flush()
+
+    @foreign_errors()
     def close(self) -> None:
         """Make the file appear; see `ByteSink.close`."""
         if self._state is _State.CLOSED:

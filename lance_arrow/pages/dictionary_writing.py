@@ -79,20 +79,33 @@ def _make(page: PageContent, scope: EncodeScope) -> Dictionary | None:
     if found is None and values.num_values <= _FEW_VALUES:
         return None
     ratio = _SIZE_RATIO if options.dict_size_ratio is None else options.dict_size_ratio
-    plain = scope.for_values().estimate_child(values, DecodeContext.MINI_BLOCK)
-    if plain is None:
-        plain = float(summary.raw_bytes)
-    most_bytes = min(ratio * summary.raw_bytes, plain)
-    is_small = isinstance(values.shape, FixedWidth) and most_bytes < summary.raw_bytes / 4
-    if is_small and not _compresses_indices(values, scope):
+    most_bytes = ratio * summary.raw_bytes
+    if isinstance(values.shape, VariableWidth):
+        found = found or _numbered(page, values, most_items)
+        if found is None:
+            return None
+        made = _dictionary(values, *found)
+        num_bytes = _num_bytes(made, scope)
+        offsets_bytes = values.num_values * values.shape.offset_bits // 8
+        if num_bytes < min(most_bytes, offsets_bytes) and options.compression is None and options.preset != "compact":
+            # Without compression around them, chunks of strings have their offsets: other codecs are not tried.
+            return made
+        return made if num_bytes < min(most_bytes, _plain_bytes(values, scope)) else None
+    most_bytes = min(most_bytes, _plain_bytes(values, scope))
+    if most_bytes < summary.raw_bytes / 4 and not _compresses_indices(values, scope):
         # Bit-packed values are nearly as small as indices, and need no items.
         return None
-    if found is None:
-        found = _numbered(page, values, most_items)
+    found = found or _numbered(page, values, most_items)
     if found is None:
         return None
     made = _dictionary(values, *found)
     return made if _num_bytes(made, scope) < most_bytes else None
+
+
+def _plain_bytes(values: BlockSlice, scope: EncodeScope) -> float:
+    """Estimate the bytes without a dictionary."""
+    plain = scope.for_values().estimate_child(values, DecodeContext.MINI_BLOCK)
+    return float(scope.summary(values).raw_bytes) if plain is None else plain
 
 
 def _compresses_indices(values: BlockSlice, scope: EncodeScope) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lance_arrow.settings import Limits
@@ -138,6 +139,13 @@ class EncodeScope(Protocol):
 
     def summary(self, block: BlockSlice) -> BlockSummary:
         """Return facts about a block, each computed once and shared."""
+
+    def carried(self, name: Hashable, find: Callable[[Any], Any]) -> Any:
+        """Return ``find(fact)`` with a fact that an earlier page of this column carried under `name`, or None.
+
+        The result is carried to the next pages: the first of a page under each name. Names of a plugin begin with the
+        plugin's own. The same rows give the same bytes as long as `find` depends on nothing but the fact and the page.
+        """
 
     def encode_child(
         self, block: BlockSlice, context: DecodeContext, *, without: frozenset[EncodingKey] = frozenset()

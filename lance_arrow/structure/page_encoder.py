@@ -47,6 +47,7 @@ from lance_arrow.spi import (
     ZoneMapPlace,
 )
 from lance_arrow.spi.table import EncodingTable, Provided, has_methods, version_number
+from lance_arrow.structure.carried_facts import CarriedFacts
 
 COLUMN_ENCODING = "lance.encodings.ColumnEncoding"
 _MAX_COLUMNS = 64
@@ -85,8 +86,10 @@ class PageEncoder:
     _writers: dict[Hashable, tuple[Any, ...]] = field(default_factory=dict, init=False, repr=False)
     _columns: dict[int | None, Message] = field(default_factory=dict, init=False, repr=False)
 
-    def encode(self, page: PageContent, options: EncodeOptions) -> EncodedPage | PendingPage:
-        """Encode one page.
+    def encode(
+        self, page: PageContent, options: EncodeOptions, facts: CarriedFacts | None = None
+    ) -> EncodedPage | PendingPage:
+        """Encode one page; `facts` are carried from page to page of its column; None for the only page.
 
         Raises
         ------
@@ -95,11 +98,11 @@ class PageEncoder:
         InvalidArgumentError
             A codec or layout outside the format is requested without permission.
         """
-        return self.scope(page.leaf, options).layout(page)
+        return self.scope(page.leaf, options, facts).layout(page)
 
-    def scope(self, leaf: LeafType, options: EncodeOptions) -> PageScope:
+    def scope(self, leaf: LeafType, options: EncodeOptions, facts: CarriedFacts | None = None) -> PageScope:
         """Return the scope of one leaf, for its layout encoder."""
-        return PageScope(self, leaf, options, _Summaries())
+        return PageScope(self, leaf, options, _Summaries(facts))
 
     def codecs(self, context: DecodeContext) -> tuple[Provided, ...]:
         """Return the encoders that may write in `context` in this file version."""
@@ -217,7 +220,8 @@ def _options_of_parts(preset: Preset, compression: str | None, level: int | None
 class _Summaries:
     """Summaries of the blocks of one page, by identity; the blocks are kept so that identities are not reused."""
 
-    def __init__(self) -> None:
+    def __init__(self, facts: CarriedFacts | None) -> None:
+        self.facts = facts
         self.held: dict[int, BlockSummary] = {}
         # The codec that was found for an estimate is used for encoding: it is searched once.
         self.best: dict[Hashable, tuple[EncodeOptions, ChunkRules, tuple[float, Provided] | None]] = {}
@@ -289,6 +293,10 @@ class PageScope:
         except KeyError:
             found = held[id(block)] = BlockSummary(block)
             return found
+
+    def carried(self, name: Hashable, find: Callable[[Any], Any]) -> Any:
+        facts = self.summaries.facts
+        return find(None) if facts is None else facts.carried(name, find)
 
     def encode_child(
         self, block: BlockSlice, context: DecodeContext, *, without: frozenset[EncodingKey] = frozenset()

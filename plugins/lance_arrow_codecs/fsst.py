@@ -7,6 +7,7 @@ CompressiveEncoding.Fsst; spec 5.6.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -49,6 +50,10 @@ _MOST_BYTES = 1 << 30
 """Escapes may double the bytes, and 32-bit offsets must still count them."""
 _SAMPLED_BYTES = 64 << 10
 _NUM_SAMPLES = 8
+_PROVEN = 0.997
+"""A table from an earlier page must encode a sample so much better than one that is trained on this very sample."""
+_TOLERANCE = 1.002
+"""How much worse a proven table may fit another page: less than two tables differ that are trained on one column."""
 _WORK = {"fast": 1.5, "default": 1.05, "compact": 1.0}
 """Cost of expanding a byte, so that small savings are not used."""
 
@@ -96,7 +101,7 @@ class Fsst:
                 return None
         if context is DecodeContext.MINI_BLOCK and not _fits(block, scope):
             return None
-        coded = _table_and_ratio(block, scope)[1] * len(block.values) + _TABLE_BYTES
+        coded = _symbols(block, context, scope).ratio * len(block.values) + _TABLE_BYTES
         work = 0.5 if is_wanted else _WORK[options.preset]
         return coded * work + block.num_values * (block.shape.offset_bits // 8)
 
@@ -104,7 +109,7 @@ class Fsst:
         """Replace frequent bytes by codes, which `variable` encodes."""
         if not isinstance(block.shape, VariableWidth) or len(block.values) > _MOST_BYTES:
             raise UnsupportedError(f"FSST needs values of variable width, not {block.shape}")
-        table, codes = _table_and_ratio(block, scope)[0], _codes_of(block, scope)
+        table, codes = _symbols(block, context, scope).table, _codes_of(block, context, scope)
         child = scope.encode_with(_VARIABLE, codes, context)
         description = CompressiveEncoding(
             fsst=FsstMessage(symbol_table=table.tobytes(), values=child.description)  # type: ignore[arg-type]
@@ -116,13 +121,48 @@ class Fsst:
         )
 
 
-def _table_and_ratio(block: BlockSlice, scope: EncodeScope) -> tuple[Bytes, float]:
-    """Return symbols for the block, and the ratio of code bytes to plain bytes in a sample."""
-    return scope.summary(block).remember("fsst", lambda: _train(block))
+@dataclass(frozen=True, slots=True, eq=False)
+class _Symbols:
+    """Symbols for a block.
+
+    Parameters
+    ----------
+    table
+        The table.
+    ratio
+        Ratio of code bytes to plain bytes in a sample of the block.
+    proven_ratio
+        The ratio for a block on whose sample another table was trained that was no better; 0 before there is one.
+    """
+
+    table: Bytes
+    ratio: float
+    proven_ratio: float = 0.0
 
 
-def _codes_of(block: BlockSlice, scope: EncodeScope) -> BlockSlice:
-    return scope.summary(block).remember("fsst codes", lambda: _encode(_table_and_ratio(block, scope)[0], block))
+def _symbols(block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> _Symbols:
+    """Return symbols for the block, those of earlier pages if they fit."""
+    # Items of dictionaries are other values than those of pages without.
+    name = "fsst items" if context is DecodeContext.BLOCK else "fsst"
+    return scope.summary(block).remember("fsst", lambda: scope.carried(name, lambda found: _find(block, found)))
+
+
+def _find(block: BlockSlice, before: _Symbols | None) -> _Symbols:
+    """Train a table, unless one from before is proven and fits as well as when it was proven."""
+    assert isinstance(block.shape, VariableWidth)
+    known = math.inf if before is None else _ratio(before.table, block)
+    if before is not None and known <= before.proven_ratio:
+        return replace(before, ratio=known)
+    table = np.empty(_TABLE_BYTES, np.uint8)
+    kernels.train_symbols(block.offsets, block.shape.offset_bits, block.values, table)
+    ratio = _ratio(table, block)
+    if before is not None and known <= _PROVEN * ratio:
+        return _Symbols(before.table, known, _TOLERANCE * known)
+    return _Symbols(table, ratio)
+
+
+def _codes_of(block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> BlockSlice:
+    return scope.summary(block).remember("fsst codes", lambda: _encode(_symbols(block, context, scope).table, block))
 
 
 def _fits(block: BlockSlice, scope: EncodeScope) -> bool:
@@ -131,19 +171,17 @@ def _fits(block: BlockSlice, scope: EncodeScope) -> bool:
     worst = 4 * scope.summary(block).max_value_bytes + block.shape.offset_bits // 2
     if worst <= scope.chunk_rules.max_bytes:
         return True
-    codes = _codes_of(block, scope)
+    codes = _codes_of(block, DecodeContext.MINI_BLOCK, scope)
     return scope.estimate_child(codes, DecodeContext.MINI_BLOCK, without=frozenset({Fsst.key, _GENERAL})) is not None
 
 
-def _train(block: BlockSlice) -> tuple[Bytes, float]:
-    assert isinstance(block.shape, VariableWidth)
-    table = np.empty(_TABLE_BYTES, np.uint8)
-    kernels.train_symbols(block.offsets, block.shape.offset_bits, block.values, table)
+def _ratio(table: Bytes, block: BlockSlice) -> float:
+    """Return the ratio of code bytes to plain bytes in a sample."""
     plain_bytes = coded_bytes = 0
     for part in _samples(block):
         plain_bytes += len(part.values)
         coded_bytes += len(_encode(table, part).values)
-    return table, coded_bytes / plain_bytes if plain_bytes else 1.0
+    return coded_bytes / plain_bytes if plain_bytes else 1.0
 
 
 def _samples(block: BlockSlice) -> list[BlockSlice]:

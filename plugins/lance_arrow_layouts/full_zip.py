@@ -16,11 +16,21 @@ from lance_arrow import pages, spi
 from lance_arrow.errors import UnsupportedError
 from lance_arrow.pages import ZippedForm, ZippedPages, bind_zipped
 from lance_arrow.proto.encodings_v21_pb2 import FullZipLayout, PageLayout
-from lance_arrow.spi import BindScope, DecodeContext, EncodeScope, EncodingKey, FixedWidth, Levels, hookimpl
+from lance_arrow.spi import (
+    BindScope,
+    DecodeContext,
+    EncodeScope,
+    EncodingKey,
+    FixedWidth,
+    Levels,
+    VariableWidth,
+    hookimpl,
+)
 
 _BIT = FixedWidth(1)
 _SMALL_VALUES_PENALTY = 2.0
 """Single entries cost more than chunks, unless chunks are much larger than a value."""
+_FEW_VALUES = 8192
 _MISREAD_PENALTY = 1e6
 """Readers of the reference misread such pages, or abort: chunks are better if they can hold the values."""
 
@@ -53,9 +63,12 @@ class FullZip:
             return None
         if page.values is None or page.num_values == 0 or page.is_blob or page.items is not None:
             return None
-        values = pages.zippable(page.values)
-        if scope.for_values().estimate_child(values, DecodeContext.PER_VALUE) is None:
-            return None
+        # Codecs of strings are not tried if chunks of indices are better anyway. Few values are tried soon.
+        is_costly = page.values.num_values > _FEW_VALUES and isinstance(page.values.shape, VariableWidth)
+        if not is_costly or pages.automatic_dictionary(page, scope) is None:
+            values = pages.zippable(page.values)
+            if scope.for_values().estimate_child(values, DecodeContext.PER_VALUE) is None:
+                return None
         num_bytes = scope.summary(page.values).raw_bytes * _SMALL_VALUES_PENALTY + 1
         if scope.options.layout is None and _is_misread(page):
             # Even if the field's metadata prefers this layout.

@@ -28,6 +28,7 @@ class Log:
     places: list[FilePlace] = field(default_factory=list)
     requests: list[ScanRequest] = field(default_factory=list)
     written: list[tuple[object, str]] = field(default_factory=list)
+    calls: dict[str, list[list[int]]] = field(default_factory=dict)
     num_inspected: int = 0
     num_counted: int = 0
     started: list[int] = field(default_factory=list)
@@ -42,11 +43,18 @@ class ToySink:
     """One file that is written."""
 
     writer: pa.ipc.RecordBatchFileWriter
+    most_bytes: int
+    calls: list[list[int]]
+    """Rows of each batch of each call."""
 
-    def write(self, batch: pa.RecordBatch) -> None:
-        self.writer.write_batch(batch)
+    def write(self, batches: Sequence[pa.RecordBatch], most_bytes: int) -> int:
+        self.calls.append([batch.num_rows for batch in batches])
+        for batch in batches:
+            self.writer.write_batch(batch)
+        return 0
 
-    def finish(self) -> None:
+    def finish(self, batches: Sequence[pa.RecordBatch]) -> None:
+        self.write(batches, self.most_bytes)
         self.writer.close()
 
 
@@ -59,6 +67,7 @@ class ToyHandler:
     on_run: Callable[[int], object] | None = field(default=None, compare=False, repr=False)
     on_plan: Callable[[], object] | None = field(default=None, compare=False, repr=False)
     delay_seconds: float = field(default=0.0, compare=False, repr=False)
+    most_bytes: int = field(default=1 << 30, compare=False, repr=False)
 
     def __reduce__(self) -> tuple[object, ...]:
         return ToyHandler, (self.name,)
@@ -95,7 +104,8 @@ class ToyHandler:
 
     def make_writer(self, stream: pa.NativeFile, schema: pa.Schema, options: object, path: str) -> ToySink:
         self.log.written.append((options, path))
-        return ToySink(pa.ipc.new_file(stream, schema))
+        self.log.calls[path] = []
+        return ToySink(pa.ipc.new_file(stream, schema), self.most_bytes, self.log.calls[path])
 
     def count_rows(self, place: FilePlace, request: ScanRequest) -> int | None:
         self.log.num_counted += 1

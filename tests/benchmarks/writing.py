@@ -2,7 +2,7 @@
 
 Run by `nox -s bench_write`. One line per table and preset: median of our write time, of the reference's, the median of
 the ratios of neighbouring runs (CPU time too); bytes of ours, ratios to those of the reference's default file and of
-Parquet with zstd. Nothing here is a test: times are compared, never asserted.
+Parquet with zstd. Then two lines of `datasets_and_strings`. Nothing here is a test: times are compared, never asserted.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import lance.file
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
+from datasets_and_strings import report
 from measuring import interleaved, median_ratio
 from tables import TABLES
 
@@ -114,6 +115,8 @@ def main() -> None:
                     print(written, flush=True)
     if arguments.json:
         json.dump(results, sys.stdout, indent=1)
+    else:
+        print("\n".join(report(arguments.runs)))
 
 
 if __name__ == "__main__":

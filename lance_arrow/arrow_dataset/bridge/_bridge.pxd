@@ -45,9 +45,9 @@ cdef extern from "callbacks.hpp" namespace "lance_arrow":
         int (*count_rows)(object, const shared_ptr[CFileFragment]&, object, const shared_ptr[ScanOptions]&,
                           const CExpression&, int64_t*) except -1
         object (*make_writer)(object, object, const shared_ptr[COutputStream]&, const shared_ptr[CSchema]&,
-                              const c_string&)
-        int (*write)(object, const shared_ptr[CRecordBatch]&) except -1
-        int (*finish)(object) except -1
+                              const c_string&, int64_t*)
+        int (*write)(object, const vector[shared_ptr[CRecordBatch]]&, int64_t, int64_t*) except -1
+        int (*finish)(object, const vector[shared_ptr[CRecordBatch]]&) except -1
 
 cdef extern from "format.hpp" namespace "lance_arrow":
     cdef cppclass CBridgeFormat "lance_arrow::BridgeFormat"(CFileFormat):

@@ -38,12 +38,13 @@ struct Callbacks {
   int (*count_rows)(PyObject* handler, const std::shared_ptr<arrow::dataset::FileFragment>& file, PyObject* payload,
                     const std::shared_ptr<arrow::dataset::ScanOptions>& options,
                     const arrow::compute::Expression& filter, int64_t* num_rows);
-  // A new reference to what writes one file.
+  // A new reference to what writes one file. All such writers together may hold `most_bytes` of rows.
   PyObject* (*make_writer)(PyObject* handler, PyObject* options,
                            const std::shared_ptr<arrow::io::OutputStream>& destination,
-                           const std::shared_ptr<arrow::Schema>& schema, const std::string& path);
-  int (*write)(PyObject* writer, const std::shared_ptr<arrow::RecordBatch>& batch);
-  int (*finish)(PyObject* writer);
+                           const std::shared_ptr<arrow::Schema>& schema, const std::string& path, int64_t* most_bytes);
+  // The writer may hold `most_bytes` afterwards; how many it does is stored in held_bytes.
+  int (*write)(PyObject* writer, const arrow::RecordBatchVector& batches, int64_t most_bytes, int64_t* held_bytes);
+  int (*finish)(PyObject* writer, const arrow::RecordBatchVector& batches);
 };
 
 inline Callbacks callbacks;

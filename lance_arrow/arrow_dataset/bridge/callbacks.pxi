@@ -211,20 +211,28 @@ cdef int _count_rows(object handler, const shared_ptr[CFileFragment]& file, obje
 
 
 cdef object _make_writer(object handler, object options, const shared_ptr[COutputStream]& destination,
-                         const shared_ptr[CSchema]& schema, const c_string& path):
+                         const shared_ptr[CSchema]& schema, const c_string& path, int64_t* most_bytes):
     cdef NativeFile stream = NativeFile()
     stream.set_output_stream(destination)
     stream.is_writable = True
-    return handler.make_writer(stream, pyarrow_wrap_schema(schema), options, path.decode())
+    writer = handler.make_writer(stream, pyarrow_wrap_schema(schema), options, path.decode())
+    most_bytes[0] = writer.most_bytes
+    return writer
 
 
-cdef int _write(object writer, const shared_ptr[CRecordBatch]& batch) except -1:
-    writer.write(pyarrow_wrap_batch(batch))
+cdef list _batches(const vector[shared_ptr[CRecordBatch]]& batches):
+    cdef size_t number
+    return [pyarrow_wrap_batch(batches[number]) for number in range(batches.size())]
+
+
+cdef int _write(object writer, const vector[shared_ptr[CRecordBatch]]& batches, int64_t most_bytes,
+                int64_t* held_bytes) except -1:
+    held_bytes[0] = writer.write(_batches(batches), most_bytes)
     return 0
 
 
-cdef int _finish(object writer) except -1:
-    writer.finish()
+cdef int _finish(object writer, const vector[shared_ptr[CRecordBatch]]& batches) except -1:
+    writer.finish(_batches(batches))
     return 0
 
 

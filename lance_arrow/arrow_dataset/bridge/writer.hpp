@@ -1,4 +1,5 @@
-// One file being written by Arrow's dataset machinery: batches go to a Python writer, which writes to Arrow's stream.
+// One file being written by Arrow's dataset machinery: rows wait, then go to a Python writer, which writes to Arrow's
+// stream.
 #pragma once
 
 #include <atomic>
@@ -15,6 +16,7 @@
 
 #include "callbacks.hpp"
 #include "gate.hpp"
+#include "waiting_rows.hpp"
 
 namespace lance_arrow {
 
@@ -65,14 +67,50 @@ class UnfinishedFile {
   std::atomic<bool> is_settled_{false};
 };
 
+// The Python writer of one file and the rows that wait for it.
+class RowsOfFile {
+ public:
+  RowsOfFile(const arrow::Schema& schema, GuardedRef writer, int64_t most_bytes)
+      : writer_(std::move(writer)), waiting_(schema, most_bytes) {}
+
+  // Without the GIL as a rule.
+  arrow::Status Add(const std::shared_ptr<arrow::RecordBatch>& batch) {
+    ARROW_RETURN_NOT_OK(waiting_.Add(batch));
+    if (!waiting_.IsDue()) return arrow::Status::OK();
+    const int64_t most_bytes = waiting_.MostBytes();
+    ARROW_ASSIGN_OR_RAISE(const arrow::RecordBatchVector batches, waiting_.Take());
+    int64_t held_bytes = 0;
+    ARROW_RETURN_NOT_OK(CallPython([&]() -> arrow::Status {
+      callbacks.write(writer_.get(), batches, most_bytes, &held_bytes);
+      return arrow::py::CheckPyError();
+    }));
+    waiting_.SinkHolds(held_bytes);
+    return arrow::Status::OK();
+  }
+
+  arrow::Status Finish() {
+    ARROW_ASSIGN_OR_RAISE(const arrow::RecordBatchVector batches, waiting_.Take());
+    ARROW_RETURN_NOT_OK(CallPython([&]() -> arrow::Status {
+      callbacks.finish(writer_.get(), batches);
+      return arrow::py::CheckPyError();
+    }));
+    waiting_.SinkHolds(0);
+    return arrow::Status::OK();
+  }
+
+ private:
+  GuardedRef writer_;
+  WaitingRows waiting_;
+};
+
 // Arrow calls from threads of its I/O pool, one call at a time, and closes the stream itself.
 class BridgeWriter : public arrow::dataset::FileWriter {
  public:
   BridgeWriter(std::shared_ptr<arrow::Schema> schema, std::shared_ptr<arrow::dataset::FileWriteOptions> options,
-               std::shared_ptr<arrow::io::OutputStream> destination, arrow::fs::FileLocator locator, GuardedRef writer,
-               std::shared_ptr<UnfinishedFile> file)
+               std::shared_ptr<arrow::io::OutputStream> destination, arrow::fs::FileLocator locator,
+               std::shared_ptr<RowsOfFile> rows, std::shared_ptr<UnfinishedFile> file)
       : FileWriter(std::move(schema), std::move(options), std::move(destination), std::move(locator)),
-        writer_(std::make_shared<const GuardedRef>(std::move(writer))),
+        rows_(std::move(rows)),
         file_(std::move(file)) {}
 
   // Destroyed unfinished when anything else fails: the source of the rows, another file, a signal.
@@ -81,10 +119,7 @@ class BridgeWriter : public arrow::dataset::FileWriter {
   using FileWriter::Write;
 
   arrow::Status Write(const std::shared_ptr<arrow::RecordBatch>& batch) override {
-    arrow::Status status = CallPython([&]() -> arrow::Status {
-      callbacks.write(writer_->get(), batch);
-      return arrow::py::CheckPyError();
-    });
+    arrow::Status status = rows_->Add(batch);
     if (!status.ok()) file_->Discard();
     return status;
   }
@@ -100,16 +135,11 @@ class BridgeWriter : public arrow::dataset::FileWriter {
  protected:
   arrow::Future<> FinishInternal() override {
     auto* executor = destination_locator_.filesystem->io_context().executor();
-    return arrow::DeferNotOk(executor->Submit([writer = writer_]() -> arrow::Status {
-      return CallPython([&]() -> arrow::Status {
-        callbacks.finish(writer->get());
-        return arrow::py::CheckPyError();
-      });
-    }));
+    return arrow::DeferNotOk(executor->Submit([rows = rows_]() { return rows->Finish(); }));
   }
 
  private:
-  std::shared_ptr<const GuardedRef> writer_;
+  std::shared_ptr<RowsOfFile> rows_;
   std::shared_ptr<UnfinishedFile> file_;
 };
 
@@ -120,12 +150,14 @@ inline arrow::Result<std::shared_ptr<arrow::dataset::FileWriter>> MakeBridgeWrit
   const auto* bridged = dynamic_cast<const BridgeWriteOptions*>(options.get());
   if (bridged == nullptr) return arrow::Status::TypeError("the write options are not those of a Lance format");
   PyObject* writer = nullptr;
+  int64_t most_bytes = 0;
   ARROW_RETURN_NOT_OK(CallPython([&]() -> arrow::Status {
-    writer = callbacks.make_writer(handler, bridged->options(), destination, schema, locator.path);
+    writer = callbacks.make_writer(handler, bridged->options(), destination, schema, locator.path, &most_bytes);
     return arrow::py::CheckPyError();
   }));
+  auto rows = std::make_shared<RowsOfFile>(*schema, GuardedRef(writer), most_bytes);
   return std::make_shared<BridgeWriter>(std::move(schema), std::move(options), std::move(destination),
-                                        std::move(locator), GuardedRef(writer), std::move(file));
+                                        std::move(locator), std::move(rows), std::move(file));
 }
 
 // Null when the options are not ours.

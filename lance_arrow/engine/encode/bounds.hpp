@@ -86,11 +86,16 @@ struct Candidate {
   uint64_t key;
 };
 
+// By words behind the key: values of a column often begin alike, and a call for each would cost more than its bytes.
 inline int compare(const Candidate& left, const Candidate& right) {
   if (left.key != right.key) return left.key < right.key ? -1 : 1;
   const int64_t common = std::min(left.size, right.size);
-  const int order = common > 0 ? std::memcmp(left.bytes, right.bytes, static_cast<size_t>(common)) : 0;
-  if (order != 0) return order;
+  for (int64_t at = 8; at < common; at += 8) {
+    // The last word begins in the one before it.
+    const int64_t from = std::min(at, common - 8);
+    const auto one = load<uint64_t>(left.bytes + from, 0), other = load<uint64_t>(right.bytes + from, 0);
+    if (one != other) return swap_bytes(one) < swap_bytes(other) ? -1 : 1;
+  }
   return left.size < right.size ? -1 : left.size > right.size;
 }
 

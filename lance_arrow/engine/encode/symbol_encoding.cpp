@@ -36,57 +36,57 @@ struct SymbolLane {
     return true;
   }
 
-  template <bool kHasLong = true>
-  void step(uint64_t word) {
-    const auto match = matcher->template find<kHasLong>(word, stop - position);
-    put(match, word, &position, &out);
-  }
+  void step(uint64_t word) { put(matcher->find(word, stop - position), &position, &out); }
 
   // Always both bytes: a code of one byte is overwritten by the next, and a value's room is two bytes per byte.
-  static void put(SymbolMatcher::Match match, uint64_t word, const uint8_t** position, uint8_t** out) {
-    const bool escapes = match.code == SymbolMatcher::kNoCode;
-    store<uint16_t>(*out, 0, static_cast<uint16_t>(escapes ? kEscape | (word & 0xFF) << 8 : match.code));
-    *out += 1 + escapes;
-    *position += match.size;
+  static void put(SymbolMatcher::Match match, const uint8_t** position, uint8_t** out) {
+    store<uint16_t>(*out, 0, match.codes());
+    *out += match.num_codes();
+    *position += match.size();
   }
 };
 
-// Steps of all lanes in turn while each has 8 bytes of its value left. What moves is kept in locals: through the lanes,
-// every byte that is stored might change it.
-template <bool kHasLong, class In>
-void step_whole_words(SymbolLane<In> (&lanes)[kLanes]) {
+// Steps of all lanes in turn until one has no value left, or reaches the last word of the data. Few values are longer
+// than some symbols, so a step must not guess whether a whole word is left: the one branch asks for ends of values.
+// What moves is kept in locals: through the lanes, every byte that is stored might change it.
+template <bool kHasLong, class Out, class In>
+void step_all(SymbolLane<In> (&lanes)[kLanes], const uint8_t* whole_words, uint8_t* ends) {
   const SymbolMatcher& matcher = *lanes[0].matcher;
   const uint8_t *p0 = lanes[0].position, *p1 = lanes[1].position, *p2 = lanes[2].position, *p3 = lanes[3].position;
   uint8_t *o0 = lanes[0].out, *o1 = lanes[1].out, *o2 = lanes[2].out, *o3 = lanes[3].out;
-  const uint8_t *const s0 = lanes[0].stop, *const s1 = lanes[1].stop, *const s2 = lanes[2].stop,
-                       *const s3 = lanes[3].stop;
-  const auto step = [&matcher](const uint8_t*& position, uint8_t*& out) {
-    const uint64_t word = load<uint64_t>(position, 0);
-    SymbolLane<In>::put(matcher.template find_in_whole<kHasLong>(word), word, &position, &out);
+  // Where a step needs to ask.
+  const uint8_t *s0 = p0, *s1 = p1, *s2 = p2, *s3 = p3;
+  bool all = true;
+  const auto ask = [&](SymbolLane<In>& lane, const uint8_t*& position, uint8_t*& out, const uint8_t*& stop) {
+    if (position < stop) return;
+    while (all && lane.stop - position <= 1) {
+      if (position < lane.stop) SymbolLane<In>::put(matcher.single(*position), &position, &out);
+      lane.position = position;
+      lane.out = out;
+      all = lane.template next_value<Out>(ends);
+    }
+    all &= position <= whole_words;
+    stop = std::min(lane.stop - 1, whole_words + 1);
   };
-  while (((s0 - p0 >= 8) & (s1 - p1 >= 8) & (s2 - p2 >= 8) & (s3 - p3 >= 8)) != 0) {
-    step(p0, o0);
-    step(p1, o1);
-    step(p2, o2);
-    step(p3, o3);
+  const auto step = [&](const SymbolLane<In>& lane, const uint8_t*& position, uint8_t*& out) {
+    const uint64_t word = load<uint64_t>(position, 0);
+    SymbolLane<In>::put(matcher.template find_among<kHasLong>(word, lane.stop - position), &position, &out);
+  };
+  while (true) {
+    if (((p0 >= s0) | (p1 >= s1) | (p2 >= s2) | (p3 >= s3)) != 0) {
+      ask(lanes[0], p0, o0, s0);
+      ask(lanes[1], p1, o1, s1);
+      ask(lanes[2], p2, o2, s2);
+      ask(lanes[3], p3, o3, s3);
+      if (!all) break;
+    }
+    step(lanes[0], p0, o0);
+    step(lanes[1], p1, o1);
+    step(lanes[2], p2, o2);
+    step(lanes[3], p3, o3);
   }
   lanes[0].position = p0, lanes[1].position = p1, lanes[2].position = p2, lanes[3].position = p3;
   lanes[0].out = o0, lanes[1].out = o1, lanes[2].out = o2, lanes[3].out = o3;
-}
-
-// Steps of all lanes in turn until one reaches its end, or the last the end of the data.
-template <bool kHasLong, class Out, class In>
-void step_all(SymbolLane<In> (&lanes)[kLanes], const uint8_t* whole_words, uint8_t* ends) {
-  for (bool all = true; all;) {
-    step_whole_words<kHasLong>(lanes);
-    for (auto& lane : lanes) {
-      if ((lane.position == lane.stop && !lane.template next_value<Out>(ends)) || lane.position > whole_words) {
-        all = false;
-        continue;
-      }
-      lane.template step<kHasLong>(load<uint64_t>(lane.position, 0));
-    }
-  }
 }
 
 }  // namespace
@@ -100,7 +100,7 @@ Outcome compress_symbols(const uint8_t* table, int64_t table_bytes, const Stored
   const auto matcher = std::make_unique<SymbolMatcher>();
   for (int code = 0; code < table[0]; ++code) {
     const int size = table[8 + 8 * table[0] + code];
-    matcher->add({load<uint64_t>(table + 8, code) & lowest_bytes(size), size}, static_cast<uint16_t>(code));
+    matcher->add({load<uint64_t>(table + 8, code) & lowest_bytes(size), size}, static_cast<uint8_t>(code));
   }
   return with_offset_type(stored.bits, [&]<class In>() {
     return with_offset_type(out.offset_bits, [&]<class Out>() {

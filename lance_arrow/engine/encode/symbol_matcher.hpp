@@ -5,7 +5,7 @@
 // hold two that match, the longer one stands first.
 #pragma once
 
-#include <memory>
+#include <algorithm>
 
 #include "engine/decode/symbols.hpp"
 
@@ -21,27 +21,34 @@ inline uint64_t lowest_bytes(int size) { return size == 8 ? ~uint64_t{0} : (uint
 class SymbolMatcher {
  public:
   static constexpr int kSlotBits = 11;
-  static constexpr uint16_t kNoCode = 0xFFFF;
 
-  // What stands at the beginning of a word: a code, or kNoCode for a byte without one.
-  struct Match {
-    uint16_t code;
-    uint16_t size;
+  // What stands at the beginning of a word, and the codes for it: one, or the escape and a byte without a code.
+  // One number, so that it stays in a register.
+  class Match {
+   public:
+    Match() = default;
+    Match(uint32_t codes, int size, int num_codes)
+        : all_(codes | static_cast<uint32_t>(size) << 16 | static_cast<uint32_t>(num_codes) << 24) {}
+
+    uint16_t codes() const { return static_cast<uint16_t>(all_); }
+    int size() const { return all_ >> 16 & 0xFF; }
+    int num_codes() const { return static_cast<int>(all_ >> 24); }
+    bool is_escape() const { return num_codes() == 2; }
 
     // Becomes `other` if that is wanted; a branch would be guessed wrong every other time.
-    void replace(const Match& other, bool is_wanted) {
-      const uint32_t mask = uint32_t{0} - is_wanted;
-      *this = std::bit_cast<Match>((std::bit_cast<uint32_t>(*this) & ~mask) | (std::bit_cast<uint32_t>(other) & mask));
-    }
+    void replace(Match other, bool is_wanted) { all_ ^= (all_ ^ other.all_) & (uint32_t{0} - is_wanted); }
+
+   private:
+    uint32_t all_;
   };
 
   SymbolMatcher() { clear(); }
 
   void clear() {
     // The value 1 never matches: no masked word equals it.
-    for (auto& slot : slots_) slot = {1, 0, {kNoCode, 1}, {}};
-    for (auto& one : pairs_) one = {kNoCode, 1};
-    for (auto& one : singles_) one = {kNoCode, 1};
+    for (auto& slot : slots_) slot = {1, 0, Match(0, 0, 0), {}};
+    for (uint32_t byte = 0; byte < 256; ++byte) singles_[byte] = Match(kEscape | byte << 8, 1, 2);
+    for (size_t second = 0; second < 256; ++second) std::copy_n(singles_, 256, pairs_ + 256 * second);
     has_long_ = false;
   }
 
@@ -49,13 +56,13 @@ class SymbolMatcher {
   bool has_long() const { return has_long_; }
 
   // False when all its slots are taken.
-  bool add(const Symbol& symbol, uint16_t code) {
-    const Match match{code, static_cast<uint16_t>(symbol.size)};
+  bool add(const Symbol& symbol, uint8_t code) {
+    const Match match(code, symbol.size, 1);
     if (symbol.size == 1) {
       singles_[symbol.bytes] = match;
       for (uint64_t second = 0; second < 256; ++second) {
         Match& pair = pairs_[symbol.bytes | second << 8];
-        if (pair.size == 1) pair = match;
+        if (pair.size() == 1) pair = match;
       }
       return true;
     }
@@ -65,11 +72,11 @@ class SymbolMatcher {
     }
     has_long_ = true;
     Slot* const slots = &slots_[2 * place(symbol.bytes)];
-    if (slots[1].match.code != kNoCode) return false;
+    if (slots[1].match.size() != 0) return false;
     const Slot slot{symbol.bytes, lowest_bytes(symbol.size), match, {}};
-    if (slots[0].match.code == kNoCode) {
+    if (slots[0].match.size() == 0) {
       slots[0] = slot;
-    } else if (symbol.size > slots[0].match.size) {
+    } else if (symbol.size > slots[0].match.size()) {
       slots[1] = slots[0];
       slots[0] = slot;
     } else {
@@ -78,27 +85,22 @@ class SymbolMatcher {
     return true;
   }
 
-  // `word` holds the next bytes; `rest` of them (at least 1) may be used. Without long symbols, slots are skipped.
-  template <bool kHasLong = true>
+  // A byte alone.
+  Match single(uint8_t byte) const { return singles_[byte]; }
+
+  // `word` holds the next bytes; `rest` of them (at least 1) may be used.
   Match find(uint64_t word, int64_t rest) const {
+    return rest == 1 ? singles_[word & 0xFF] : find_among<true>(word, rest);
+  }
+
+  // The same for at least 2. Without long symbols, slots are skipped.
+  template <bool kHasLong>
+  Match find_among(uint64_t word, int64_t rest) const {
     Match found = pairs_[word & 0xFFFF];
-    found.replace(singles_[word & 0xFF], rest < found.size);
     if constexpr (kHasLong) {
       const Slot* const slots = &slots_[2 * place(word)];
       found.replace(slots[1].match, slots[1].stands_in(word, rest));
       found.replace(slots[0].match, slots[0].stands_in(word, rest));
-    }
-    return found;
-  }
-
-  // The same where all 8 bytes may be used.
-  template <bool kHasLong>
-  Match find_in_whole(uint64_t word) const {
-    Match found = pairs_[word & 0xFFFF];
-    if constexpr (kHasLong) {
-      const Slot* const slots = &slots_[2 * place(word)];
-      found.replace(slots[1].match, (word & slots[1].mask) == slots[1].bytes);
-      found.replace(slots[0].match, (word & slots[0].mask) == slots[0].bytes);
     }
     return found;
   }
@@ -110,7 +112,9 @@ class SymbolMatcher {
     Match match;
     uint32_t unused[3];
 
-    bool stands_in(uint64_t word, int64_t rest) const { return ((word & mask) == bytes) & (match.size <= rest); }
+    bool stands_in(uint64_t word, int64_t rest) const {
+      return (((word & mask) ^ bytes) | static_cast<uint64_t>(rest - match.size()) >> 63) == 0;
+    }
   };
 
   static uint64_t place(uint64_t word) {

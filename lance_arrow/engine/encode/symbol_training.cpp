@@ -130,15 +130,15 @@ class SymbolTrainer {
           std::memcpy(&word, data + position, static_cast<size_t>(std::min<int64_t>(8, data_bytes - position)));
           const auto match = matcher_->find(word, rest);
           const int single = kSingles + static_cast<int>(word & 0xFF);
-          const int code = match.code == SymbolMatcher::kNoCode ? single : match.code;
+          const int code = match.is_escape() ? single : match.codes();
           ++counts_[code];
           count_pair(before, code);
-          if (match.size > 1) {
+          if (match.size() > 1) {
             ++counts_[single];
             count_pair(before, single);
           }
           before = code;
-          position += match.size;
+          position += match.size();
         }
       }
     }
@@ -192,7 +192,7 @@ class SymbolTrainer {
       std::partial_sort(sorted, next, candidates_.end(), is_better);
       for (; sorted != next && symbols_.size() != kMaxSymbols; ++sorted) {
         const Symbol chosen{sorted->bytes, sorted->size};
-        if (matcher_->add(chosen, static_cast<uint16_t>(symbols_.size()))) symbols_.push_back(chosen);
+        if (matcher_->add(chosen, static_cast<uint8_t>(symbols_.size()))) symbols_.push_back(chosen);
       }
     }
   }

@@ -104,6 +104,17 @@ class V20RowWriter:
                 self._add(top, array)
         self.num_rows += num_rows
 
+    def hold_at_most(self, num_bytes: int) -> int:
+        """Write the largest pages that wait if more than `num_bytes` wait; return the bytes that still do."""
+        held_bytes = sum(top.held_bytes for top in self._tops)
+        if held_bytes > num_bytes:
+            for top in sorted(self._tops, key=lambda top: top.held_bytes, reverse=True):
+                if held_bytes <= num_bytes // 2:
+                    break
+                held_bytes -= top.held_bytes
+                self._flush(top)
+        return held_bytes
+
     def finish(self) -> None:
         """Write what is left, and what describes the columns."""
         for top in self._tops:
