@@ -115,3 +115,21 @@ def test_what_was_left_out_is_null_for_every_change(tmp_path: Path) -> None:
     table.delete("s IS NULL AND id = 2")
     table.compact()
     assert table.to_table().sort_by("id").to_pylist() == [{"id": 1, "x": 10, "s": "a"}, {"id": 3, "x": None, "s": "c"}]
+
+
+def test_json_below_structs_is_found_by_name(tmp_path: Path) -> None:
+    text = pa.ExtensionArray.from_storage(pa.json_(), pa.array(['{"a":1}']))
+    whole = pa.StructArray.from_arrays([text, pa.array([b"x"], pa.large_binary())], ["j", "b"])
+    table = LanceTable.create(tmp_path / "t.lance", pa.table({"s": whole}))
+    turned = pa.StructArray.from_arrays([pa.array([b"y"], pa.large_binary()), text], ["b", "j"])
+    table.append(pa.table({"s": turned}))
+    table.append(pa.table({"s": pa.StructArray.from_arrays([pa.array([b"z"], pa.large_binary())], ["b"])}))
+    assert table.to_table()["s"].to_pylist() == [
+        {"j": '{"a":1}', "b": b"x"},
+        {"j": '{"a":1}', "b": b"y"},
+        {"j": None, "b": b"z"},
+    ]
+    bytes_alone = pa.StructArray.from_arrays([pa.array([b"{}"], pa.large_binary())], ["j"])
+    with pytest.raises(InvalidArgumentError, match="binary JSON"):
+        table.append(pa.table({"s": bytes_alone}))
+    assert table.count_rows() == 3
