@@ -1,0 +1,95 @@
+"""`ColumnRoots`: the top-level columns of a file, each made when it is first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cached_property, partial
+from typing import overload
+
+from lance_arrow.arrays.column_tree import ColumnNode, column_of
+from lance_arrow.arrays.read_options import ReadOptions
+from lance_arrow.container.schema_facts import SchemaFacts
+
+_FEW_NAMES = 4
+
+
+class ColumnRoots(Sequence[ColumnNode]):
+    """The columns of a file in results; readers of a few of many columns make no others.
+
+    Parameters
+    ----------
+    facts
+        The schema of the file.
+    options
+        Options that decide the types in results.
+    """
+
+    def __init__(self, facts: SchemaFacts, options: ReadOptions) -> None:
+        self._facts = facts
+        self._options = options
+        self._made: dict[int, ColumnNode] = {}
+
+    @property
+    def names(self) -> Collection[str]:
+        """Names of the columns."""
+        return self._places.keys()
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        names = self._facts.names
+        return dict(zip(names, range(len(names)), strict=True))
+
+    def named(self, name: str) -> ColumnNode | None:
+        """Return the column of a name; None if there is none."""
+        place = self._places.get(name)
+        return None if place is None else self._at(place)
+
+    def _at(self, place: int) -> ColumnNode:
+        made = self._made.get(place)
+        if made is None:
+            field, leaves = self._facts.top(place)
+            if self._options.dictionaries == "decode":
+                from lance_arrow.arrays.dictionaries import decoded_field  # noqa: PLC0415 - for them alone
+
+                field = decoded_field(field)
+            # Threads that make the same column must agree on one object: caches know columns by identity.
+            made = self._made.setdefault(place, column_of(field, leaves, self._options))
+        return made
+
+    @overload
+    def __getitem__(self, index: int) -> ColumnNode: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[ColumnNode]: ...
+
+    def __getitem__(self, index: int | slice) -> ColumnNode | list[ColumnNode]:
+        if isinstance(index, slice):
+            return [self._at(place) for place in range(*index.indices(len(self)))]
+        return self._at(range(len(self))[index])
+
+    def __iter__(self) -> Iterator[ColumnNode]:
+        return map(self._at, range(len(self)))
+
+    def __len__(self) -> int:
+        return len(self._facts.names)
+
+
+def root_named(roots: Sequence[ColumnNode], name: str) -> ColumnNode | None:
+    """Return the top-level column of a name; None if there is none."""
+    if isinstance(roots, ColumnRoots):
+        return roots.named(name)
+    return next((root for root in roots if root.field.name == name), None)
+
+
+def named_among(roots: Sequence[ColumnNode], num_names: int) -> Callable[[str], ColumnNode | None]:
+    """Return what finds top-level columns by name, as `root_named` does; `num_names` will be looked for."""
+    if isinstance(roots, ColumnRoots):
+        return roots.named
+    if num_names < _FEW_NAMES:
+        return partial(root_named, roots)
+    return {root.field.name: root for root in roots}.get
+
+
+def root_names(roots: Sequence[ColumnNode]) -> Collection[str]:
+    """Return the names of top-level columns."""
+    return roots.names if isinstance(roots, ColumnRoots) else dict.fromkeys(root.field.name for root in roots)
