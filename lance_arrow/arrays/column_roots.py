@@ -6,8 +6,11 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property, partial
 from typing import overload
 
+import pyarrow as pa
+
 from lance_arrow.arrays.column_tree import ColumnNode, column_of
 from lance_arrow.arrays.read_options import ReadOptions
+from lance_arrow.container.schema import LeafColumn
 from lance_arrow.container.schema_facts import SchemaFacts
 
 _FEW_NAMES = 4
@@ -47,14 +50,16 @@ class ColumnRoots(Sequence[ColumnNode]):
     def _at(self, place: int) -> ColumnNode:
         made = self._made.get(place)
         if made is None:
-            field, leaves = self._facts.top(place)
-            if self._options.dictionaries == "decode":
-                from lance_arrow.arrays.dictionaries import decoded_field  # noqa: PLC0415 - for them alone
-
-                field = decoded_field(field)
-            # Threads that make the same column must agree on one object: caches know columns by identity.
-            made = self._made.setdefault(place, column_of(field, leaves, self._options))
+            made = self._make(place, *self._facts.top(place))
         return made
+
+    def _make(self, place: int, field: pa.Field, leaves: Sequence[LeafColumn]) -> ColumnNode:
+        if self._options.dictionaries == "decode":
+            from lance_arrow.arrays.dictionaries import decoded_field  # noqa: PLC0415 - for them alone
+
+            field = decoded_field(field)
+        # Threads that make the same column must agree on one object: caches know columns by identity.
+        return self._made.setdefault(place, column_of(field, leaves, self._options))
 
     @overload
     def __getitem__(self, index: int) -> ColumnNode: ...
@@ -68,7 +73,12 @@ class ColumnRoots(Sequence[ColumnNode]):
         return self._at(range(len(self))[index])
 
     def __iter__(self) -> Iterator[ColumnNode]:
-        return map(self._at, range(len(self)))
+        made = self._made
+        if len(made) < len(self):
+            for place, (field, leaves) in enumerate(self._facts.tops()):
+                if place not in made:
+                    self._make(place, field, leaves)
+        return iter([made[place] for place in range(len(self))])
 
     def __len__(self) -> int:
         return len(self._facts.names)

@@ -127,6 +127,13 @@ class SchemaFacts:
         start, stop = self._spans[number : number + 2]
         return self.schema.field(number), self.leaves[start:stop]
 
+    def tops(self) -> list[tuple[pa.Field, Sequence[LeafColumn]]]:
+        """Return all top-level fields, each with its leaves."""
+        leaves = self.leaves
+        spans = self._spans if self._nodes is None else self._nodes.leaf_spans()
+        fields = list(self.schema)
+        return [(field, leaves[spans[at] : spans[at + 1]]) for at, field in enumerate(fields)]
+
     @cached_property
     def _spans(self) -> list[int]:
         """First leaf of each top-level field, then the number of leaves."""

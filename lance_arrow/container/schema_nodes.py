@@ -181,6 +181,12 @@ class SchemaNodes:
         """Return the leaves of all fields."""
         return self._leaves(0, len(self._facts))
 
+    def leaf_spans(self) -> list[int]:
+        """Return the first leaf of each top-level field, then the number of leaves."""
+        leaves = np.flatnonzero(self._facts[:, _FLAGS] & _IS_LEAF)
+        spans: list[int] = np.append(np.searchsorted(leaves, self._tops), len(leaves)).tolist()
+        return spans
+
     def _leaves(self, start: int, stop: int) -> list[LeafColumn]:
         facts = self._facts[start:stop]
         leaves = np.flatnonzero(facts[:, _FLAGS] & _IS_LEAF)

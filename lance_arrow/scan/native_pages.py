@@ -130,13 +130,16 @@ def pages_at_hand(
 _Place: TypeAlias = tuple[Pages, int, Hashable]
 """The pages of a leaf, the position of one in them, and its key in the cache."""
 
+_Member: TypeAlias = tuple[LeafNode, ColumnMeta, int, _Place]
+"""A page: its column, its number in it, and its place."""
+
 
 @dataclass(slots=True, eq=False)
 class _Group:
     """Pages of one layout and one number of buffers."""
 
     layout: BoundLayout
-    members: list[tuple[LeafNode, ColumnMeta, int, _Place]] = field(default_factory=list)
+    members: list[_Member] = field(default_factory=list)
 
 
 class _Unopened:
@@ -154,11 +157,23 @@ class _Unopened:
         self._file, self._cache = file, cache
         self._layouts: dict[tuple[int, int, bool], BoundLayout] = {}
         self._groups: dict[tuple[int, int], _Group] = {}
+        self._last: tuple[int, int, int] | None = None
+        self._members: list[_Member] = []
 
     def add(self, leaf: LeafNode, meta: ColumnMeta, number: int, place: _Place) -> None:
         """Bind a page; raises as `FilePages.bound`."""
         table = meta.pages
-        described = table.descriptions[table.description_of[number]]
+        if len(table.descriptions) == 1:
+            described, num_buffers = table.descriptions[0], len(table.sizes)
+        else:
+            described = table.descriptions[table.description_of[number]]
+        if len(table.description_of) > 1:
+            num_buffers = int(table.borders[number + 1] - table.borders[number])
+        member = leaf, meta, number, place
+        # Most columns are like the one before.
+        if self._last == (id(described), id(leaf.leaf), num_buffers) and not leaf.list_columns:
+            self._members.append(member)
+            return
         # Equal descriptions and types of leaves are mostly the same objects.
         known = id(described), id(leaf.leaf), bool(leaf.list_columns)
         layout = self._layouts.get(known)
@@ -168,13 +183,12 @@ class _Unopened:
             except LanceError as error:
                 located(column=leaf.path).fill(error)
                 raise
-        num_buffers = (
-            len(table.sizes) if len(table.borders) == 2 else int(np.diff(table.borders[number : number + 2])[0])
-        )
         group = self._groups.get((id(layout), num_buffers))
         if group is None:
             group = self._groups[id(layout), num_buffers] = _Group(layout)
-        group.members.append((leaf, meta, number, place))
+        group.members.append(member)
+        self._members = group.members
+        self._last = None if leaf.list_columns else (id(described), id(leaf.leaf), num_buffers)
 
     def opened(self, rows: RowRanges) -> Iterator[tuple[PageTask | None, NativePage | None, _Place]]:
         """Yield each page, or the task of reading its index first."""

@@ -173,6 +173,10 @@ def test_unusual_schemas_are_read_all_the_same() -> None:
     facts = SchemaFacts(message, FileVersion.V2_2)
     assert facts.schema.equals(NESTED, check_metadata=True)
     usual = SchemaFacts(message_of(NESTED), FileVersion.V2_2)
+    for one in (facts, usual):
+        assert [(field, list(leaves)) for field, leaves in one.tops()] == [
+            (field, list(leaves)) for field, leaves in map(one.top, range(len(NESTED)))
+        ]
     for top in range(len(NESTED)):
         field, leaves = facts.top(top)
         assert field.equals(usual.top(top)[0], check_metadata=True)

@@ -72,13 +72,38 @@ cdef object _numbers(const vector[uint64_t]& numbers):
     """Return places or sizes that lie in the file as an array; the same one for all columns without any."""
     if numbers.empty():
         return _NO_NUMBERS
-    found = numpy.array(list(numbers), numpy.int64)
+    found = numpy.empty(<int64_t>numbers.size(), numpy.int64)
+    cdef int64_t[::1] out = found
+    memcpy(&out[0], numbers.data(), 8 * numbers.size())
     found.flags.writeable = False
     return found
 
 
 _NO_NUMBERS = numpy.empty(0, numpy.int64)
 _NO_NUMBERS.flags.writeable = False
+
+
+cdef tuple _one_page(CPageTable& pages, dict alike):
+    """Return what `_pages_of` does for one page; pages of as many rows and buffers share the arrays that tell these."""
+    cdef int64_t m = <int64_t>pages.starts.size()
+    cdef int64_t[::1] held
+    cdef int64_t num_rows = pages.row_starts[1]
+    cdef object key = (num_rows, m)
+    shared = alike.get(key)
+    if shared is None:
+        shared = alike[key] = numpy.array([0, num_rows], numpy.int64), numpy.array([0, m], numpy.int64), _FIRST
+        for one in shared:
+            one.flags.writeable = False
+    numbers = numpy.empty(2 * m, numpy.int64)
+    if m:
+        held = numbers
+        _copied(_copied(&held[0], pages.starts), pages.sizes)
+    numbers.flags.writeable = False
+    row_starts, borders, description_of = shared
+    return row_starts, borders, numbers[:m], numbers[m:], [_description(pages.descriptions[0])], description_of
+
+
+_FIRST = numpy.zeros(1, numpy.int64)
 
 
 def split_any(bytes data not None) -> tuple[str, bytes] | None:
@@ -130,7 +155,7 @@ def read_column_metadata(
     cdef CPageTable pages
     cdef ColumnMetadata metadata
     cdef string_view message
-    cdef dict known = {}
+    cdef dict known = {}, alike = {}
     cdef Py_ssize_t number = 0
     if crcs is not None and crcs.shape[0] != len(blocks):
         raise refusal(b"there must be one checksum per column", -1, 0)
@@ -148,7 +173,7 @@ def read_column_metadata(
         if metadata.fault.kind != 0:
             found.append((_fault(metadata.fault), None, None, None, None, None))
             continue
-        table = _pages_of(pages)
+        table = _one_page(pages, alike) if pages.num_pages() == 1 else _pages_of(pages)
         found.append((
             None, _described(_description(metadata.description), known, describe), _numbers(metadata.starts),
             _numbers(metadata.sizes), _fault(metadata.pages_fault),

@@ -92,7 +92,9 @@ struct Field {
       case 3: id = static_cast<int32_t>(fields.value); return true;
       case 4: parent_id = static_cast<int32_t>(fields.value); return true;
       case 5: type = fields.content; return true;
-      case 6: flags |= fields.value != 0 ? SchemaNode::kNullable : 0; return true;
+      case 6:
+        if (fields.value != 0) flags |= SchemaNode::kNullable;
+        return true;
       case 9:
         if (!fields.content.empty()) flags |= SchemaNode::kHasMetadata | SchemaNode::kHasExtension;
         return true;
