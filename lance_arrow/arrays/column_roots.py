@@ -8,7 +8,7 @@ from typing import overload
 
 import pyarrow as pa
 
-from lance_arrow.arrays.column_tree import ColumnNode, column_of
+from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, column_of
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.container.schema import LeafColumn
 from lance_arrow.container.schema_facts import SchemaFacts
@@ -33,6 +33,11 @@ class ColumnRoots(Sequence[ColumnNode]):
         self._made: dict[int, ColumnNode] = {}
 
     @property
+    def num_columns(self) -> int:
+        """Number of physical columns."""
+        return self._facts.num_columns
+
+    @property
     def names(self) -> Collection[str]:
         """Names of the columns."""
         return self._places.keys()
@@ -46,6 +51,10 @@ class ColumnRoots(Sequence[ColumnNode]):
         """Return the column of a name; None if there is none."""
         place = self._places.get(name)
         return None if place is None else self._at(place)
+
+    def place_with(self, column: int) -> int | None:
+        """Return the number of the top-level column that has a physical column; None if there is none."""
+        return self._facts.top_with(column)
 
     def _at(self, place: int) -> ColumnNode:
         made = self._made.get(place)
@@ -102,4 +111,11 @@ def named_among(roots: Sequence[ColumnNode], num_names: int) -> Callable[[str], 
 
 def root_names(roots: Sequence[ColumnNode]) -> Collection[str]:
     """Return the names of top-level columns."""
-    return roots.names if isinstance(roots, ColumnRoots) else dict.fromkeys(root.field.name for root in roots)
+    return roots.names if isinstance(roots, ColumnRoots) else dict.fromkeys([root.field.name for root in roots])
+
+
+def num_leaves(roots: Sequence[ColumnNode]) -> int:
+    """Return the number of leaves of top-level columns; for files of 2.0, with the columns of structs and lists."""
+    if isinstance(roots, ColumnRoots):
+        return roots.num_columns
+    return sum([1 if isinstance(root, LeafNode) else len(list(root.leaves())) for root in roots])

@@ -6,6 +6,7 @@ Only what is asked for is computed: opening a file with thousands of columns mak
 from __future__ import annotations
 
 import threading
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -126,6 +127,16 @@ class SchemaFacts:
             return self._nodes.field(number), self._nodes.leaves(number)
         start, stop = self._spans[number : number + 2]
         return self.schema.field(number), self.leaves[start:stop]
+
+    def top_with(self, column: int) -> int | None:
+        """Return the number of the top-level field that has a physical column; None if there is none."""
+        if not 0 <= column < self.num_columns:
+            return None
+        if self._nodes is not None:
+            return self._nodes.top_with(column)
+        # Headers of 2.0 come before the leaves below them.
+        last = next(at for at, leaf in enumerate(self.leaves) if leaf.column >= column)
+        return bisect_right(self._spans, last) - 1
 
     def tops(self) -> list[tuple[pa.Field, Sequence[LeafColumn]]]:
         """Return all top-level fields, each with its leaves."""

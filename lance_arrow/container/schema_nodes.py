@@ -181,6 +181,10 @@ class SchemaNodes:
         """Return the leaves of all fields."""
         return self._leaves(0, len(self._facts))
 
+    def top_with(self, column: int) -> int:
+        """Return the number of the top-level field that has an existing physical column."""
+        return int(np.searchsorted(self._tops, self._node_of_column[column], side="right")) - 1
+
     def leaf_spans(self) -> list[int]:
         """Return the first leaf of each top-level field, then the number of leaves."""
         leaves = np.flatnonzero(self._facts[:, _FLAGS] & _IS_LEAF)

@@ -16,6 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from lance_arrow.arrays.blob_fields import PLACE_TYPE
+from lance_arrow.arrays.column_roots import ColumnRoots
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, refuse_unreadable
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.arrays.schema_cache import ByColumns, ShownColumns, cached_tree
@@ -107,7 +108,7 @@ class FilePages:
         return self._shown.projections
 
     @property
-    def roots(self) -> Sequence[ColumnNode]:
+    def roots(self) -> ColumnRoots:
         """The whole column tree; the same object for files of one schema."""
         return self._shown.roots
 

@@ -14,6 +14,7 @@ from stores import CountingStore
 from values import seeded
 
 import lance_arrow
+from lance_arrow import LanceTable
 from lance_arrow.container.schema_facts import known_schemas
 
 FEW, MANY = 200, 2000
@@ -94,6 +95,21 @@ def test_all_columns_cost_few_calls_each(wide: Callable[[int], Path]) -> None:
         is_legacy = file.version == "2.0"
     # 73 before, and 127 in 2.0, whose pages are still made one by one.
     assert per_column <= (65 if is_legacy else 10), per_column
+
+
+def test_three_columns_of_a_table_cost_the_same_in_every_width(tmp_path: Path) -> None:
+    counts = []
+    for width in (FEW, MANY):
+        path = tmp_path / f"{width}.tables"
+        LanceTable.create(path, pa.table({f"c{number}": np.arange(ROWS) for number in range(width)}))
+
+        def done(path: Path) -> pa.Table:
+            return LanceTable.open(path).to_table(columns=THREE)
+
+        assert done(path).column_names == THREE
+        counts.append(calls_of(done, path))
+    # 147,000 before for the wider one.
+    assert counts[1] - counts[0] <= 300, counts
 
 
 def test_a_far_file_opens_in_few_requests(wide: Callable[[int], Path]) -> None:

@@ -181,6 +181,11 @@ def test_unusual_schemas_are_read_all_the_same() -> None:
         field, leaves = facts.top(top)
         assert field.equals(usual.top(top)[0], check_metadata=True)
         assert list(leaves) == list(usual.top(top)[1])
+    columns = range(-1, usual.num_columns + 1)
+    assert list(map(facts.top_with, columns)) == list(map(usual.top_with, columns))
+    assert usual.top_with(-1) is usual.top_with(usual.num_columns) is None
+    assert usual.top_with(0) == 0
+    assert usual.top_with(usual.num_columns - 1) == len(NESTED) - 1
     assert facts.names == usual.names
     assert dict(facts.lengths) == dict(usual.lengths)
 
