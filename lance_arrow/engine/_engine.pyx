@@ -29,7 +29,6 @@ include "door/codec_abi.pxi"
 # Tables: what describes files and pages.
 include "door/checksums.pxi"
 include "door/file_head.pxi"
-include "door/schema_message.pxi"
 include "door/column_metadata.pxi"
 include "door/chunk_tables.pxi"
 include "door/file_tables.pxi"
