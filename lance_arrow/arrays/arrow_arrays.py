@@ -66,12 +66,15 @@ class ArrayBuilder:
     def of(cls, node: ColumnNode, depth: int = 0) -> ArrayBuilder:
         """Create the builder of a node and of the nodes below."""
         storage, kind = node.storage, node.kind
-        leaves = list(node.leaves())
-        first = next((leaf for leaf in leaves if leaf.tells_ancestors), leaves[0])
+        if isinstance(node, LeafNode):
+            first = node
+        else:
+            leaves = list(node.leaves())
+            first = next((leaf for leaf in leaves if leaf.tells_ancestors), leaves[0])
         sizes = {NodeKind.LIST: 0, NodeKind.FIXED_SIZE_LIST: getattr(storage, "list_size", 1)}
         is_plain = isinstance(node, LeafNode) and isinstance(node.leaf.shape, FixedWidth) and not node.leaf.items
         extended = None if node.field.type == storage else node.field.type
-        children = tuple(cls.of(child, depth + 1) for child in node.children)
+        children = tuple([cls.of(child, depth + 1) for child in node.children])
         return cls(node, storage, extended, first.column, depth, sizes.get(kind, 1), is_plain, children)
 
     def build(self, leaves: Mapping[int, DecodedLeaf]) -> pa.Array:

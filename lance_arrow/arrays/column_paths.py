@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
+from lance_arrow.arrays.column_roots import named_among, root_named, root_names
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, storage_type, type_over
 from lance_arrow.errors import InvalidArgumentError, did_you_mean
 
@@ -54,7 +55,7 @@ def parse_path(path: str, names: Collection[str]) -> Path:
 
 def reach(roots: Sequence[ColumnNode], path: Path) -> Reach | None:
     """Find the target of a path; None if it does not exist."""
-    root = next((root for root in roots if root.field.name == path[0]), None)
+    root = root_named(roots, path[0])
     steps = None if root is None else _steps(root, path[1:])
     if root is None or steps is None:
         return None
@@ -76,11 +77,11 @@ def node_at(root: ColumnNode, steps: Steps) -> ColumnNode:
     return root
 
 
-def leaf_at(roots: tuple[ColumnNode, ...], path: Path) -> LeafNode | None:
+def leaf_at(roots: Sequence[ColumnNode], path: Path) -> LeafNode | None:
     """Return the leaf of one of Arrow's field paths: a whole leaf, through structs only."""
     if reach(roots, path) is None:
         return None
-    node: ColumnNode | None = next((root for root in roots if root.field.name == path[0]), None)
+    node = root_named(roots, path[0])
     for name in path[1:]:
         if node is None or not pa.types.is_struct(node.storage):
             return None
@@ -105,16 +106,16 @@ def project(roots: Sequence[ColumnNode], paths: Sequence[Path], *, missing_ok: b
     InvalidArgumentError
         A path names no column; the message lists the existing ones.
     """
-    wanted: dict[str, list[Steps]] = {}
-    by_name = {root.field.name: root for root in roots}
+    wanted: dict[str, tuple[ColumnNode, list[Steps]]] = {}
+    named = named_among(roots, len(paths))
     for path in paths:
-        root = by_name.get(path[0])
+        root = named(path[0])
         steps = None if root is None else _steps(root, path[1:])
-        if steps is not None:
-            wanted.setdefault(path[0], []).append(steps)
+        if root is not None and steps is not None:
+            wanted.setdefault(path[0], (root, []))[1].append(steps)
         elif not missing_ok:
             raise no_such_column(roots, path)
-    return tuple(pruned(by_name[name], steps) for name, steps in wanted.items())
+    return tuple(pruned(root, steps) for root, steps in wanted.values())
 
 
 def no_such_column(roots: Sequence[ColumnNode], path: Path) -> InvalidArgumentError:
@@ -123,10 +124,12 @@ def no_such_column(roots: Sequence[ColumnNode], path: Path) -> InvalidArgumentEr
     for end in range(len(path), 0, -1):
         found = reach(roots, path[: end - 1]) if end > 1 else None
         if found is not None:
-            node = node_at(next(root for root in roots if root.field.name == found.root), found.steps)
+            root = root_named(roots, found.root)
+            assert root is not None
+            node = node_at(root, found.steps)
             known = [".".join((*path[: end - 1], name)) for name in _names_below(node)]
             break
-    names = sorted(known or [root.field.name for root in roots])
+    names = sorted(known or root_names(roots))
     offer = did_you_mean(".".join(path), names)
     return InvalidArgumentError(
         f"there is no column {'.'.join(path)!r}, expected one of {', '.join(names)}{offer}", detail=path

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import pyarrow as pa
 
@@ -162,14 +163,31 @@ def column_tree(
         Options that decide the types in results; default options when None.
     """
     remaining = deque(columns)
-    roots = tuple(_node(field, field.name, (), remaining) for field in schema)
-    if options is not None and options.blobs == "descriptors":
-        roots = tuple(_with_descriptors(root) for root in roots)
-    if options is not None and options.json == "text":
-        roots = tuple(map(_with_json_text, roots))
-    if remaining:
-        raise InternalError(f"physical column {remaining[0].path!r} has no place in the schema")
+    roots = tuple(_root(field, remaining, options) for field in schema)
+    _refuse_rest(remaining)
     return roots
+
+
+def column_of(field: pa.Field, columns: Sequence[LeafColumn], options: ReadOptions) -> ColumnNode:
+    """Attach physical columns to one top-level field; parameters are those of `column_tree`."""
+    remaining = deque(columns)
+    root = _root(field, remaining, options)
+    _refuse_rest(remaining)
+    return root
+
+
+def _root(field: pa.Field, columns: deque[LeafColumn], options: ReadOptions | None) -> ColumnNode:
+    root = _node(field, field.name, (), columns)
+    if options is None:
+        return root
+    if options.blobs == "descriptors":
+        root = _with_descriptors(root)
+    return _with_json_text(root) if options.json == "text" else root
+
+
+def _refuse_rest(columns: deque[LeafColumn]) -> None:
+    if columns:
+        raise InternalError(f"physical column {columns[0].path!r} has no place in the schema")
 
 
 def _node(field: pa.Field, path: str, above: tuple[pa.DataType, ...], columns: deque[LeafColumn]) -> ColumnNode:
@@ -233,7 +251,7 @@ def _leaf(field: pa.Field, storage: pa.DataType, column: LeafColumn, above: tupl
         field,
         column.path,
         column=column.column,
-        leaf=LeafType(shape, nodes, items, _is_text(storage)),
+        leaf=_leaf_type(shape, nodes, items, _is_text(storage)),
         offset_bits=offset_bits,
         dimensions=dimensions,
         nullable=(field.nullable, *(ancestor.nullable for ancestor in column.ancestors)),
@@ -244,6 +262,14 @@ def _leaf(field: pa.Field, storage: pa.DataType, column: LeafColumn, above: tupl
         is_blob=shown is not None,
         bytes_field=shown,
     )
+
+
+@lru_cache(maxsize=1024)
+def _leaf_type(
+    shape: BlockShape | None, nodes: tuple[NodeKind, ...], items: BlockShape | None, is_text: bool
+) -> LeafType:
+    """Return one object for columns of equal types, so that pages of many columns are bound together."""
+    return LeafType(shape, nodes, items, is_text)
 
 
 def _list_column(ancestor: Ancestor) -> ListColumn | None:

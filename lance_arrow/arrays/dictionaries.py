@@ -23,10 +23,11 @@ def decoded_schema(schema: pa.Schema) -> pa.Schema:
 
     Extension types do not change.
     """
-    return pa.schema([_decoded_field(field) for field in schema], metadata=schema.metadata)
+    return pa.schema([decoded_field(field) for field in schema], metadata=schema.metadata)
 
 
-def _decoded_field(field: pa.Field) -> pa.Field:
+def decoded_field(field: pa.Field) -> pa.Field:
+    """Return the field with each dictionary type replaced, as `decoded_schema` does."""
     type_ = _decoded_type(field.type)
     return field if type_.equals(field.type) else field.with_type(type_)
 
@@ -35,14 +36,14 @@ def _decoded_type(type_: pa.DataType) -> pa.DataType:
     if isinstance(type_, pa.DictionaryType):
         return _decoded_type(type_.value_type)
     if isinstance(type_, pa.StructType):
-        return pa.struct([_decoded_field(type_.field(n)) for n in range(type_.num_fields)])
+        return pa.struct([decoded_field(type_.field(n)) for n in range(type_.num_fields)])
     if isinstance(type_, pa.MapType):
-        return pa.map_(_decoded_field(type_.key_field), _decoded_field(type_.item_field), type_.keys_sorted)
+        return pa.map_(decoded_field(type_.key_field), decoded_field(type_.item_field), type_.keys_sorted)
     if isinstance(type_, pa.FixedSizeListType):
-        return pa.list_(_decoded_field(type_.value_field), type_.list_size)
+        return pa.list_(decoded_field(type_.value_field), type_.list_size)
     if isinstance(type_, pa.ListType):
-        return pa.list_(_decoded_field(type_.value_field))
-    return pa.large_list(_decoded_field(type_.value_field)) if isinstance(type_, pa.LargeListType) else type_
+        return pa.list_(decoded_field(type_.value_field))
+    return pa.large_list(decoded_field(type_.value_field)) if isinstance(type_, pa.LargeListType) else type_
 
 
 class _ItemsAsPage:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
 
-from lance_arrow.arrays.column_tree import ColumnNode, column_tree
+from lance_arrow.arrays.column_roots import ColumnRoots
+from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
 from lance_arrow.arrays.read_options import ReadOptions
+from lance_arrow.container.extension_types import holds_json
 from lance_arrow.container.file_reader import LanceFileReader
+from lance_arrow.container.schema_facts import SchemaFacts
 
 T = TypeVar("T")
 
@@ -39,42 +42,60 @@ class ByColumns(Generic[T]):
         return held[1]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class ShownColumns:
     """Columns of a file in results.
 
     Parameters
     ----------
-    schema
-        Schema with the requested forms of blobs and dictionaries.
+    facts
+        The schema of the file.
+    options
+        Options that decide the types in results.
+
+    Attributes
+    ----------
     roots
         The whole column tree; files with a shared tree have the same object.
-    plans, projections
+    plans, projections, leaves, row_bytes
         Data that readers derive from sets of columns, for all files that share the tree.
     """
 
-    schema: pa.Schema
-    roots: tuple[ColumnNode, ...]
-    plans: ByColumns[Any] = field(default_factory=ByColumns, repr=False)
-    projections: ByColumns[Any] = field(default_factory=ByColumns, repr=False)
+    def __init__(self, facts: SchemaFacts, options: ReadOptions) -> None:
+        self._facts = facts
+        self._options = options
+        self.roots = ColumnRoots(facts, options)
+        self.plans: ByColumns[Any] = ByColumns()
+        self.projections: ByColumns[Any] = ByColumns()
+        self.leaves: ByColumns[tuple[LeafNode, ...]] = ByColumns()
+        self.row_bytes: ByColumns[int] = ByColumns()
+
+    @property
+    def has_blobs(self) -> bool:
+        """Whether a column has values outside the pages."""
+        return self._facts.has_blobs
+
+    @property
+    def metadata(self) -> Mapping[bytes, bytes] | None:
+        """Metadata of the schema."""
+        return self._facts.metadata
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """Schema with the requested forms of blobs, JSON and dictionaries."""
+        if self._facts.has_blobs or (self._options.json == "text" and any(map(holds_json, self._facts.schema))):
+            return pa.schema([root.shown for root in self.roots], self.metadata)
+        if self._options.dictionaries == "decode":
+            from lance_arrow.arrays.dictionaries import decoded_schema  # noqa: PLC0415 - for decoded dictionaries alone
+
+            return decoded_schema(self._facts.schema)
+        return self._facts.schema
 
 
 def cached_tree(file: LanceFileReader, options: ReadOptions) -> ShownColumns:
     """Return the columns of a file for some `options`; files of equal schemas share them."""
-    shown: ShownColumns = file.facts.derived.of(options, lambda: _shown(file, options))
+    facts = file.facts
+    shown: ShownColumns = facts.derived.of(options, lambda: ShownColumns(facts, options))
     return shown
-
-
-def _shown(file: LanceFileReader, options: ReadOptions) -> ShownColumns:
-    stored = file.schema
-    if options.dictionaries == "decode":
-        from lance_arrow.arrays.dictionaries import decoded_schema  # noqa: PLC0415 - for decoded dictionaries alone
-
-        stored = decoded_schema(stored)
-    roots = column_tree(stored, file.leaves, options)
-    if any(leaf.is_blob or leaf.is_json for root in roots for leaf in root.leaves()):
-        stored = pa.schema([root.shown for root in roots], file.schema.metadata)
-    return ShownColumns(stored, roots)
 
 
 class PerTree(Generic[T]):
@@ -87,11 +108,11 @@ class PerTree(Generic[T]):
         would keep files of that object open until the garbage collector runs.
     """
 
-    def __init__(self, work_out: Callable[[tuple[ColumnNode, ...]], T]) -> None:
+    def __init__(self, work_out: Callable[[Sequence[ColumnNode]], T]) -> None:
         self._work_out = work_out
-        self._answers: dict[int, tuple[tuple[ColumnNode, ...], T]] = {}
+        self._answers: dict[int, tuple[Sequence[ColumnNode], T]] = {}
 
-    def of(self, roots: tuple[ColumnNode, ...]) -> T:
+    def of(self, roots: Sequence[ColumnNode]) -> T:
         """Return the data of a tree."""
         held = self._answers.get(id(roots))
         if held is not None and held[0] is roots:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import pyarrow.compute as pc
@@ -54,7 +54,7 @@ class Asked:
         self.num_slow_starts += 1
         return self.num_slow_starts <= _FIRST_SOURCES
 
-    def all_nodes(self, roots: tuple[ColumnNode, ...]) -> tuple[ColumnNode, ...]:
+    def all_nodes(self, roots: Sequence[ColumnNode]) -> tuple[ColumnNode, ...]:
         """Return the columns of a tree that are read, those of the filter included."""
         nodes = self.nodes.of(roots)
         return nodes if self.filter is None else joined_nodes(nodes, self.filter.nodes(roots))

@@ -311,7 +311,7 @@ class LanceFileFragment(bridge.BridgeFragment):
         if is_plain and is_as_stored(file, schema, options.columns):
             wanted = schema.names if options.columns is None else options.columns
             is_whole = options.columns is None and schema.names == file.rows.schema.names
-            projection = file.everything if is_whole else Projection.of(file.roots, file.rows.schema, wanted)
+            projection = file.everything if is_whole else Projection.of(file.roots, file.rows.metadata, wanted)
             return take_rows(file, projection, nth)
         order = take_order(nth, file.rows.num_rows)
         scanned: pa.Table = shown(self._cut_to(order.rows)).to_table(**options.keywords())

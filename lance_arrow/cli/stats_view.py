@@ -203,7 +203,7 @@ class _File:
 
     def leaves(self, columns: Sequence[str] | None) -> list[LeafNode]:
         """Leaves at or below the columns; all when None."""
-        projection = Projection.of(self.rows.roots, self.rows.schema, columns)
+        projection = Projection.of(self.rows.roots, self.rows.metadata, columns)
         return [leaf for node in projection.nodes for leaf in node.leaves()]
 
     def close(self) -> None:
@@ -346,7 +346,7 @@ def _read_bounds(file: _File, leaves: Sequence[LeafNode]) -> dict[int, ZoneMap]:
     if not builders:
         return {}
     names = dict.fromkeys(tops[leaf.column] for leaf, _ in builders)
-    projection = Projection.covering(file.rows.roots, file.rows.schema, [(name,) for name in names])
+    projection = Projection.covering(file.rows.roots, file.rows.metadata, [(name,) for name in names])
     batches = FileBatches(OpenFile(file.source, file.rows))
     everything = RowRanges.one(0, file.rows.num_rows)
     for batch in batches.stream(projection, None, None, everything):

@@ -100,7 +100,7 @@ def view_table_stats(
     manifest = open_version(root, choice, default_runtime().settings.limits)
     table = TableColumns(manifest.facts, _DESCRIPTORS)
     files = OpenFiles(_DESCRIPTORS)
-    nodes = Projection.of(table.roots, table.schema, columns).nodes
+    nodes = Projection.of(table.roots, table.schema.metadata, columns).nodes
     leaves = [leaf for node in nodes for leaf in node.leaves()]
     found: dict[int, list[ColumnPart]] = {leaf.column: [] for leaf in leaves}
     num_rows = deleted = 0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import IntEnum
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,8 @@ from lance_arrow.container.descriptions import Description
 from lance_arrow.container.file_checks import FileChecks
 from lance_arrow.container.footer import FileFooter
 from lance_arrow.container.metadata_bytes import MetadataBytes
-from lance_arrow.container.pages import PageTable
-from lance_arrow.engine import read_column_metadata
+from lance_arrow.container.pages import PageTable, fits_version
+from lance_arrow.engine import CHECKSUM_FAULT, read_column_metadata
 from lance_arrow.errors import CorruptFileError, LanceError, located
 from lance_arrow.io import Bytes, Positions
 from lance_arrow.settings import Limits
@@ -35,6 +35,7 @@ class _Fault(IntEnum):
     MISALIGNED = 4
     TOO_MANY_ROWS = 5
     NO_DESCRIPTION = 6
+    CHECKSUM = CHECKSUM_FAULT
 
 
 class ColumnMeta:
@@ -50,20 +51,27 @@ class ColumnMeta:
         ``(num_buffers,) int64``: places of the buffers of the column as a whole, inside the file.
     byte_range
         Half-open byte range of its metadata.
-    open_pages
-        Returns `pages`. It is called at their first use, because zone maps exclude most files before.
+    pages
+        Pages in row order, or a function that returns them. It is called at their first use, because zone maps exclude
+        most files before.
+
+    Attributes
+    ----------
+    pages
+        Pages in row order. Raises no error for columns from `LanceFileReader.columns`.
     """
 
     __slots__ = (
         "_open_pages",
-        "_opened",
         "buffer_offsets",
         "buffer_sizes",
         "byte_range",
         "column",
         "description",
         "message",
+        "pages",
     )
+    pages: PageTable
 
     def __init__(
         self,
@@ -74,7 +82,7 @@ class ColumnMeta:
         buffer_offsets: Positions,
         buffer_sizes: Positions,
         byte_range: tuple[int, int],
-        open_pages: Callable[[], PageTable],
+        pages: PageTable | Callable[[], PageTable],
     ) -> None:
         self.column = column
         self.message = message
@@ -82,17 +90,18 @@ class ColumnMeta:
         self.buffer_offsets = buffer_offsets
         self.buffer_sizes = buffer_sizes
         self.byte_range = byte_range
-        self._open_pages = open_pages
-        self._opened: PageTable | None = None
+        if isinstance(pages, PageTable):
+            self.pages = pages
+        else:
+            self._open_pages = pages
 
-    @property
-    def pages(self) -> PageTable:
-        """Pages in row order. Raises no error for columns from `LanceFileReader.columns`."""
-        opened = self._opened
-        if opened is None:
-            opened = self._opened = self._open_pages()
-            # Release the memory of the parsed metadata.
-            self._open_pages = lambda: opened
+    def __getattr__(self, name: str) -> PageTable:
+        """Open the pages, which are not there yet."""
+        if name != "pages":
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        opened = self.pages = self._open_pages()
+        # Release the memory of the parsed metadata.
+        self._open_pages = lambda: opened
         return opened
 
     @property
@@ -116,6 +125,11 @@ class ColumnMeta:
         return self.pages.page_bytes
 
 
+def stored_bytes_of(metas: Sequence[ColumnMeta]) -> int:
+    """Return the bytes of the buffers of all pages of some columns."""
+    return int(np.concatenate([meta.pages.sizes for meta in metas]).sum()) if metas else 0
+
+
 class ColumnTable:
     """Places of the metadata of each column, and their parser.
 
@@ -129,8 +143,8 @@ class ColumnTable:
         Ceilings for sizes.
     checks
         Checksums of the file, or None.
-    is_sound
-        Whether the places of the blocks were checked before; otherwise they are checked now.
+    sound
+        Bytes of the table if the places in it were checked before; otherwise it is read and checked now.
 
     Raises
     ------
@@ -145,15 +159,23 @@ class ColumnTable:
         limits: Limits,
         checks: FileChecks | None = None,
         *,
-        is_sound: bool = False,
+        sound: bytes | None = None,
     ) -> None:
         self._metadata = metadata
         self._footer = footer
         self._limits = limits
         self._checks = checks
-        self._places: list[tuple[int, int]] | None = None if is_sound else self._read_places()
+        self._sound = sound
+        if sound is None:
+            self._places = self._read_places()
 
-    def _read_places(self) -> list[tuple[int, int]]:
+    @cached_property
+    def _places(self) -> Positions:
+        """Offset and size of each block, ``(n, 2) int64``."""
+        assert self._sound is not None
+        return np.frombuffer(self._sound, "<i8").reshape(-1, 2)
+
+    def _read_places(self) -> Positions:
         footer = self._footer
         (table,) = self._metadata.read([footer.column_table])
         entries = parse_table(table)
@@ -161,17 +183,17 @@ class ColumnTable:
             places = check_places(
                 entries[:, 0], entries[:, 1], file_size=footer.file_size, what="the metadata of column"
             )
-        return list(zip(places.offsets.tolist(), (places.offsets + places.sizes).tolist(), strict=True))
+        return np.stack([places.offsets, places.sizes], axis=1)
 
-    def read(self, columns: Sequence[int], names: Sequence[str]) -> list[ColumnMeta]:
+    def read(self, columns: Sequence[int], name_of: Callable[[int], str]) -> list[ColumnMeta]:
         """Read and parse the metadata of some columns, with at most one wave of requests.
 
         Parameters
         ----------
         columns
             Numbers of existing columns.
-        names
-            Their names, for messages.
+        name_of
+            Returns the name of one of them, for messages.
 
         Raises
         ------
@@ -180,26 +202,51 @@ class ColumnTable:
         TruncatedReadError, ResourceLimitError
             Errors of reading.
         """
-        if self._places is None:
-            self._places = self._read_places()
-        held = self._places
-        places = [held[column] for column in columns]
+        wanted = np.array(columns, np.intp)
+        places = [(start, start + size) for start, size in self._places[wanted].tolist()]
         blocks = self._metadata.read(places)
-        parsed = read_column_metadata(blocks, self._footer.file_size, required_alignment(self._footer.version))
+        alignment = required_alignment(self._footer.version)
+        crcs = None if self._checks is None else self._checks.table.metadata.columns[wanted]
+        parsed = read_column_metadata(blocks, self._footer.file_size, alignment, crcs, self._usual)
         metas = []
         most_bytes = self._limits.max_metadata_bytes
-        for column, name, place, block, facts in zip(columns, names, places, blocks, parsed, strict=True):
+        for column, place, block, facts in zip(columns, places, blocks, parsed, strict=True):
             # A `with` statement would take longer than the rest of this function.
             try:
                 if len(block) > most_bytes:
                     self._limits.check("max_metadata_bytes", len(block))
-                if self._checks is not None:
-                    self._checks.column(column, block)
-                metas.append(self._column(column, name, place, facts))
+                fault, own, starts, sizes, pages_fault, pages = facts
+                if fault is not None or type(own) is not Description:
+                    metas.append(self._column(column, name_of, place, facts))
+                    continue
+                described = pages[4]
+                is_open = pages_fault is None and len(described) == 1 and type(described[0]) is Description
+                opened = PageTable(*pages) if is_open else partial(self._pages, pages_fault, pages, name_of, column)
+                metas.append(
+                    ColumnMeta(
+                        column=column,
+                        message=own.message,
+                        description=own.value,
+                        buffer_offsets=starts,
+                        buffer_sizes=sizes,
+                        byte_range=place,
+                        pages=opened,
+                    )
+                )
             except LanceError as error:
-                located(column=name, byte_range=place, stage=_STAGE).fill(error)
+                located(column=name_of(column), byte_range=place, stage=_STAGE).fill(error)
                 raise
         return metas
+
+    def _usual(self, data: bytes) -> Description | None:
+        """Open a description; None if it is too large, malformed, or one of pages of another version."""
+        if len(data) > self._limits.max_description_bytes:
+            return None
+        try:
+            found = Description.of(data)
+        except CorruptFileError:
+            return None
+        return found if fits_version(found.message, self._footer.version) else None
 
     def stored(self, column: int) -> Bytes:
         """Return the metadata of a column as stored, unchecked."""
@@ -207,11 +254,13 @@ class ColumnTable:
 
     def place(self, column: int) -> tuple[int, int]:
         """Return the half-open byte range of a column's metadata in the file."""
-        if self._places is None:
-            self._places = self._read_places()
-        return self._places[column]
+        start, size = self._places[column].tolist()
+        return start, start + size
 
-    def _column(self, column: int, name: str, place: tuple[int, int], facts: tuple[Any, ...]) -> ColumnMeta:
+    def _column(
+        self, column: int, name_of: Callable[[int], str], place: tuple[int, int], facts: tuple[Any, ...]
+    ) -> ColumnMeta:
+        """Open a column whose description is unusual."""
         fault, description, starts, sizes, pages_fault, pages = facts
         if fault is not None:
             raise self._refused("column buffer", fault)
@@ -223,11 +272,11 @@ class ColumnTable:
             buffer_offsets=starts,
             buffer_sizes=sizes,
             byte_range=place,
-            open_pages=partial(self._pages, pages_fault, pages, name, place),
+            pages=partial(self._pages, pages_fault, pages, name_of, column),
         )
 
     def _pages(
-        self, fault: tuple[int, ...] | None, pages: tuple[Any, ...], name: str, place: tuple[int, int]
+        self, fault: tuple[int, ...] | None, pages: tuple[Any, ...], name_of: Callable[[int], str], column: int
     ) -> PageTable:
         try:
             if fault is not None:
@@ -245,12 +294,14 @@ class ColumnTable:
             found = PageTable(row_starts, borders, starts, sizes, opened, description_of)
             found.check_descriptions(self._footer.version)
         except LanceError as error:
-            located(column=name, byte_range=place, stage=_STAGE).fill(error)
+            located(column=name_of(column), byte_range=self.place(column), stage=_STAGE).fill(error)
             raise
         return found
 
-    def _opened(self, description: bytes | tuple[int, int], page: int | None) -> Description:
+    def _opened(self, description: Description | bytes | tuple[int, int], page: int | None) -> Description:
         """Open a description of the column or of a page; reads it if it is stored elsewhere."""
+        if isinstance(description, Description):
+            return description
         try:
             if isinstance(description, tuple):
                 description = self._metadata.read([self._place_apart(*description)])[0].tobytes()
@@ -276,6 +327,8 @@ class ColumnTable:
             case _Fault.MALFORMED:
                 said = f"not a valid lance.file.v2.ColumnMetadata: malformed at its byte {first}"
                 return CorruptFileError(said, detail=first)
+            case _Fault.CHECKSUM:
+                return CorruptFileError("the metadata of a column contradicts its checksum")
             case _Fault.UNPAIRED:
                 return CorruptFileError(f"{first} {buffer} offsets but {second} {buffer} sizes", page=page)
             case _Fault.OUTSIDE:

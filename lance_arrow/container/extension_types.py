@@ -96,6 +96,13 @@ def text_schema(schema: pa.Schema) -> pa.Schema:
     return pa.schema([text_field(field) if is_binary_json(field) else field for field in schema], schema.metadata)
 
 
+def holds_json(field: pa.Field) -> bool:
+    """Return whether a field, or one below it, is binary JSON."""
+    type_ = field.type
+    count = type_.num_fields if pa.types.is_nested(type_) else 0
+    return is_binary_json(field) or any(holds_json(type_.field(number)) for number in range(count))
+
+
 def lacks_json(wanted: pa.Field, given: pa.Field) -> str | None:
     """Return the path of a field of binary JSON that is no JSON in `given`; or None.
 

@@ -158,20 +158,24 @@ class _Nodes:
         return top
 
 
-def _field(message: file_schema_pb2.Field, children: tuple[SchemaField, ...]) -> SchemaField:
+def field_metadata(message: file_schema_pb2.Field) -> dict[str, bytes]:
+    """Return the Arrow metadata of a field, with the name of its extension type."""
     # A protobuf map has no order; keys are sorted, so that a file gives the same bytes in every process.
     metadata = dict(sorted(message.metadata.items()))
-    extension_name = message.extension_name
-    if extension_name:
-        metadata.setdefault(EXTENSION_NAME, extension_name.encode())
+    if message.extension_name:
+        metadata.setdefault(EXTENSION_NAME, message.extension_name.encode())
+    return metadata
+
+
+def _field(message: file_schema_pb2.Field, children: tuple[SchemaField, ...]) -> SchemaField:
     return SchemaField(
         name=message.name,
         id=message.id,
         parent_id=message.parent_id,
         logical_type=message.logical_type,
         nullable=message.nullable,
-        metadata=metadata,
-        extension_name=extension_name,
+        metadata=field_metadata(message),
+        extension_name=message.extension_name,
         children=children,
     )
 

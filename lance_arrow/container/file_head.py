@@ -1,6 +1,7 @@
-"""`FileHead`: footer, checksums and schema of a file of version 2.1 or later, read natively from its end.
+"""`FileHead`: footer, checksums and schema of a file of version 2, read natively.
 
-It supports only files in the usual form of writers. `LanceFileReader` reads all others step by step, and raises exact
+The end of most files has all of it. Wide files have parts of it before: these are read in one more wave. `FileHead`
+supports only files in the usual form of writers. `LanceFileReader` reads all others step by step, and raises exact
 errors for damaged ones.
 """
 
@@ -8,12 +9,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from lance_arrow.container.checksums import ChecksumTable
 from lance_arrow.container.file_checks import FileChecks
 from lance_arrow.container.footer import FileFooter
+from lance_arrow.container.metadata_bytes import TAIL_BYTES, MetadataBytes
 from lance_arrow.engine import read_file_head
 from lance_arrow.io import Bytes
+
+_MOST_READS = 3
+"""A longer end, tables and descriptor, a large table of checksums."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,6 +38,8 @@ class FileHead:
         The serialized Schema in it.
     num_rows, promises_checksums
         Other properties from the descriptor, which has no places of zone maps.
+    column_table
+        Bytes of the table of columns; the places in it lie inside the file.
     """
 
     footer: FileFooter
@@ -40,17 +48,50 @@ class FileHead:
     schema: bytes = field(repr=False)
     num_rows: int
     promises_checksums: bool
+    column_table: bytes = field(repr=False)
 
     @classmethod
-    def read(cls, tail: Bytes, file_size: int, wants_checksums: bool) -> FileHead | None:
-        """Read it from the last bytes of a file; None if the file is unusual, or if metadata lies before them."""
-        found = read_file_head(tail, file_size, wants_checksums)
+    def read(cls, metadata: MetadataBytes, wants_checksums: bool) -> FileHead | None:
+        """Read it; None if the file is unusual or damaged, or if its metadata has more bytes than the limit.
+
+        Raises
+        ------
+        TruncatedReadError
+            The file has become shorter.
+        """
+        file_size = metadata.file_size
+        pieces: list[tuple[int, Bytes]] = []
+        found = read_file_head(metadata.tail, file_size, wants_checksums, pieces)
+        if type(found) is list:
+            found = _read_further(metadata, found, wants_checksums, pieces)
         if found is None:
             return None
-        *places, first, stop, schema, num_rows, promises, sums = found
+        *places, first, stop, schema, num_rows, promises, sums, column_table = found
         checks = None
         if sums is not None:
             blocks, start, size = sums
-            table = tail[start - (file_size - len(tail)) :][:size]
+            tail_start = file_size - len(metadata.tail)
+            if start >= tail_start:
+                table = metadata.tail[start - tail_start :][:size]
+            else:
+                table = next(piece for begin, piece in pieces if begin == start and len(piece) == size)
             checks = FileChecks(partial(ChecksumTable.of, table), blocks)
-        return cls(FileFooter.known(file_size, *places), checks, (first, stop), schema, num_rows, promises)
+        footer = FileFooter.known(file_size, *places)
+        return cls(footer, checks, (first, stop), schema, num_rows, promises, column_table)
+
+
+def _read_further(
+    metadata: MetadataBytes, absent: list[tuple[int, int]], wants_checksums: bool, pieces: list[tuple[int, Bytes]]
+) -> tuple[Any, ...] | None:
+    """Read what is missing, and then the head again; adds to `pieces`."""
+    for _ in range(_MOST_READS):
+        starts = [start for start, _ in absent]
+        if min(starts) < metadata.file_size - TAIL_BYTES or not metadata.widen():
+            if sum(stop - start for start, stop in absent) > metadata.limits.max_metadata_bytes:
+                return None
+            pieces += zip(starts, metadata.read(absent), strict=True)
+        found = read_file_head(metadata.tail, metadata.file_size, wants_checksums, pieces)
+        if not isinstance(found, list):
+            return found
+        absent = found
+    return None

@@ -1,7 +1,7 @@
 """`LanceFileReader`: opens one data file and returns its metadata.
 
-Opening reads the file's last 64 KiB. Metadata before them is read in waves: both tables, the descriptor, then the
-metadata of the requested columns.
+Opening reads the file's last 64 KiB. Tables and descriptor of wide files lie before them, and are read in one more
+wave. The metadata of columns is read when they are requested.
 """
 
 from __future__ import annotations
@@ -70,12 +70,6 @@ class LanceFileReader:
         Rows of the file.
     facts
         Content of the schema; files of equal schemas share the object, except those with extension types.
-    fields
-        Top-level fields of the schema, with ids.
-    schema
-        The Arrow schema, metadata included.
-    leaves
-        The leaves of the schema and their physical columns, in order.
     owners
         Names the column and page of a byte in errors.
     global_buffers
@@ -100,14 +94,14 @@ class LanceFileReader:
         self._begin(source, Limits() if limits is None else limits, verify)
         with located(path=self.name):
             metadata = MetadataBytes(source, self.limits)
-            head = FileHead.read(metadata.tail, metadata.file_size, verify != "off")
-            if head is None and metadata.widen():
-                head = FileHead.read(metadata.tail, metadata.file_size, verify != "off")
+            head = FileHead.read(metadata, verify != "off")
             self.tail = metadata.tail
-            facts = None if head is None else known_schemas.held(head.schema, head.footer.version)
-            if head is not None and facts is not None:
-                self._take_head(metadata, head, facts)
-                return
+            if head is not None:
+                facts = known_schemas.held(head.schema, head.footer.version)
+                facts = facts or known_schemas.valid(head.schema, head.footer.version)
+                if facts is not None:
+                    self._take_head(metadata, head, facts)
+                    return
             # Checked before the footer is used: a flipped bit there may look like another version.
             self.checks = None if verify == "off" else FileChecks.find(metadata)
             self.footer: FileFooter = read_footer(metadata.tail, metadata.file_size)
@@ -123,10 +117,7 @@ class LanceFileReader:
                 self.checks.tables(metadata, self.footer)
             self.global_buffers = GlobalBuffers(metadata, self.footer, self.checks)
             self._table = ColumnTable(metadata, self.footer, self.limits, self.checks)
-            facts = self._read_descriptor()
-            if head is not None:
-                # Its bytes may differ from those that serializing the message would give.
-                known_schemas.keep(head.schema, self.version, facts)
+            self._read_descriptor()
             if self.checks is not None:
                 self._check_reads(self.checks)
 
@@ -140,7 +131,7 @@ class LanceFileReader:
         self._columns: dict[int, ColumnMeta] = {}
         self._sound: dict[int, ColumnMeta] = {}
 
-    def _read_descriptor(self) -> SchemaFacts:
+    def _read_descriptor(self) -> None:
         if not len(self.global_buffers):
             raise UnsupportedError(
                 "the file has no schema (it has no global buffers): it was written as a part of another file"
@@ -164,16 +155,14 @@ class LanceFileReader:
                 raise CorruptFileError(f"the file declares {descriptor.length} rows, more than 63 bits hold")
             self.num_rows: int = descriptor.length
             self.zone_maps = {one.column: (one.rows_per_zone, self._zone_map(one)) for one in descriptor.zone_maps}
-            facts = known_schemas.get(descriptor.schema.SerializeToString(deterministic=True), self.version)
-            self._take_schema(facts)
-            return facts
+            self._take_schema(known_schemas.get(descriptor.schema.SerializeToString(deterministic=True), self.version))
 
     def _take_head(self, metadata: MetadataBytes, head: FileHead, facts: SchemaFacts) -> None:
         """Take the natively read metadata of a file in the usual form."""
         self.footer, self.checks = head.footer, head.checks
         self.num_rows, self.promises_checksums, self.zone_maps = head.num_rows, head.promises_checksums, {}
         self.global_buffers = GlobalBuffers(metadata, self.footer, self.checks, is_sound=True)
-        self._table = ColumnTable(metadata, self.footer, self.limits, self.checks, is_sound=True)
+        self._table = ColumnTable(metadata, self.footer, self.limits, self.checks, sound=head.column_table)
         with located(byte_range=head.descriptor, stage="reading the file descriptor"):
             self._take_schema(facts)
         if self.checks is not None:
@@ -181,9 +170,6 @@ class LanceFileReader:
 
     def _take_schema(self, facts: SchemaFacts) -> None:
         self.facts = facts
-        self.fields: tuple[SchemaField, ...] = facts.fields
-        self.schema: pa.Schema = facts.schema
-        self.leaves: tuple[LeafColumn, ...] = facts.leaves
         self._lengths = facts.lengths
         self.owners = ByteOwners(self.name, self._lengths, self._sound)
         if facts.num_columns != self.footer.num_columns:
@@ -208,13 +194,12 @@ class LanceFileReader:
         self.checks, self.promises_checksums, self.zone_maps = None, False, {}
         facts = known_schemas.get(legacy.schema.SerializeToString(deterministic=True), self.version)
         self.facts = facts
-        self.fields, self.schema, self.leaves = facts.fields, facts.schema, facts.leaves
         self._lengths = facts.lengths
         self.owners = ByteOwners(self.name, self._lengths, self._sound)
         self.num_rows = int(legacy.batch_starts()[-1])
         self.footer = legacy.footer(self.footer, facts.num_columns)
         self.global_buffers = GlobalBuffers(legacy.metadata, self.footer)
-        self._table = LegacyColumns(legacy, self.fields, self.leaves)
+        self._table = LegacyColumns(legacy, facts.fields, facts.leaves)
 
     def _check_reads(self, checks: FileChecks) -> None:
         verified = self.source if isinstance(self.source, VerifiedSource) else VerifiedSource(self.source)
@@ -236,9 +221,24 @@ class LanceFileReader:
         return self.footer.version
 
     @property
+    def fields(self) -> tuple[SchemaField, ...]:
+        """Top-level fields of the schema, with ids."""
+        return self.facts.fields
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The Arrow schema, metadata included."""
+        return self.facts.schema
+
+    @property
+    def leaves(self) -> tuple[LeafColumn, ...]:
+        """The leaves of the schema and their physical columns, in order."""
+        return self.facts.leaves
+
+    @property
     def metadata(self) -> Mapping[str, bytes]:
         """Metadata of the schema."""
-        return MappingProxyType({key.decode(): value for key, value in (self.schema.metadata or {}).items()})
+        return MappingProxyType({key.decode(): value for key, value in (self.facts.metadata or {}).items()})
 
     def columns(self, indices: Sequence[int]) -> list[ColumnMeta]:
         """Return the metadata of physical columns, read once and kept; their pages are checked.
@@ -261,9 +261,11 @@ class LanceFileReader:
         metas = self.described(indices)
         unproven = [meta for meta in metas if meta.column not in self._sound]
         if unproven:
+            is_even = self.facts.counts_rows_once
             with located(path=self.name):
                 for meta in unproven:
-                    self._check_rows(meta)
+                    if not is_even or meta.pages.row_starts[-1] != self.num_rows:
+                        self._check_rows(meta)
                     self._sound[meta.column] = meta
         return metas
 
@@ -280,7 +282,7 @@ class LanceFileReader:
             missing = sorted({index for index in indices if index not in self._columns})
         if missing:
             with located(path=self.name):
-                metas = self._table.read(missing, [self._column_name(index) for index in missing])
+                metas = self._table.read(missing, self._column_name)
             with self._lock:
                 for meta in metas:
                     self._columns.setdefault(meta.column, meta)

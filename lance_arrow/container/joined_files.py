@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from lance_arrow.choices import Verify
@@ -19,6 +20,7 @@ from lance_arrow.container.descriptions import Description
 from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.container.pages import PageTable
+from lance_arrow.container.schema import LeafColumn
 from lance_arrow.container.schema_facts import SchemaFacts, known_schemas
 from lance_arrow.engine import NUM_FACTS, copy_sums, open_small_files, read_column_of_files
 from lance_arrow.errors import CorruptFileError
@@ -145,8 +147,6 @@ class JoinedFiles:
         self.version = version
         self.facts: SchemaFacts = known_schemas.get(schema, version)
         known = self.facts
-        self.fields: tuple[SchemaField, ...] = known.fields
-        self.schema, self.leaves = known.schema, known.leaves
         self._facts = np.ascontiguousarray(small.facts[numbers])
         if (self._facts[:, _COLUMNS] != known.num_columns).any():
             raise CorruptFileError(f"the schema requires {known.num_columns} columns, a file has another number")
@@ -158,8 +158,23 @@ class JoinedFiles:
         self.checks = self._block_checks()
         if self.checks is not None:
             self.source.check_with(self.checks, lambda start, stop: _contradiction())
-        self._lengths = {leaf.column: leaf.lengths_per_row for leaf in known.leaves}
+        self._lengths = known.lengths
         self._columns: dict[int, JoinedColumn] = {}
+
+    @property
+    def fields(self) -> tuple[SchemaField, ...]:
+        """Top-level fields of the schema, with ids."""
+        return self.facts.fields
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The Arrow schema, metadata included."""
+        return self.facts.schema
+
+    @property
+    def leaves(self) -> tuple[LeafColumn, ...]:
+        """The leaves of the schema and their physical columns, in order."""
+        return self.facts.leaves
 
     @property
     def nbytes(self) -> int:
@@ -212,7 +227,9 @@ class JoinedFiles:
             raise CorruptFileError(f"the metadata of column {column} of a file is not in the usual form of writers")
         counts, wrappers, (row_starts, borders, starts, sizes, descriptions, description_of) = found
         last = np.cumsum(counts)
-        expected = np.diff(self.row_starts) * self._lengths[column]
+        _, per_row = self._lengths[column]
+        assert per_row is not None  # only in 2.0
+        expected = np.diff(self.row_starts) * per_row
         if (row_starts[last] - row_starts[last - counts] != expected).any():
             raise CorruptFileError(f"the rows of the pages of column {column} differ from the rows of their file")
         opened = [Description.of(one) for one in descriptions]

@@ -63,12 +63,14 @@ class MetadataBytes:
             place for place in ranges if place[0] < self._tail_start and place[0] < place[1] and place not in fetched
         ]
         if absent:
-            self.limits.check("max_metadata_bytes", sum(stop - start for start, stop in absent))
             places = np.array(absent, np.int64)
+            self.limits.check("max_metadata_bytes", int((places[:, 1] - places[:, 0]).sum()))
             fetched.update(zip(absent, read_coalesced(self._source, places[:, 0], places[:, 1]), strict=True))
-        return [fetched[place] if place in fetched else self._of_tail(*place) for place in ranges]
-
-    def _of_tail(self, start: int, stop: int) -> Bytes:
-        if start >= stop:
-            return self.tail[:0]
-        return self.tail[start - self._tail_start : stop - self._tail_start]
+        tail, first = self.tail, self._tail_start
+        return [
+            fetched[place]
+            if place in fetched
+            # An empty range may lie before the tail.
+            else tail[max(place[0] - first, 0) : max(place[1] - first, 0)]
+            for place in ranges
+        ]

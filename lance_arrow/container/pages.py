@@ -138,7 +138,7 @@ class PageTable(Sequence[PageMeta]):
             A page has a description of another version; it is named.
         """
         for number, described in enumerate(self.descriptions):
-            if described.message not in _PAGE_MESSAGES[version] and described.message in _FAMILIES:
+            if not fits_version(described.message, version):
                 page = int(np.argmax(self.description_of == number))
                 raise _of_another_version(described, version, page)
 
@@ -158,6 +158,11 @@ class PageTable(Sequence[PageMeta]):
             facts=PageFacts(end_row - first_row, tuple(sizes.tolist())),
             distribution=described.distribution,
         )
+
+
+def fits_version(message: str, version: FileVersion) -> bool:
+    """Whether a message may describe pages of a version; messages of plugins fit all."""
+    return message in _PAGE_MESSAGES[version] or message not in _FAMILIES
 
 
 def _of_another_version(described: Description, version: FileVersion, page: int) -> CorruptFileError | UnsupportedError:

@@ -142,7 +142,7 @@ def arrow_schema(fields: Sequence[SchemaField], metadata: Mapping[str, bytes] | 
 
 
 def _arrow_field(node: SchemaField, path: str) -> pa.Field:
-    children = [_arrow_field(child, _child_path(node.logical_type, path, child.name)) for child in node.children]
+    children = [_arrow_field(child, child_path(node.logical_type, path, child.name)) for child in node.children]
     type_ = _arrow_type(node, path, children)
     # A column of nulls with nullable=False can be written, but pyarrow has no such field.
     nullable = node.nullable or pa.types.is_null(type_)
@@ -190,7 +190,7 @@ def _schema_field(node: pa.Field, path: str, parent_id: int, ids: Iterator[int])
         # The descriptor fields of a blob have no ids, and their parent is the field before them.
         parent_id_below, ids = NO_ID, repeat(NO_ID)
     children = tuple(
-        _schema_field(child, _child_path(logical_type, path, child.name), parent_id_below, ids)
+        _schema_field(child, child_path(logical_type, path, child.name), parent_id_below, ids)
         for child in child_fields(type_)
     )
     return SchemaField(
@@ -265,7 +265,7 @@ class _Walk:
         if self.version in LEGACY_VERSIONS:
             ancestor = replace(ancestor, header_column=self._number())
         for child in node.children:
-            yield from self._below(child, _child_path(node.logical_type, path, child.name), (ancestor, *above))
+            yield from self._below(child, child_path(node.logical_type, path, child.name), (ancestor, *above))
 
     def _number(self) -> int:
         self.next_column += 1
@@ -280,7 +280,8 @@ class _Walk:
             )
 
 
-def _child_path(logical_type: str, path: str, name: str) -> str:
+def child_path(logical_type: str, path: str, name: str) -> str:
+    """Return the dotted path of a field below another."""
     # Arrow does not keep the field name of a map's entries.
     return f"{path}.entries" if logical_type == "map" else f"{path}.{name}"
 

@@ -1,11 +1,15 @@
-"""`SchemaFacts`: data derived from a schema message, computed once for all files with that schema."""
+"""`SchemaFacts`: data derived from a schema message, computed once for all files with that schema.
+
+Only what is asked for is computed: opening a file with thousands of columns makes no object for each of them.
+"""
 
 from __future__ import annotations
 
 import threading
+from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -14,6 +18,8 @@ from lance_arrow.container.extension_types import EXTENSION_NAME
 from lance_arrow.container.fields import SchemaField, fields_from_messages
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.container.schema import LEGACY_VERSIONS, LeafColumn, arrow_schema, column_mapping, count_columns
+from lance_arrow.container.schema_nodes import SchemaNodes
+from lance_arrow.errors import CorruptFileError, UnsupportedError
 from lance_arrow.proto import file_schema_pb2
 from lance_arrow.proto.reading import parse
 
@@ -41,28 +47,155 @@ class Derived:
         return answer
 
 
-@dataclass(frozen=True, slots=True)
 class SchemaFacts:
-    """Data derived from a schema message."""
+    """Data derived from a schema message, each part at its first use.
 
-    fields: tuple[SchemaField, ...]
-    schema: pa.Schema
-    leaves: tuple[LeafColumn, ...]
-    num_columns: int
-    lengths: Mapping[int, tuple[str, int | None]]
-    """Path of every physical column, and how often its pages count a row; None if only decoding shows it."""
-    derived: Derived = field(default_factory=Derived, compare=False, repr=False)
-    """Data derived above the container, for all files with this schema."""
+    Parameters
+    ----------
+    message
+        The serialized Schema.
+    version
+        Version of the file.
 
-    @classmethod
-    def of(cls, message: file_schema_pb2.Schema, version: FileVersion) -> SchemaFacts:
-        fields = fields_from_messages(message.fields)
-        schema, leaves = arrow_schema(fields, message.metadata), column_mapping(fields, version)
-        return cls(fields, schema, leaves, count_columns(leaves), _lengths(leaves, version))
+    Attributes
+    ----------
+    num_columns
+        Number of physical columns.
+    lengths
+        Path of every physical column, and how often its pages count a row; None if only decoding shows it.
+    derived
+        Data derived above the container, for all files with this schema.
+
+    Raises
+    ------
+    CorruptFileError, UnsupportedError
+        As `fields_from_messages`, `arrow_schema` and `column_mapping`.
+    """
+
+    def __init__(self, message: bytes, version: FileVersion) -> None:
+        self._message = message
+        self._version = version
+        self._nodes = SchemaNodes.read(message, version)
+        self.derived = Derived()
+        self.lengths: Mapping[int, tuple[str, int | None]]
+        if self._nodes is not None:
+            self.num_columns = self._nodes.num_columns
+            self.lengths = _LazyLengths(self._nodes)
+            return
+        # All of it is made at once, and what is wrong is raised.
+        assert self.schema is not None
+        self.num_columns = count_columns(self.leaves)
+        self.lengths = _lengths(self.leaves, version)
+
+    @cached_property
+    def _parsed(self) -> file_schema_pb2.Schema:
+        return parse(file_schema_pb2.Schema, self._message, what="the schema")
+
+    @cached_property
+    def fields(self) -> tuple[SchemaField, ...]:
+        """Top-level fields, with ids."""
+        return fields_from_messages(self._parsed.fields)
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The Arrow schema, metadata included."""
+        if self._nodes is not None:
+            return self._nodes.schema()
+        return arrow_schema(self.fields, self._parsed.metadata)
+
+    @cached_property
+    def leaves(self) -> tuple[LeafColumn, ...]:
+        """Leaves of the schema and their physical columns, in order."""
+        if self._nodes is not None:
+            return tuple(self._nodes.all_leaves())
+        return column_mapping(self.fields, self._version)
+
+    @property
+    def metadata(self) -> dict[bytes, bytes] | None:
+        """Metadata of the schema; None if it has none."""
+        return self.schema.metadata if self._nodes is None else self._nodes.metadata or None
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the top-level fields."""
+        names: list[str] = self.schema.names if self._nodes is None else self._nodes.names
+        return names
+
+    def top(self, number: int) -> tuple[pa.Field, Sequence[LeafColumn]]:
+        """Return a top-level field, and its leaves."""
+        if self._nodes is not None:
+            return self._nodes.field(number), self._nodes.leaves(number)
+        start, stop = self._spans[number : number + 2]
+        return self.schema.field(number), self.leaves[start:stop]
+
+    def top_with(self, column: int) -> int | None:
+        """Return the number of the top-level field that has a physical column; None if there is none."""
+        if not 0 <= column < self.num_columns:
+            return None
+        if self._nodes is not None:
+            return self._nodes.top_with(column)
+        # Headers of 2.0 come before the leaves below them.
+        last = next(at for at, leaf in enumerate(self.leaves) if leaf.column >= column)
+        return bisect_right(self._spans, last) - 1
+
+    def tops(self) -> list[tuple[pa.Field, Sequence[LeafColumn]]]:
+        """Return all top-level fields, each with its leaves."""
+        leaves = self.leaves
+        spans = self._spans if self._nodes is None else self._nodes.leaf_spans()
+        fields = list(self.schema)
+        return [(field, leaves[spans[at] : spans[at + 1]]) for at, field in enumerate(fields)]
+
+    @cached_property
+    def _spans(self) -> list[int]:
+        """First leaf of each top-level field, then the number of leaves."""
+        spans = [0]
+        for node in self.fields:
+            spans.append(spans[-1] + len(column_mapping([node], self._version)))
+        return spans
+
+    @cached_property
+    def counts_rows_once(self) -> bool:
+        """Whether the pages of all columns count each row of the file once; False if that is not known."""
+        return self._nodes is not None and self._nodes.counts_rows_once
+
+    @property
+    def has_blobs(self) -> bool:
+        """Whether a column has values outside the pages."""
+        if self._nodes is not None:
+            return self._nodes.has_blobs
+        return any(leaf.is_blob for leaf in self.leaves)
 
     @property
     def has_extensions(self) -> bool:
+        """Whether a field names an extension type."""
+        if self._nodes is not None:
+            return self._nodes.has_extensions
         return any(EXTENSION_NAME in node.metadata for top in self.fields for node in top.walk())
+
+
+class _LazyLengths(Mapping[int, tuple[str, int | None]]):
+    """`SchemaFacts.lengths`, found out for one column at a time."""
+
+    def __init__(self, nodes: SchemaNodes) -> None:
+        self._nodes = nodes
+        self._known: dict[int, tuple[str, int | None]] = {}
+
+    def __getitem__(self, column: int) -> tuple[str, int | None]:
+        found = self._known.get(column)
+        if found is None:
+            if column not in self:
+                raise KeyError(column)
+            found = self._known[column] = self._nodes.lengths(column)
+        return found
+
+    def __contains__(self, column: object) -> bool:
+        return isinstance(column, int) and 0 <= column < len(self)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(len(self)))
+
+    def __len__(self) -> int:
+        return self._nodes.num_columns
 
 
 def _lengths(leaves: Sequence[LeafColumn], version: FileVersion) -> Mapping[int, tuple[str, int | None]]:
@@ -84,11 +217,36 @@ class KnownSchemas:
     """
 
     max_schemas = 32
-    max_bytes = 64 << 10
+    max_bytes = 2 << 20
+    """Of all messages together."""
 
     def __init__(self) -> None:
         self._held: OrderedDict[tuple[bytes, FileVersion], SchemaFacts] = OrderedDict()
+        self._num_bytes = 0
         self._lock = threading.Lock()
+
+    def clear(self) -> None:
+        """Forget all schemas."""
+        with self._lock:
+            self._held.clear()
+            self._num_bytes = 0
+
+    def valid(self, message: bytes, version: FileVersion) -> SchemaFacts | None:
+        """Return the data of a serialized Schema that is not kept; None if it is damaged or not supported."""
+        try:
+            return self._made(message, version)
+        except (CorruptFileError, UnsupportedError):
+            return None
+
+    def get(self, message: bytes, version: FileVersion) -> SchemaFacts:
+        """Return the data of a serialized Schema.
+
+        Raises
+        ------
+        CorruptFileError, UnsupportedError
+            As `SchemaFacts`.
+        """
+        return self.held(message, version) or self._made(message, version)
 
     def held(self, message: bytes, version: FileVersion) -> SchemaFacts | None:
         """Return the data of a serialized Schema, if it is kept."""
@@ -99,21 +257,20 @@ class KnownSchemas:
                 self._held.move_to_end(key)
             return held
 
-    def keep(self, message: bytes, version: FileVersion, facts: SchemaFacts) -> None:
-        """Keep the data of a serialized Schema, if it is small."""
-        if len(message) <= self.max_bytes and not facts.has_extensions:
-            with self._lock:
-                self._held[message, version] = facts
-                if len(self._held) > self.max_schemas:
-                    self._held.popitem(last=False)
-
-    def get(self, message: bytes, version: FileVersion) -> SchemaFacts:
-        """Return the data of a serialized Schema."""
-        facts = self.held(message, version)
-        if facts is None:
-            facts = SchemaFacts.of(parse(file_schema_pb2.Schema, message, what="the schema"), version)
-            self.keep(message, version, facts)
-        return facts
+    def _made(self, message: bytes, version: FileVersion) -> SchemaFacts:
+        facts = SchemaFacts(message, version)
+        if len(message) > self.max_bytes or facts.has_extensions:
+            return facts
+        key = message, version
+        with self._lock:
+            if key in self._held:
+                return self._held[key]
+            self._held[key] = facts
+            self._num_bytes += len(message)
+            while len(self._held) > self.max_schemas or self._num_bytes > self.max_bytes:
+                (oldest, _), _ = self._held.popitem(last=False)
+                self._num_bytes -= len(oldest)
+            return facts
 
 
 known_schemas = KnownSchemas()

@@ -19,8 +19,10 @@ everything else here is internal to the package.
 from __future__ import annotations
 
 from lance_arrow.engine._engine import (
+    CHECKSUM_FAULT,
     NUM_FACTS,
     NUM_FRAGMENT_FACTS,
+    NUM_SCHEMA_FACTS,
     BlockChecks,
     ChunkTemplate,
     ColumnForms,
@@ -49,6 +51,7 @@ from lance_arrow.engine._engine import (
     read_fragments,
     read_leaves,
     read_ranges,
+    read_schema_message,
     run_leaves,
     select_values,
     split_any,
@@ -57,8 +60,10 @@ from lance_arrow.engine._engine import (
 )
 
 __all__ = [
+    "CHECKSUM_FAULT",
     "NUM_FACTS",
     "NUM_FRAGMENT_FACTS",
+    "NUM_SCHEMA_FACTS",
     "BlockChecks",
     "ChunkTemplate",
     "ColumnForms",
@@ -87,6 +92,7 @@ __all__ = [
     "read_fragments",
     "read_leaves",
     "read_ranges",
+    "read_schema_message",
     "run_leaves",
     "select_values",
     "split_any",

@@ -117,7 +117,7 @@ class LanceFile:
     @property
     def metadata(self) -> dict[bytes, bytes]:
         """Schema metadata."""
-        return dict(self._file.schema.metadata or {})
+        return dict(self._file.facts.metadata or {})
 
     @property
     def name(self) -> str:
@@ -159,7 +159,7 @@ class LanceFile:
         ResourceLimitError
             The rows take more than `Limits.max_expanded_bytes`, and a thousand times the size of the file.
         """
-        projection = Projection.of(self._rows.roots, self.schema, columns)
+        projection = self._projection(columns)
         selected = as_rows(rows, self.num_rows)
         return as_table(self._batches.at_once(projection, filter, selected), projection.schema)
 
@@ -204,7 +204,7 @@ class LanceFile:
         """
         from lance_arrow.files.blob_file import open_blobs  # noqa: PLC0415 - for blobs alone
 
-        projection = Projection.of(self._rows.roots, self.schema, [column])
+        projection = Projection.of(self._rows.roots, self._rows.metadata, [column])
         leaf = projection.outputs[0].node
         if not (isinstance(leaf, LeafNode) and leaf.is_blob and projection.stored.field(0).type == leaf.field.type):
             raise InvalidArgumentError(f"column {column!r} holds no blobs", path=self.name, detail=column)
@@ -252,7 +252,7 @@ class LanceFile:
                 f"batch_size is {batch_size!r}, expected an integer, at least 1", detail=batch_size
             )
         batch_rows = None if batch_size is None else min(int(batch_size), max(self.num_rows, 1))
-        projection = Projection.of(self._rows.roots, self.schema, columns)
+        projection = self._projection(columns)
         selected = as_rows(rows, self.num_rows)
         return self._batches.stream(projection, filter, batch_rows, selected)
 
@@ -327,4 +327,4 @@ class LanceFile:
         """Resolve columns; that of all columns, which most takes want, is kept."""
         if columns is None:
             return self._opened.everything
-        return Projection.of(self._rows.roots, self.schema, columns)
+        return Projection.of(self._rows.roots, self._rows.metadata, columns)

@@ -115,7 +115,7 @@ def _build(
     with closing(VerifiedSource(open_source(location))) as source:
         file = LanceFileReader(source, limits=runtime.settings.limits)
         rows = row_reader(file, runtime, _AS_STORED)
-        projection = Projection.of(rows.roots, rows.schema, columns)
+        projection = Projection.of(rows.roots, rows.metadata, columns)
         leaves = [leaf for node in projection.nodes for leaf in node.leaves()]
         unreadable = {leaf.column for node in projection.nodes for leaf in node.leaves() if _is_unreadable(node)}
         bounded = [leaf for leaf in leaves if bounds_type(leaf) is not None and leaf.column not in unreadable]
@@ -155,7 +155,7 @@ def _maps(
     builders = [(leaf, ZoneBuilder(leaf, rows_per_zone)) for leaf in leaves]
     # Columns are read whole: a map without its values would be another type.
     names = dict.fromkeys(tops[leaf.column] for leaf in leaves)
-    projection = Projection.covering(rows.roots, rows.schema, [(name,) for name in names])
+    projection = Projection.covering(rows.roots, rows.metadata, [(name,) for name in names])
     batches = FileBatches(OpenFile(source, rows))
     done = 0
     for batch in batches.stream(projection, None, None, RowRanges.one(0, rows.num_rows)):

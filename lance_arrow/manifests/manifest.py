@@ -36,6 +36,7 @@ SECTION_HEAD = struct.Struct("<I")
 FOOTER = struct.Struct("<QHH4s")
 MAGIC = b"LANC"
 _KEPT_BYTES = 64 << 10
+_KEPT_WIDE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -337,7 +338,7 @@ def _checked(
             f"the manifest is of version {message.version}, its name says {version}", detail=message.version
         )
     has_stable_row_ids = bool(message.reader_feature_flags & STABLE_ROW_IDS)
-    fields, schema_metadata = _known_schema(parts.schema) if len(parts.schema) <= _KEPT_BYTES else _schema(parts.schema)
+    fields, schema_metadata = _schema_of(parts.schema)
     facts = TableFacts(
         root=root.path,
         protocols=protocols_of(root.filesystem),
@@ -388,6 +389,14 @@ def _schema(data: bytes) -> tuple[tuple[SchemaField, ...], Mapping[str, bytes]]:
 
 # Versions of a table, and similar tables, share a schema: data derived from its fields is cached by their identity.
 _known_schema = functools.lru_cache(maxsize=32)(_schema)
+_known_wide_schema = functools.lru_cache(maxsize=2)(_schema)
+
+
+def _schema_of(data: bytes) -> tuple[tuple[SchemaField, ...], Mapping[str, bytes]]:
+    """Return what `_schema` does, from a cache if the schema is not too large."""
+    if len(data) <= _KEPT_BYTES:
+        return _known_schema(data)
+    return _known_wide_schema(data) if len(data) <= _KEPT_WIDE_BYTES else _schema(data)
 
 
 def _timestamp(message: Manifest) -> datetime.datetime | None:

@@ -6,7 +6,7 @@ filter ─► `expression_tree` (bound by Arrow) ─► `zone_programs` ─► n
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 
 import numpy as np
@@ -53,7 +53,7 @@ class ZonePredicate:
         """Fields of the tree, each once, as paths from the column downwards."""
         return _fields(self.tree)
 
-    def leaves(self, roots: tuple[ColumnNode, ...]) -> Mapping[Path, LeafNode]:
+    def leaves(self, roots: Sequence[ColumnNode]) -> Mapping[Path, LeafNode]:
         """Return the leaves of a file, or of a table, that the tree refers to; see `leaf_at`."""
         return self._leaves.of(roots)
 
@@ -103,5 +103,5 @@ def _fields(tree: Tree) -> tuple[Path, ...]:
     return tuple(found)
 
 
-def _leaves(tree: Tree, roots: tuple[ColumnNode, ...]) -> Mapping[Path, LeafNode]:
+def _leaves(tree: Tree, roots: Sequence[ColumnNode]) -> Mapping[Path, LeafNode]:
     return {path: leaf for path in _fields(tree) if (leaf := leaf_at(roots, path)) is not None}

@@ -14,7 +14,7 @@ from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.projection import Projection, joined_nodes
 from lance_arrow.scan.read_counts import Receipt, receipt_for
 from lance_arrow.scan.row_stream import RowStream
-from lance_arrow.scan.row_weights import check_expansion
+from lance_arrow.scan.row_weights import check_row_bytes
 from lance_arrow.spi import RowRanges
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class FileBatches:
         InvalidArgumentError
             The filter does not fit the file, or fails on some value.
         ResourceLimitError
-            As `check_expansion`.
+            As `check_row_bytes`.
         """
         return list(self._stream(projection, filter, None, rows, is_held=True))
 
@@ -104,4 +104,5 @@ class FileBatches:
 
     def _check_expansion(self, nodes: Sequence[ColumnNode], rows: RowRanges) -> None:
         with located(path=self._source.name):
-            check_expansion(nodes, rows.num_rows, self._source.size(), self._runtime.settings.limits)
+            row_bytes = self._rows.least_row_bytes(nodes)
+            check_row_bytes(row_bytes, rows.num_rows, self._source.size(), self._runtime.settings.limits)

@@ -5,7 +5,7 @@ Metadata is read once per file and column; pages are bound when a read plans the
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from threading import Lock
@@ -16,16 +16,18 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from lance_arrow.arrays.blob_fields import PLACE_TYPE
+from lance_arrow.arrays.column_roots import ColumnRoots
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, refuse_unreadable
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.arrays.schema_cache import ByColumns, ShownColumns, cached_tree
-from lance_arrow.container.columns import ColumnMeta
+from lance_arrow.container.columns import ColumnMeta, stored_bytes_of
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.errors import CorruptFileError, LanceError, located
 from lance_arrow.io import RangeSource
 from lance_arrow.runtime import Runtime
-from lance_arrow.scan.row_weights import RowWeights
-from lance_arrow.spi import BoundLayout, LeafType, PageIndex, RowRanges
+from lance_arrow.scan.projection import have_blobs
+from lance_arrow.scan.row_weights import RowWeights, least_row_bytes
+from lance_arrow.spi import BoundColumnEncoding, BoundLayout, LeafType, PageIndex, RowRanges
 from lance_arrow.structure.page_scan import PageTask, load_indices
 from lance_arrow.structure.row_selection import by_page, scaled
 
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 
 _DIVISIBLE_COLUMN_BYTES = 256 << 10
 
+Wrapper: TypeAlias = tuple[str, bytes, int]
 Indices: TypeAlias = Mapping[Hashable, PageIndex]
 """Indices of pages that were loaded for one read, by the names they are cached under."""
 
@@ -91,6 +94,11 @@ class FilePages:
         return self._shown.schema
 
     @property
+    def metadata(self) -> Mapping[bytes, bytes] | None:
+        """Metadata of the schema."""
+        return self._shown.metadata
+
+    @property
     def num_rows(self) -> int:
         return self.file.num_rows
 
@@ -100,7 +108,7 @@ class FilePages:
         return self._shown.projections
 
     @property
-    def roots(self) -> tuple[ColumnNode, ...]:
+    def roots(self) -> ColumnRoots:
         """The whole column tree; the same object for files of one schema."""
         return self._shown.roots
 
@@ -130,7 +138,7 @@ class FilePages:
             return 0
         with located(path=self.file.name):
             metas = self.metas(self._readable(nodes))
-            stored_bytes = sum(meta.stored_bytes for meta in metas)
+            stored_bytes = stored_bytes_of(metas)
             return stored_bytes if stored_bytes >= len(metas) * _DIVISIBLE_COLUMN_BYTES else 0
 
     def keep_indices(self, nodes: Sequence[ColumnNode], rows: RowRanges | None = None) -> None:
@@ -160,31 +168,43 @@ class FilePages:
         """Name the index of a page in the cache of the runtime."""
         return self._token, leaf.column, number
 
+    def index_keys(self, leaves: Sequence[LeafNode], numbers: Sequence[Sequence[int]]) -> list[Hashable]:
+        """Name the indices of pages of leaves, as `index_key` does."""
+        token = self._token
+        return [(token, leaf.column, number) for leaf, own in zip(leaves, numbers, strict=True) for number in own]
+
     def metas(self, leaves: Sequence[LeafNode]) -> list[ColumnMeta]:
         """Column metadata, read once per file and only for wanted columns; their wrappers are bound here."""
         missing = [leaf for leaf in leaves if leaf.column not in self._columns]
         if missing:
             with self._lock:
-                for leaf, meta in zip(missing, self.file.columns([leaf.column for leaf in missing]), strict=True):
-                    try:
-                        self._check_wrapper(leaf, meta)
-                    except LanceError as error:
-                        located(column=leaf.path).fill(error)
-                        raise
-                    self._columns[leaf.column] = meta
+                found = self.file.columns([leaf.column for leaf in missing])
+                self._check_wrappers(missing, found)
+                self._columns.update(zip([leaf.column for leaf in missing], found, strict=True))
         return [self._columns[leaf.column] for leaf in leaves]
 
     def described(self, leaves: Sequence[LeafNode]) -> list[ColumnMeta]:
         """Return column metadata without looking at pages."""
         return self.file.described([leaf.column for leaf in leaves])
 
-    def _check_wrapper(self, leaf: LeafNode, meta: ColumnMeta) -> None:
-        self._check_described(leaf, meta.message, meta.description, len(meta.buffer_sizes))
+    def _wrappers(self, meta: ColumnMeta) -> Iterable[Wrapper]:
+        """Return the descriptions of a column as a whole: message, bytes, and number of buffers."""
+        return ((meta.message, meta.description, len(meta.buffer_sizes)),)
 
-    def _check_described(self, leaf: LeafNode, message: str, description: bytes, num_buffers: int) -> None:
-        bound = self.runtime.binder.column(message, description, num_buffers)
-        if bound.holds_descriptors and leaf.field.type != PLACE_TYPE:
-            raise CorruptFileError("pages hold the places of blobs, the schema knows of none")
+    def _check_wrappers(self, leaves: Sequence[LeafNode], metas: Sequence[ColumnMeta]) -> None:
+        """Bind the descriptions of columns as a whole, equal ones once."""
+        bound: dict[Wrapper, BoundColumnEncoding] = {}
+        for leaf, meta in zip(leaves, metas, strict=True):
+            for wrapper in self._wrappers(meta):
+                try:
+                    found = bound.get(wrapper)
+                    if found is None:
+                        found = bound[wrapper] = self.runtime.binder.column(*wrapper)
+                    if found.holds_descriptors and leaf.field.type != PLACE_TYPE:
+                        raise CorruptFileError("pages hold the places of blobs, the schema knows of none")
+                except LanceError as error:
+                    located(column=leaf.path).fill(error)
+                    raise
 
     def bound(self, leaf: LeafType, meta: ColumnMeta, number: int) -> BoundLayout:
         """Bind a page's description as that of a column of some type."""
@@ -207,10 +227,23 @@ class FilePages:
         """Return the first row of each page of a leaf, and the number of rows."""
         return meta.page_starts // leaf.lengths_per_row
 
-    def _readable(self, nodes: Sequence[ColumnNode]) -> list[LeafNode]:
-        leaves = [leaf for node in nodes for leaf in node.leaves()]
+    def leaves_of(self, nodes: Sequence[ColumnNode]) -> tuple[LeafNode, ...]:
+        """Return the leaves of (pruned) columns."""
+        return self._shown.leaves.of(nodes, lambda: tuple([leaf for node in nodes for leaf in node.leaves()]))
+
+    def least_row_bytes(self, nodes: Sequence[ColumnNode]) -> int:
+        """Return the bytes that a row of (pruned) columns takes in memory at least."""
+        return self._shown.row_bytes.of(nodes, lambda: least_row_bytes(nodes))
+
+    def have_blobs(self, nodes: Sequence[ColumnNode]) -> bool:
+        """Whether callers see bytes of blobs in some (pruned) columns."""
+        return self._shown.has_blobs and have_blobs(nodes)
+
+    def _readable(self, nodes: Sequence[ColumnNode]) -> Sequence[LeafNode]:
+        leaves = self.leaves_of(nodes)
         for leaf in leaves:
-            refuse_unreadable(leaf)
+            if leaf.refusal is not None:
+                refuse_unreadable(leaf)
         return leaves
 
     def _tasks(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from lance_arrow.container.joined_files import JoinedColumn, JoinedFiles
 from lance_arrow.engine import NativePage
 from lance_arrow.errors import located
 from lance_arrow.runtime import Runtime
+from lance_arrow.scan.file_pages import Wrapper
 from lance_arrow.scan.native_pages import PagesAtHand
 from lance_arrow.scan.native_take import Pages
 from lance_arrow.scan.open_file import OpenFile
@@ -48,9 +49,8 @@ class JoinedRowReader(RowReader):
         """Return 0: other files are read meanwhile, so that dividing the rows of these keeps no thread busy."""
         return 0
 
-    def _check_wrapper(self, leaf: LeafNode, meta: JoinedColumn) -> None:  # type: ignore[override]
-        for described, num_buffers in meta.wrappers:
-            self._check_described(leaf, described.message, described.value, num_buffers)
+    def _wrappers(self, meta: JoinedColumn) -> Iterable[Wrapper]:  # type: ignore[override]
+        return [(described.message, described.value, num_buffers) for described, num_buffers in meta.wrappers]
 
     def _pages_of(self, leaves: Sequence[LeafNode], rows: RowRanges, *, is_scan: bool) -> PagesAtHand:
         wanted = []

@@ -6,21 +6,26 @@ Of all others the index is loaded here, in one round for all columns.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.container.columns import ColumnMeta
 from lance_arrow.container.pages import PageMeta
 from lance_arrow.engine import NativePage
-from lance_arrow.errors import LanceError, located
+from lance_arrow.errors import CorruptFileError, LanceError, located
 from lance_arrow.scan.file_pages import FilePages, Indices
 from lance_arrow.scan.native_take import Pages
-from lance_arrow.spi import BoundLayout, BufferRole, PageIndex, RowRanges
+from lance_arrow.spi import BoundLayout, BufferRole, ManyPages, OpensManyPages, PageIndex, RowRanges
 from lance_arrow.structure.index_cache import IndexCache
 from lance_arrow.structure.page_scan import PageTask, load_indices
 from lance_arrow.structure.row_selection import pages_with
+
+_LEAST_TOGETHER = 4
+_NO_BYTES = np.empty(0, np.uint8)
 
 
 @dataclass(slots=True, eq=False)
@@ -76,40 +81,148 @@ def pages_at_hand(
         As reading them.
     """
     cache = file.runtime.indices
-    numbers = [pages_with(rows, meta.page_starts) for meta in metas]
-    keys = [file.index_key(leaf, number) for leaf, own in zip(leaves, numbers, strict=True) for number in own]
-    held = iter(zip(keys, cache.get_many(keys), strict=True))
+    numbers = [[0] if len(meta.pages.row_starts) == 2 else pages_with(rows, meta.pages.row_starts) for meta in metas]
+    keys = file.index_keys(leaves, numbers)
+    held = cache.get_many(keys)
     found = PagesAtHand([])
-    missing: list[tuple[PageTask, Pages, int]] = []
+    unopened = _Unopened(file, cache)
+    at = 0
     for leaf, meta, own in zip(leaves, metas, numbers, strict=True):
+        table = meta.pages
         pages: Pages = []
         for number in own:
-            page = meta.pages[number]
-            key, index = next(held)
+            index = held[at]
             if index is None:
-                try:
-                    layout = file.bound(leaf.page_leaf, meta, number)
-                except LanceError as error:
-                    located(column=leaf.path).fill(error)
-                    raise
-                index = _page_without_index(layout, page, cache)
-                if index is None:
-                    missing.append((PageTask(leaf.path, page, layout, rows, key), pages, len(pages)))
-            if type(index) is NativePage:
+                unopened.add(leaf, meta, number, (pages, len(pages), keys[at]))
+                native = None
+            elif isinstance(index, NativePage):
                 native = index if index.is_for_scans or not is_scan else None
                 if not index.is_counted:
-                    found.uncounted.append((key, index))
+                    found.uncounted.append((keys[at], index))
             else:
                 native = _native(index, is_scan)
-            pages.append((native, page.first_row, page.buffer_offsets, page.buffer_sizes))
+            if len(table.description_of) == 1:
+                pages.append((native, 0, table.starts, table.sizes))
+            else:
+                page = table[number]
+                pages.append((native, page.first_row, page.buffer_offsets, page.buffer_sizes))
+            at += 1
         found.wanted.append(pages)
+    missing: list[tuple[PageTask, _Place]] = []
+    for task, native_page, (pages, place, key) in unopened.opened(rows):
+        if task is not None:
+            missing.append((task, (pages, place, key)))
+            continue
+        assert native_page is not None
+        if native_page.is_for_scans or not is_scan:
+            pages[place] = (native_page, *pages[place][1:])
+        if not native_page.is_counted:
+            found.uncounted.append((key, native_page))
     if missing:
-        tasks = [task for task, _, _ in missing]
+        tasks = [task for task, _ in missing]
         load_indices(file.source, tasks, cache, with_whole_pages=False)
-        for task, pages, place in missing:
+        for task, (pages, place, _) in missing:
             pages[place] = (_native(task.index, is_scan), *pages[place][1:])
         found.loaded = {task.cache_key: task.index for task in tasks if task.index is not None}
     return found
+
+
+_Place: TypeAlias = tuple[Pages, int, Hashable]
+"""The pages of a leaf, the position of one in them, and its key in the cache."""
+
+_Member: TypeAlias = tuple[LeafNode, ColumnMeta, int, _Place]
+"""A page: its column, its number in it, and its place."""
+
+
+@dataclass(slots=True, eq=False)
+class _Group:
+    """Pages of one layout and one number of buffers."""
+
+    layout: BoundLayout
+    members: list[_Member] = field(default_factory=list)
+
+
+class _Unopened:
+    """Pages that are not in the cache; those that their layouts can open together are opened together.
+
+    Parameters
+    ----------
+    file
+        The file.
+    cache
+        The cache of indices.
+    """
+
+    def __init__(self, file: FilePages, cache: IndexCache) -> None:
+        self._file, self._cache = file, cache
+        self._layouts: dict[tuple[int, int, bool], BoundLayout] = {}
+        self._groups: dict[tuple[int, int], _Group] = {}
+        self._last: tuple[int, int, int] | None = None
+        self._members: list[_Member] = []
+
+    def add(self, leaf: LeafNode, meta: ColumnMeta, number: int, place: _Place) -> None:
+        """Bind a page; raises as `FilePages.bound`."""
+        table = meta.pages
+        if len(table.descriptions) == 1:
+            described, num_buffers = table.descriptions[0], len(table.sizes)
+        else:
+            described = table.descriptions[table.description_of[number]]
+        if len(table.description_of) > 1:
+            num_buffers = int(table.borders[number + 1] - table.borders[number])
+        member = leaf, meta, number, place
+        # Most columns are like the one before.
+        if self._last == (id(described), id(leaf.leaf), num_buffers) and not leaf.list_columns:
+            self._members.append(member)
+            return
+        # Equal descriptions and types of leaves are mostly the same objects.
+        known = id(described), id(leaf.leaf), bool(leaf.list_columns)
+        layout = self._layouts.get(known)
+        if layout is None:
+            try:
+                layout = self._layouts[known] = self._file.bound(leaf.page_leaf, meta, number)
+            except LanceError as error:
+                located(column=leaf.path).fill(error)
+                raise
+        group = self._groups.get((id(layout), num_buffers))
+        if group is None:
+            group = self._groups[id(layout), num_buffers] = _Group(layout)
+        group.members.append(member)
+        self._members = group.members
+        self._last = None if leaf.list_columns else (id(described), id(leaf.leaf), num_buffers)
+
+    def opened(self, rows: RowRanges) -> Iterator[tuple[PageTask | None, NativePage | None, _Place]]:
+        """Yield each page, or the task of reading its index first."""
+        for group in self._groups.values():
+            together = self._together(group) if len(group.members) >= _LEAST_TOGETHER else None
+            if together is not None:
+                for native, (_, _, _, place) in zip(together, group.members, strict=True):
+                    yield None, native, place
+                continue
+            for leaf, meta, number, place in group.members:
+                page = meta.pages[number]
+                native = _page_without_index(group.layout, page, self._cache)
+                task = None if native is not None else PageTask(leaf.path, page, group.layout, rows, place[2])
+                yield task, native, place
+
+    def _together(self, group: _Group) -> Sequence[NativePage] | None:
+        """Open pages that read their index by themselves; None where the layout opens them one by one."""
+        layout = group.layout
+        if self._cache.proves_rows or not isinstance(layout, OpensManyPages):
+            return None
+        members = [(meta.pages, number) for _, meta, number, _ in group.members]
+        sizes = [
+            table.sizes if len(table.borders) == 2 else table.sizes[table.borders[number] : table.borders[number + 1]]
+            for table, number in members
+        ]
+        if layout.index_buffers(len(sizes[0])):
+            return None
+        num_rows = np.array([table.row_starts[number + 1] - table.row_starts[number] for table, number in members])
+        all_sizes = np.stack(sizes)
+        try:
+            return layout.native_pages(ManyPages(num_rows, np.zeros_like(all_sizes), all_sizes, _NO_BYTES))
+        except CorruptFileError:
+            # Opening them one by one tells which page is wrong.
+            return None
 
 
 def _page_without_index(layout: BoundLayout, page: PageMeta, cache: IndexCache) -> NativePage | None:

@@ -11,11 +11,12 @@ import pyarrow as pa
 
 from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.arrays.read_options import ReadOptions
+from lance_arrow.container.columns import stored_bytes_of
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.container.schema import LEGACY_VERSIONS
 from lance_arrow.io import Location, MeteredSource, ReadStats
 from lance_arrow.runtime import Runtime
-from lance_arrow.scan.projection import Projection, have_blobs
+from lance_arrow.scan.projection import Projection
 from lance_arrow.scan.row_reader import ReadCounts, RowReader
 from lance_arrow.scan.row_weights import RowWeights
 from lance_arrow.spi import RowRanges
@@ -86,7 +87,7 @@ class OpenFile:
         return self.rows.file.name
 
     @property
-    def roots(self) -> tuple[ColumnNode, ...]:
+    def roots(self) -> Sequence[ColumnNode]:
         """Its columns."""
         return self.rows.roots
 
@@ -94,7 +95,7 @@ class OpenFile:
     def everything(self) -> Projection:
         """All columns, as callers see them; files of one schema share it."""
         rows = self.rows
-        found: Projection = rows.projections.of(rows.roots, lambda: Projection.of(rows.roots, rows.schema, None))
+        found: Projection = rows.projections.of(rows.roots, lambda: Projection.of(rows.roots, rows.metadata, None))
         return found
 
     @property
@@ -140,7 +141,7 @@ class FileReading:
         self._file, self._rows = file, file.rows
         self._ahead: PagesAhead | None = None
         self.nodes = tuple(nodes)
-        self.has_blobs = have_blobs(nodes)
+        self.has_blobs = self._rows.have_blobs(nodes)
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -156,8 +157,7 @@ class FileReading:
 
     @cached_property
     def stored_bytes(self) -> int:
-        metas = self._rows.metas([leaf for node in self.nodes for leaf in node.leaves()])
-        return sum(meta.stored_bytes for meta in metas)
+        return stored_bytes_of(self._rows.metas(self._rows.leaves_of(self.nodes)))
 
     @property
     def gap_bytes(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -19,6 +19,7 @@ from lance_arrow.arrays.column_paths import (
     pruned,
     reach,
 )
+from lance_arrow.arrays.column_roots import named_among, root_names
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
 from lance_arrow.errors import InvalidArgumentError
 
@@ -75,11 +76,13 @@ class Projection:
     """Whether blobs are wanted, and every output is the column of `nodes` at its place, and so is every blob."""
 
     @classmethod
-    def _made(cls, nodes: tuple[ColumnNode, ...], outputs: tuple[_Output, ...], schema: pa.Schema) -> Projection:
-        stored = pa.schema([output.stored for output in outputs], schema.metadata)
+    def _made(
+        cls, nodes: tuple[ColumnNode, ...], outputs: tuple[_Output, ...], metadata: Mapping[bytes, bytes] | None
+    ) -> Projection:
+        stored = pa.schema([output.stored for output in outputs], metadata)
         if all(output.shown is output.stored for output in outputs):
             return cls(nodes, outputs, stored, stored)
-        shown = pa.schema([output.shown for output in outputs], schema.metadata)
+        shown = pa.schema([output.shown for output in outputs], metadata)
         are_columns = len(nodes) == len(outputs) and all(
             output.column == number
             and output.node is nodes[number]
@@ -94,8 +97,19 @@ class Projection:
         return self.stored is not self.schema
 
     @classmethod
-    def of(cls, roots: Sequence[ColumnNode], schema: pa.Schema, columns: Sequence[str] | None) -> Projection:
+    def of(
+        cls, roots: Sequence[ColumnNode], metadata: Mapping[bytes, bytes] | None, columns: Sequence[str] | None
+    ) -> Projection:
         """Resolve column paths against a file.
+
+        Parameters
+        ----------
+        roots
+            Its columns.
+        metadata
+            Metadata of its schema.
+        columns
+            Dotted paths; all columns when None.
 
         Raises
         ------
@@ -104,23 +118,26 @@ class Projection:
         """
         if columns is None:
             outputs = tuple(_Output.made(i, (), root, root.field) for i, root in enumerate(roots))
-            return replace(cls._made(tuple(roots), outputs, schema), is_whole=True)
+            return replace(cls._made(tuple(roots), outputs, metadata), is_whole=True)
         paths = column_paths(columns, roots)
         nodes = project(roots, paths)
         places = {node.field.name: i for i, node in enumerate(nodes)}
-        by_name = {root.field.name: root for root in roots}
+        named = named_among(roots, len(nodes))
+        whole = {node.field.name: named(node.field.name) for node in nodes}
         outputs = tuple(
-            _Output.made(places[found.root], found.fields, *_source(by_name[found.root], found, wanted))
+            _Output.made(places[found.root], found.fields, *_source(whole[found.root], found, wanted))
             for found, wanted in _merged([_reach(roots, path) for path in paths])
         )
-        return cls._made(nodes, outputs, schema)
+        return cls._made(nodes, outputs, metadata)
 
     @classmethod
-    def covering(cls, roots: Sequence[ColumnNode], schema: pa.Schema, paths: Sequence[Path]) -> Projection:
+    def covering(
+        cls, roots: Sequence[ColumnNode], metadata: Mapping[bytes, bytes] | None, paths: Sequence[Path]
+    ) -> Projection:
         """Take every column that one of `paths` reaches into, pruned to what they reach, under its own name."""
         nodes = project(roots, paths)
         outputs = tuple(_Output.made(i, (), node, node.field) for i, node in enumerate(nodes))
-        return cls._made(nodes, outputs, schema)
+        return cls._made(nodes, outputs, metadata)
 
     def apply(self, batch: pa.RecordBatch, *, filled: bool = False) -> pa.RecordBatch:
         """Cut the outputs out of a batch of `nodes`; `filled`: with bytes of blobs in place of descriptors."""
@@ -161,7 +178,7 @@ def column_paths(columns: Sequence[str], roots: Sequence[ColumnNode]) -> list[Pa
     """
     if isinstance(columns, str) or not isinstance(columns, Iterable):
         raise InvalidArgumentError(f"columns are {columns!r}, expected a list of names", detail=columns)
-    names = {root.field.name for root in roots}
+    names = root_names(roots)
     paths = []
     for column in columns:
         if not isinstance(column, str):
@@ -193,8 +210,9 @@ def _merged(found: Sequence[Reach]) -> list[tuple[Reach, list[Steps]]]:
     return outputs
 
 
-def _source(root: ColumnNode, found: Reach, wanted: Sequence[Steps]) -> tuple[ColumnNode, pa.Field]:
+def _source(root: ColumnNode | None, found: Reach, wanted: Sequence[Steps]) -> tuple[ColumnNode, pa.Field]:
     """Node that an output comes from, and its field: nullable when one of the structs around it is."""
+    assert root is not None  # it was reached
     steps = found.steps[: len(found.steps) - len(found.inner)]
     nullable = any(node_at(root, steps[:depth]).field.nullable for depth in range(len(steps) + 1))
     node = node_at(root, steps)

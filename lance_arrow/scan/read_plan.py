@@ -43,10 +43,11 @@ class ReadPlan:
         blob_limits
             Where columns of blobs are taken as callers see them; None where they are taken as descriptors.
         """
-        leaves = tuple(leaf for node in nodes for leaf in node.leaves())
-        plans = tuple(plan for plan in (TakePlan.of(leaf, blob_limits) for leaf in leaves) if plan is not None)
+        leaves = tuple([leaf for node in nodes for leaf in node.leaves()])
+        found = [TakePlan.of(leaf, blob_limits) for leaf in leaves]
+        plans = tuple([plan for plan in found if plan is not None])
         fields = [node.field if blob_limits is None else node.shown for node in nodes]
-        paths = tuple(leaf.path for leaf in leaves)
+        paths = tuple([leaf.path for leaf in leaves])
         builders, schema = tuple(map(ArrayBuilder.of, nodes)), pa.schema(fields)
         positions = {plan.leaf.column: position for position, plan in enumerate(plans) if _is_plain(plan)}
         forms = None

@@ -6,7 +6,7 @@ expression ─► bound to a schema ─► zones: no row, every row, undecided �
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from types import ModuleType
@@ -82,7 +82,7 @@ class FilterPlan:
         """Whether the same rows satisfy it each time it is asked."""
         self._nodes = PerTree(partial(_mentioned, self.paths))
 
-    def nodes(self, roots: tuple[ColumnNode, ...]) -> tuple[ColumnNode, ...]:
+    def nodes(self, roots: Sequence[ColumnNode]) -> tuple[ColumnNode, ...]:
         """Return the columns of a file that the filter mentions."""
         return self._nodes.of(roots)
 
@@ -91,7 +91,7 @@ class FilterPlan:
         return evaluated_mask(self.native, self.expression, self.schema, batch, pool)
 
 
-def _mentioned(paths: tuple[Path, ...] | None, roots: tuple[ColumnNode, ...]) -> tuple[ColumnNode, ...]:
+def _mentioned(paths: tuple[Path, ...] | None, roots: Sequence[ColumnNode]) -> tuple[ColumnNode, ...]:
     """Return the columns at some paths; all where these are unknown."""
     wanted = tuple((root.field.name,) for root in roots) if paths is None else paths
     return project(roots, wanted, missing_ok=True)

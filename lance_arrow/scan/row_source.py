@@ -100,7 +100,7 @@ class RowSource(Protocol):
         """Name for errors."""
 
     @property
-    def roots(self) -> tuple[ColumnNode, ...]:
+    def roots(self) -> Sequence[ColumnNode]:
         """Columns there are."""
 
     @property

@@ -185,8 +185,18 @@ def check_expansion(nodes: Sequence[ColumnNode], num_rows: int, file_bytes: int,
     ResourceLimitError
         The table is too large; `LanceFile.to_batches` and taking rows are not bounded by this.
     """
+    check_row_bytes(least_row_bytes(nodes), num_rows, file_bytes, limits)
+
+
+def least_row_bytes(nodes: Sequence[ColumnNode]) -> int:
+    """Return the bytes that a row of some columns takes in memory at least."""
     row_bytes = sum(_least_bytes(leaf) for node in nodes for leaf in node.leaves())
-    wanted = num_rows * (max(row_bytes, _LEAST_ROW_BYTES) if nodes else 1)
+    return max(row_bytes, _LEAST_ROW_BYTES) if nodes else 1
+
+
+def check_row_bytes(row_bytes: int, num_rows: int, file_bytes: int, limits: Limits) -> None:
+    """Check a table as `check_expansion` does; `row_bytes` is from `least_row_bytes`."""
+    wanted = num_rows * row_bytes
     if wanted > _USUAL_RATIO * file_bytes:
         limits.check("max_expanded_bytes", wanted)
 

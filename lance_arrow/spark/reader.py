@@ -125,7 +125,7 @@ class TableScan:
         if self._names is None and choices.with_row_id and _ROW_ID not in schema.names:
             self._names = [*schema.names, _ROW_ID]
         roots = self._columns.roots if self._names is None else self._columns.all_roots
-        self.schema: pa.Schema = Projection.of(roots, schema, self._names).schema
+        self.schema: pa.Schema = Projection.of(roots, schema.metadata, self._names).schema
         if choices.filter is not None:
             self.expression = as_expression(choices.filter, self.table_schema)
             # On the driver: it would fail in every task.

@@ -54,20 +54,22 @@ class IndexCache:
         """Keep indices, as `put` does."""
         with self._lock:
             self._drop_forgotten()
+            held, sizes, budget_bytes = self._held, self._sizes, self._budget_bytes
             for key, index in indices:
-                self._put(key, index)
-
-    def _put(self, key: Hashable, index: PageIndex) -> None:
-        size = index.nbytes
-        self._drop(key)
-        if size > self._budget_bytes:
-            return
-        self._held[key] = index
-        self._sizes[key] = size
-        self._keys_of.setdefault(_owner(key), set()).add(key)
-        self._held_bytes += size
-        while self._held_bytes > self._budget_bytes:
-            self._drop(next(iter(self._held)))
+                size = index.nbytes
+                if key in held:
+                    self._drop(key)
+                if size > budget_bytes:
+                    continue
+                held[key] = index
+                sizes[key] = size
+                owner = key[0] if isinstance(key, tuple) else key
+                if owner not in self._keys_of:
+                    self._keys_of[owner] = set()
+                self._keys_of[owner].add(key)
+                self._held_bytes += size
+                while self._held_bytes > budget_bytes:
+                    self._drop(next(iter(held)))
 
     def forget(self, token: Hashable) -> None:
         """Drop the indices of a file at the next `put`; may be called while the file is garbage collected."""
@@ -83,19 +85,17 @@ class IndexCache:
 
     def _drop_forgotten(self) -> None:
         while self._forgotten:
-            for key in list(self._keys_of.get(self._forgotten.popleft(), ())):
-                self._drop(key)
+            for key in self._keys_of.pop(self._forgotten.popleft(), ()):
+                if self._held.pop(key, None) is not None:
+                    self._held_bytes -= self._sizes.pop(key)
 
     def _drop(self, key: Hashable) -> None:
         if self._held.pop(key, None) is None:
             return
         # Subtract the size at `put`: some indices have grown since.
         self._held_bytes -= self._sizes.pop(key)
-        keys = self._keys_of[_owner(key)]
+        owner = key[0] if isinstance(key, tuple) else key
+        keys = self._keys_of[owner]
         keys.discard(key)
         if not keys:
-            del self._keys_of[_owner(key)]
-
-
-def _owner(key: Hashable) -> Hashable:
-    return key[0] if isinstance(key, tuple) else key
+            del self._keys_of[owner]

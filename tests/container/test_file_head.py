@@ -10,11 +10,14 @@ import pyarrow as pa
 import pytest
 
 import lance_arrow
-from lance_arrow.container import file_reader
+from lance_arrow.container import file_head, file_reader, metadata_bytes
+from lance_arrow.container.file_head import FileHead
 from lance_arrow.container.file_reader import LanceFileReader
+from lance_arrow.container.metadata_bytes import MetadataBytes
 from lance_arrow.engine import read_file_head
-from lance_arrow.errors import InternalError, LanceError
-from lance_arrow.io import open_source
+from lance_arrow.errors import InternalError, LanceError, ResourceLimitError
+from lance_arrow.io import BufferSource, Coalescing, RangeSource, open_source
+from lance_arrow.settings import Limits
 
 TABLE = pa.table(
     {
@@ -35,8 +38,12 @@ def content(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 def told(data: bytes, verify: str = "touched") -> tuple[Any, ...]:
     """What opening the file and the metadata of its columns tells, or how it fails."""
+    return told_of(open_source(pa.py_buffer(data)), verify)
+
+
+def told_of(source: RangeSource, verify: str) -> tuple[Any, ...]:
     try:
-        with LanceFileReader(open_source(pa.py_buffer(data)), verify=verify) as file:
+        with LanceFileReader(source, verify=verify) as file:
             places = [file.global_buffers.place(one) for one in range(len(file.global_buffers))]
             metas = file.columns(range(file.footer.num_columns))
             pages = [(meta.byte_range, meta.num_rows, len(meta.pages)) for meta in metas]
@@ -68,12 +75,28 @@ def test_sound_files(content: bytes, monkeypatch: pytest.MonkeyPatch, verify: st
     assert found == told_patiently(content, monkeypatch, verify)
 
 
-def test_only_files_of_2_0_are_left_to_python(content: bytes) -> None:
-    minor = int.from_bytes(content[-6:-4], "little")
-    head = read_file_head(memoryview(content), len(content), True)
-    assert (head is None) == (minor == 3 and content[-8:-6] == b"\0\0")
-    # A table that lies before the tail is not there.
-    assert read_file_head(memoryview(content[-60:]), len(content), True) is None
+def test_zone_maps_of_2_0_are_left_to_python(content: bytes) -> None:
+    head = read_file_head(memoryview(content), len(content), True, [])
+    # Its zone maps are named in the descriptor.
+    assert (head is None) == (content[-8:-4] == b"\0\0\3\0")
+
+
+def test_what_lies_before_the_tail_is_named(content: bytes) -> None:
+    """The caller reads it, and gets what the whole file would have given."""
+    whole = read_file_head(memoryview(content), len(content), True, [])
+    pieces: list[tuple[int, memoryview]] = []
+    found = read_file_head(memoryview(content[-60:]), len(content), True, pieces)
+    for _ in range(3):
+        if not isinstance(found, list):
+            break
+        assert all(0 <= start <= stop <= len(content) for start, stop in found)
+        pieces += [(start, memoryview(content)[start:stop]) for start, stop in found]
+        found = read_file_head(memoryview(content[-60:]), len(content), True, pieces)
+    assert (found is None) == (whole is None)
+    if found is not None:
+        # Blocks are compared by identity.
+        assert (*found[:-2], found[-1]) == (*whole[:-2], whole[-1])
+        assert (found[-2] is None) == (whole[-2] is None)
 
 
 @pytest.mark.parametrize("verify", ["touched", "off"])
@@ -95,7 +118,7 @@ def test_every_length(content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_tail_is_no_larger_than_its_file(content: bytes) -> None:
     with pytest.raises(InternalError, match="larger than its file"):
-        read_file_head(memoryview(content), len(content) - 1, True)
+        read_file_head(memoryview(content), len(content) - 1, True, [])
 
 
 def test_a_file_of_a_known_schema_is_opened_in_few_calls(tmp_path: Path) -> None:
@@ -119,3 +142,42 @@ def test_a_file_of_a_known_schema_is_opened_in_few_calls(tmp_path: Path) -> None
         finally:
             sys.setprofile(None)
         assert calls <= 160, calls
+
+
+def short_end(data: bytes) -> BufferSource:
+    """A file of whose end few bytes are read at once."""
+    source = BufferSource(data)
+    source.coalescing = Coalescing(max_gap_bytes=0, max_span_bytes=1 << 20, tail_bytes=80)
+    return source
+
+
+@pytest.mark.parametrize("verify", ["touched", "off"])
+def test_every_flipped_byte_before_the_tail(content: bytes, monkeypatch: pytest.MonkeyPatch, verify: str) -> None:
+    """Tables, checksums and descriptor come in a second read; damage of them gives the same errors."""
+    monkeypatch.setattr(file_head, "TAIL_BYTES", 80)
+    monkeypatch.setattr(metadata_bytes, "TAIL_BYTES", 80)
+
+    def opened(data: bytes) -> tuple[Any, ...]:
+        return told_of(short_end(data), verify)
+
+    whole = opened(content)
+    assert whole[2] == 40
+    first = int.from_bytes(content[-40:-32], "little")
+    for at in range(min(first, len(content) - 1500), len(content), 3):
+        damaged = bytearray(content)
+        damaged[at] ^= 1 << at % 8
+        data = bytes(damaged)
+        with monkeypatch.context() as patch:
+            patch.setattr(file_reader.FileHead, "read", lambda *_: None)
+            patiently = opened(data)
+        assert opened(data) == patiently, at
+
+
+def test_ranges_before_the_tail_are_limited(content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is read beyond the limit; the file is then opened step by step."""
+    monkeypatch.setattr(file_head, "TAIL_BYTES", 80)
+    monkeypatch.setattr(metadata_bytes, "TAIL_BYTES", 80)
+    metadata = MetadataBytes(short_end(content), Limits(max_metadata_bytes=100))
+    assert FileHead.read(metadata, True) is None
+    with pytest.raises(ResourceLimitError, match="max_metadata_bytes"):
+        LanceFileReader(short_end(content), Limits(max_metadata_bytes=100))

@@ -11,7 +11,7 @@ of the pages. `LegacyPage` is the description by which plugins are bound. Source
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -242,7 +242,7 @@ class LegacyColumns:
         """Return the page table as stored."""
         return self._file.metadata.read([self._place])[0]
 
-    def read(self, columns: Sequence[int], names: Sequence[str]) -> list[ColumnMeta]:
+    def read(self, columns: Sequence[int], name_of: Callable[[int], str]) -> list[ColumnMeta]:
         """Return the pages of columns; for byte strings, their first and last offsets are read.
 
         Raises
@@ -251,8 +251,8 @@ class LegacyColumns:
             Pages lie outside of the file; the column is named.
         """
         found = []
-        for column, name in zip(columns, names, strict=True):
-            with located(column=name, byte_range=self._place, stage="reading the page table"):
+        for column in columns:
+            with located(column=name_of(column), byte_range=self._place, stage="reading the page table"):
                 found.append(self._column(column))
         return found
 
@@ -297,7 +297,7 @@ class LegacyColumns:
             buffer_offsets=none,
             buffer_sizes=none,
             byte_range=self._place,
-            open_pages=lambda: pages,
+            pages=pages,
         )
 
     def _pages(self, column: int) -> tuple[list[LegacyPage], _Counts, _Counts]:

@@ -72,13 +72,38 @@ cdef object _numbers(const vector[uint64_t]& numbers):
     """Return places or sizes that lie in the file as an array; the same one for all columns without any."""
     if numbers.empty():
         return _NO_NUMBERS
-    found = numpy.array(list(numbers), numpy.int64)
+    found = numpy.empty(<int64_t>numbers.size(), numpy.int64)
+    cdef int64_t[::1] out = found
+    memcpy(&out[0], numbers.data(), 8 * numbers.size())
     found.flags.writeable = False
     return found
 
 
 _NO_NUMBERS = numpy.empty(0, numpy.int64)
 _NO_NUMBERS.flags.writeable = False
+
+
+cdef tuple _one_page(CPageTable& pages, dict alike):
+    """Return what `_pages_of` does for one page; pages of as many rows and buffers share the arrays that tell these."""
+    cdef int64_t m = <int64_t>pages.starts.size()
+    cdef int64_t[::1] held
+    cdef int64_t num_rows = pages.row_starts[1]
+    cdef object key = (num_rows, m)
+    shared = alike.get(key)
+    if shared is None:
+        shared = alike[key] = numpy.array([0, num_rows], numpy.int64), numpy.array([0, m], numpy.int64), _FIRST
+        for one in shared:
+            one.flags.writeable = False
+    numbers = numpy.empty(2 * m, numpy.int64)
+    if m:
+        held = numbers
+        _copied(_copied(&held[0], pages.starts), pages.sizes)
+    numbers.flags.writeable = False
+    row_starts, borders, description_of = shared
+    return row_starts, borders, numbers[:m], numbers[m:], [_description(pages.descriptions[0])], description_of
+
+
+_FIRST = numpy.zeros(1, numpy.int64)
 
 
 def split_any(bytes data not None) -> tuple[str, bytes] | None:
@@ -92,7 +117,9 @@ def split_any(bytes data not None) -> tuple[str, bytes] | None:
         return None
 
 
-def read_column_metadata(list blocks not None, uint64_t file_size, uint64_t alignment) -> list[tuple[Any, ...]]:
+def read_column_metadata(
+    list blocks not None, uint64_t file_size, uint64_t alignment, const uint32_t[::1] crcs, describe,
+) -> list[tuple[Any, ...]]:
     """Read the metadata of some columns of a file.
 
     Parameters
@@ -103,6 +130,11 @@ def read_column_metadata(list blocks not None, uint64_t file_size, uint64_t alig
         Bytes of the file.
     alignment
         Alignment of the buffers of pages in bytes.
+    crcs
+        ``(n,) uint32``: checksum of each message; None where the file has none.
+    describe
+        Called with each distinct description; what it returns stands for the description. If it is None, the bytes
+        stay.
 
     Returns
     -------
@@ -115,24 +147,52 @@ def read_column_metadata(list blocks not None, uint64_t file_size, uint64_t alig
         of each page, then the number of buffers. ``(m,) int64`` places and ``(m,) int64`` sizes of buffers. A list of
         the distinct descriptions, and ``(n,) int64`` the number of the description of each page.
 
-        A description is its bytes, a google.protobuf.Any, or a tuple of place and size if it is stored elsewhere. A
-        fault is a tuple of its kind and four numbers, which ``MetadataFault`` explains.
+        A description is its bytes, a google.protobuf.Any, or what `describe` has returned. It is a tuple of place and
+        size if it is stored elsewhere. A fault is a tuple of its kind and four numbers, which ``MetadataFault``
+        explains.
     """
     cdef const uint8_t[::1] block
     cdef CPageTable pages
     cdef ColumnMetadata metadata
     cdef string_view message
+    cdef dict known = {}, alike = {}
+    cdef Py_ssize_t number = 0
+    if crcs is not None and crcs.shape[0] != len(blocks):
+        raise refusal(b"there must be one checksum per column", -1, 0)
     found = []
     for block in blocks:
         pages = CPageTable()
         metadata = ColumnMetadata()
         message = string_view(<const char*>&block[0], block.shape[0]) if block.shape[0] else string_view()
+        if crcs is not None and _crc_of(message) != crcs[number]:
+            found.append(((CHECKSUM_FAULT, -1, 0, 0, 0), None, None, None, None, None))
+            number += 1
+            continue
+        number += 1
         metadata.read(message, file_size, alignment, 0, &pages)
         if metadata.fault.kind != 0:
             found.append((_fault(metadata.fault), None, None, None, None, None))
             continue
+        table = _one_page(pages, alike) if pages.num_pages() == 1 else _pages_of(pages)
         found.append((
-            None, _description(metadata.description), _numbers(metadata.starts), _numbers(metadata.sizes),
-            _fault(metadata.pages_fault), _pages_of(pages),
+            None, _described(_description(metadata.description), known, describe), _numbers(metadata.starts),
+            _numbers(metadata.sizes), _fault(metadata.pages_fault),
+            (*table[:4], [_described(one, known, describe) for one in table[4]], table[5]),
         ))
+    return found
+
+
+CHECKSUM_FAULT = 7
+
+
+cdef object _described(description, dict known, describe):
+    """Return what stands for a description; those that are stored elsewhere stay places."""
+    if type(description) is not bytes:
+        return description
+    found = known.get(description)
+    if found is None:
+        found = describe(description)
+        if found is None:
+            return description
+        known[description] = found
     return found

@@ -4,6 +4,13 @@
 
 namespace lance_arrow::engine {
 
+namespace {
+
+constexpr Bytes kMagic = "LANCECRC";
+constexpr uint64_t kMostUnseenBytes = 1 << 20;
+
+}  // namespace
+
 uint32_t crc_of(Bytes bytes) {
   return crc32c(0, reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int64_t>(bytes.size()));
 }
@@ -46,7 +53,7 @@ bool ChecksumBytes::confirms(uint64_t start, Bytes buffer) const {
   return false;
 }
 
-bool FileHead::read(Tail* tail, bool wants_sums) {
+bool FileHead::read(Tail* tail, bool wants_sums, bool takes_2_0) {
   if (tail->bytes.size() < kFooterBytes) return false;
   const Bytes footer = tail->bytes.substr(tail->bytes.size() - kFooterBytes);
   const auto columns = load_at<uint64_t>(&footer[8]), buffers = load_at<uint64_t>(&footer[16]);
@@ -54,15 +61,27 @@ bool FileHead::read(Tail* tail, bool wants_sums) {
   num_columns = load_at<uint32_t>(&footer[28]);
   first_column = load_at<uint64_t>(&footer[0]);
   minor = load_at<uint16_t>(&footer[34]);
-  if (footer.substr(36) != "LANC" || load_at<uint16_t>(&footer[32]) != 2 || minor < 1 || minor > 3) return false;
+  const auto major = load_at<uint16_t>(&footer[32]);
+  if (major == 0 && minor == 3) {
+    minor = 0;
+  } else if (major != 2) {
+    return false;
+  }
+  if (footer.substr(36) != "LANC" || minor > 3 || (minor == 0 && !takes_2_0)) return false;
   const uint64_t columns_bytes = uint64_t{kEntryBytes} * num_columns,
                  buffers_bytes = uint64_t{kEntryBytes} * num_buffers;
   const uint64_t end = tail->file_size - kFooterBytes;
   if (num_buffers < 1 || columns > end || columns_bytes > end - columns || buffers > end ||
       buffers_bytes > end - buffers)
     return false;
+  // All that is asked for before the first return is one wave of requests.
   const auto column_entries = tail->at(columns, columns_bytes), buffer_entries = tail->at(buffers, buffers_bytes);
-  if (!column_entries || !buffer_entries) return false;
+  Bytes table;
+  const Sums found = wants_sums ? find_sums(tail, footer, &table) : Sums::kNone;
+  std::optional<Bytes> message;
+  if (buffer_entries)
+    message = tail->at(load_at<uint64_t>(&(*buffer_entries)[0]), load_at<uint64_t>(&(*buffer_entries)[8]));
+  if (!column_entries || !buffer_entries || !message || found == Sums::kAbsent) return false;
   column_table = *column_entries;
   buffer_table = *buffer_entries;
   for (uint32_t number = 0; number < num_columns; ++number) {
@@ -72,27 +91,35 @@ bool FileHead::read(Tail* tail, bool wants_sums) {
   for (uint32_t number = 0; number < num_buffers; ++number) {
     const auto start = load_at<uint64_t>(&buffer_table[kEntryBytes * number]);
     const auto size = load_at<uint64_t>(&buffer_table[kEntryBytes * number + 8]);
-    if (start % kAlignment != 0 || start > tail->file_size || size > tail->file_size - start) return false;
+    if ((minor > 0 && start % kAlignment != 0) || start > tail->file_size || size > tail->file_size - start)
+      return false;
   }
-  if (wants_sums && !read_sums(tail, footer)) return false;
-  const auto message = tail->at(load_at<uint64_t>(&buffer_table[0]), load_at<uint64_t>(&buffer_table[8]));
-  if (!message || (has_sums && sums.descriptor() != crc_of(*message)) || !read_descriptor(*message)) return false;
+  if (found == Sums::kThere && !read_sums(table, footer, tail->file_size)) return false;
+  if ((has_sums && sums.descriptor() != crc_of(*message)) || !read_descriptor(*message)) return false;
   descriptor = *message;
   return !wants_sums || !promises_sums || has_sums;
 }
 
-bool FileHead::read_sums(Tail* tail, Bytes footer) {
+FileHead::Sums FileHead::find_sums(Tail* tail, Bytes footer, Bytes* table) const {
   // The descriptor is a buffer too: a file with a single one has no table of checksums.
-  if (num_buffers == 1) return true;
-  if (tail->bytes.size() < kFooterBytes + kEntryBytes) return false;
+  if (num_buffers == 1) return Sums::kNone;
+  if (tail->bytes.size() < kFooterBytes + kEntryBytes) return Sums::kAbsent;
   // The table of buffers ends where the footer begins, if there are checksums.
   const char* entry = footer.data() - kEntryBytes;
   const auto start = load_at<uint64_t>(entry), size = load_at<uint64_t>(entry + 8);
-  if (size < ChecksumBytes::kHeader || start > tail->file_size || size > tail->file_size - start) return true;
-  const auto table = tail->at(start, size);
-  if (!table) return false;
-  if (table->substr(0, 8) != "LANCECRC") return true;
-  has_sums = sums.read(*table, tail->file_size) && sums.num_columns == num_columns && sums.footer() == crc_of(footer) &&
+  if (size < ChecksumBytes::kHeader || start > tail->file_size || size > tail->file_size - start) return Sums::kNone;
+  // A large buffer may have any content: its beginning is read first.
+  const auto magic = tail->at(start, size > kMostUnseenBytes ? kMagic.size() : size);
+  if (!magic) return Sums::kAbsent;
+  if (magic->substr(0, kMagic.size()) != kMagic) return Sums::kNone;
+  const auto whole = tail->at(start, size);
+  if (!whole) return Sums::kAbsent;
+  *table = *whole;
+  return Sums::kThere;
+}
+
+bool FileHead::read_sums(Bytes table, Bytes footer, uint64_t file_size) {
+  has_sums = sums.read(table, file_size) && sums.num_columns == num_columns && sums.footer() == crc_of(footer) &&
              sums.column_table() == crc_of(column_table) && sums.buffer_table() == crc_of(buffer_table);
   return has_sums;
 }

@@ -1,12 +1,14 @@
-// Metadata of a file of version 2.1 or later, from the bytes of its end: footer, tables, checksums, descriptor.
+// Metadata of a file of version 2: footer, tables, checksums, descriptor.
 //
-// It supports only files in the usual form of writers. `container` reads all others, and raises exact errors for
-// damaged ones. No byte outside of the given ones is accessed.
+// Most files have all of it in the bytes of their end. Wide files have parts of it before them. These are listed, and
+// read by the caller, who then tries again. It supports only files in the usual form of writers. `container` reads all
+// others, and raises exact errors for damaged ones. No byte outside of the given ones is accessed.
 #pragma once
 
 #include <algorithm>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "engine/common/outcome.hpp"
 #include "engine/tables/wire.hpp"
@@ -16,19 +18,34 @@ namespace lance_arrow::engine {
 constexpr size_t kFooterBytes = 40, kEntryBytes = 16;
 constexpr uint64_t kAlignment = 64;  // of buffers of pages and of files
 
-// The end of a file, as one read brought it.
+// The end of a file, as one read brought it, and ranges before it that were read since.
 struct Tail {
+  struct Range {
+    uint64_t start, stop;
+  };
+  struct Piece {
+    uint64_t start;
+    Bytes bytes;
+  };
+
   Bytes bytes;
   uint64_t file_size;
   uint64_t wanted_bytes = 0;  // from what was asked for first in the file, to its end
+  std::vector<Piece> pieces;
+  std::vector<Range> absent;  // ranges inside of the file that were asked for and are not here
 
-  // Bytes of the file, where they lie in its tail.
+  // Bytes of the file, if they are here.
   std::optional<Bytes> at(uint64_t position, uint64_t size) {
     const uint64_t first = file_size - bytes.size();
     if (position > file_size || size > file_size - position) return std::nullopt;
     wanted_bytes = std::max(wanted_bytes, file_size - position);
-    if (position < first) return std::nullopt;
-    return bytes.substr(position - first, size);
+    if (position >= first) return bytes.substr(position - first, size);
+    for (const Piece& piece : pieces)
+      if (position >= piece.start && position - piece.start <= piece.bytes.size() &&
+          size <= piece.bytes.size() - (position - piece.start))
+        return piece.bytes.substr(position - piece.start, size);
+    absent.push_back({position, position + size});
+    return std::nullopt;
   }
 };
 
@@ -58,7 +75,7 @@ struct ChecksumBytes {
 };
 
 struct FileHead {
-  uint16_t minor = 0;  // of version 2
+  uint16_t minor = 0;  // of version 2; 0 for either way of writing 2.0
   uint32_t num_columns = 0, num_buffers = 0;
   Bytes column_table, buffer_table;  // position and size of each
   uint64_t first_column = 0;
@@ -72,13 +89,18 @@ struct FileHead {
     return {load_at<uint64_t>(entry), load_at<uint64_t>(entry + 8)};
   }
 
-  // Reads the end of a file; with `wants_sums` it is compared with its checksums, if it has any.
-  bool read(Tail* tail, bool wants_sums);
+  // Reads the end of a file; with `wants_sums` it is compared with its checksums, if it has any. If it is false because
+  // bytes are not here, they are the absent ones of the tail. Files of 2.0 are read if `takes_2_0`.
+  bool read(Tail* tail, bool wants_sums, bool takes_2_0 = false);
   // The part of it that the descriptor tells.
   bool read_descriptor(Bytes message);
 
  private:
-  bool read_sums(Tail* tail, Bytes footer);
+  enum class Sums { kNone, kAbsent, kThere };
+
+  // Where the table of checksums may lie, and its bytes.
+  Sums find_sums(Tail* tail, Bytes footer, Bytes* table) const;
+  bool read_sums(Bytes table, Bytes footer, uint64_t file_size);
 };
 
 uint32_t crc_of(Bytes bytes);

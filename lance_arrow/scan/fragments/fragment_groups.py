@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from lance_arrow.arrays.column_roots import num_leaves
 from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.container.joined_files import JoinedFiles
 from lance_arrow.errors import LanceError, located
@@ -228,7 +229,8 @@ class FragmentGroups:
         return (key, num_rows, sum(sizes)) if fits else (None, 0, 0)
 
     def _most_of_a_file(self, fragment: FragmentMeta, files: Sequence[int]) -> int:
-        num_columns = sum(column != NO_COLUMN for number in files for column in fragment.files[number].columns)
+        columns = [column for number in files for column in fragment.files[number].columns]
+        num_columns = len(columns) - columns.count(NO_COLUMN)
         leaves = {leaf.column for node in self._looked_at for leaf in node.leaves() if leaf.column >= 0}
         share = len(leaves) / max(1, num_columns)
         return self._sizes.most_of_a_file(
@@ -272,7 +274,7 @@ class GroupSizes:
 def share_of(nodes: Sequence[ColumnNode], roots: Sequence[ColumnNode]) -> float:
     """Return which share of the columns of a file some (pruned) ones are."""
     wanted = {leaf.column for node in nodes for leaf in node.leaves()}
-    return len(wanted) / max(1, sum(1 for root in roots for _ in root.leaves()))
+    return len(wanted) / max(1, num_leaves(roots))
 
 
 def in_groups(

@@ -227,11 +227,11 @@ class FragmentReading:
             return None
         file, column = found
         number = next(at for at, one in enumerate(self.rows.meta.files) if one is file)
-        places = self._leaves_of(number)
         column = stored_column(file, self._open(number), field_id, column)
-        if column == NO_COLUMN or column not in places:
+        place = None if column == NO_COLUMN else self._leaf_at(number, column)
+        if place is None:
             raise _no_column(file, column, leaf)
-        return places[column]
+        return place
 
     def _refuse_whole(self, leaf: LeafNode) -> None:
         """Refuse a leaf that no file has, but of which a file has what lies above it in one column: it is not null."""
@@ -242,18 +242,15 @@ class FragmentReading:
                     f"the data file {found[0].path!r} has what lies above this field in one column", column=leaf.path
                 )
 
-    def _leaves_of(self, number: int) -> dict[int, LeafPlace]:
-        """Places of the leaves of a file, by physical column."""
-        known = self._leaves.get(number)
-        if known is None:
+    def _leaf_at(self, number: int, column: int) -> LeafPlace | None:
+        """Return the place of a physical column of a file; None if it is no leaf there."""
+        known = self._leaves.setdefault(number, {})
+        if column not in known:
             roots = self._open(number).rows.roots
-            known = {
-                leaf.column: LeafPlace(number, at, steps)
-                for at, root in enumerate(roots)
-                for leaf, steps in _leaf_steps(root)
-            }
-            self._leaves[number] = known
-        return known
+            at = roots.place_with(column)
+            if at is not None:
+                known |= {leaf.column: LeafPlace(number, at, steps) for leaf, steps in _leaf_steps(roots[at])}
+        return known.get(column)
 
     def _open(self, number: int) -> OpenFile:
         opened = self._opened.get(number)

@@ -104,7 +104,7 @@ class TableReader:
         with self._lock:
             held = self._projections.get(key)
             if held is None:
-                held = self._projections[key] = Projection.of(roots, self.columns.schema, columns)
+                held = self._projections[key] = Projection.of(roots, self.columns.schema.metadata, columns)
                 while len(self._projections) > _KEPT_READINGS:
                     self._projections.popitem(last=False)
             return held

@@ -1,0 +1,137 @@
+"""What files with thousands of columns cost: calls of Python per column, requests of far files."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from stores import CountingStore
+from values import seeded
+
+import lance_arrow
+from lance_arrow import LanceTable
+from lance_arrow.container.schema_facts import known_schemas
+
+FEW, MANY = 200, 2000
+ROWS = 20
+THREE = ["c1", "c100", "c199"]
+"""In files of all widths."""
+
+
+@pytest.fixture(scope="module", params=["2.0", "2.1", "2.2", "2.3"])
+def wide(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
+    """Files of so many columns; zone maps of 2.0 would be named in the descriptor, one by one."""
+    folder = tmp_path_factory.mktemp("wide")
+    rng = seeded("wide")
+    for width in (FEW, MANY):
+        table = pa.table({f"c{number}": rng.standard_normal(ROWS) for number in range(width)})
+        zones = {"rows_per_zone": None} if request.param == "2.0" else {}
+        lance_arrow.write_table(table, folder / f"{width}.lance", file_version=request.param, **zones)
+    return lambda width: folder / f"{width}.lance"
+
+
+def calls_of(done: Callable[[Path], object], path: Path) -> int:
+    """Calls of Python functions, in this thread."""
+    count = 0
+
+    def look(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        count += event == "call"
+
+    # What is collected meanwhile makes calls of its own.
+    gc.collect()
+    gc.disable()
+    sys.setprofile(look)
+    try:
+        done(path)
+    finally:
+        sys.setprofile(None)
+        gc.enable()
+    return count
+
+
+def three_of(path: Path) -> pa.Table:
+    with lance_arrow.LanceFile(path) as file:
+        return file.read(columns=THREE)
+
+
+def all_of(path: Path) -> pa.Table:
+    with lance_arrow.LanceFile(path) as file:
+        return file.read()
+
+
+def one_of(path: Path) -> pa.Table:
+    with lance_arrow.LanceFile(path) as file:
+        return file.take([7], columns=THREE)
+
+
+@pytest.mark.parametrize("done", [three_of, one_of])
+@pytest.mark.parametrize("is_known", [True, False])
+def test_three_columns_cost_the_same_in_every_width(
+    wide: Callable[[int], Path], done: Callable[[Path], pa.Table], is_known: bool
+) -> None:
+    counts = []
+    for width in (FEW, MANY):
+        done(wide(width))
+        if not is_known:
+            known_schemas.clear()
+        counts.append(calls_of(done, wide(width)))
+    # The tables of the wider file lie before its tail: one more read, not one call more a column.
+    assert counts[1] - counts[0] <= 200, counts
+
+
+def test_all_columns_cost_few_calls_each(wide: Callable[[int], Path]) -> None:
+    counts = []
+    for width in (FEW, MANY):
+        assert all_of(wide(width)).num_columns == width
+        counts.append(calls_of(all_of, wide(width)))
+    per_column = (counts[1] - counts[0]) / (MANY - FEW)
+    with lance_arrow.LanceFile(wide(FEW)) as file:
+        is_legacy = file.version == "2.0"
+    # 73 before, and 127 in 2.0, whose pages are still made one by one.
+    assert per_column <= (65 if is_legacy else 10), per_column
+
+
+def test_three_columns_of_a_table_cost_the_same_in_every_width(tmp_path: Path) -> None:
+    counts = []
+    for width in (FEW, MANY):
+        path = tmp_path / f"{width}.tables"
+        LanceTable.create(path, pa.table({f"c{number}": np.arange(ROWS) for number in range(width)}))
+
+        def done(path: Path) -> pa.Table:
+            return LanceTable.open(path).to_table(columns=THREE)
+
+        assert done(path).column_names == THREE
+        counts.append(calls_of(done, path))
+    # 147,000 before for the wider one.
+    assert counts[1] - counts[0] <= 300, counts
+
+
+def test_a_far_file_opens_in_few_requests(wide: Callable[[int], Path]) -> None:
+    """The end, then tables, checksums and descriptor in one wave; the metadata of the columns come in another."""
+    content = wide(MANY).read_bytes()
+    store = CountingStore({"/wide.lance": content})
+    file = lance_arrow.LanceFile("/wide.lance", filesystem=store)
+    opened = len(store.waves), sum(map(len, store.waves))
+    assert opened[0] <= 2
+    assert opened[1] <= 3
+    # Neither pages nor metadata of columns.
+    assert store.bytes_fetched < len(content) / 2
+    table = file.read(columns=THREE)
+    assert table.equals(three_of(wide(MANY)))
+    assert len(store.waves) <= opened[0] + 2
+    assert sum(map(len, store.waves)) <= opened[1] + 6
+    file.close()
+
+
+def test_metadata_of_columns_are_read_when_asked_for(wide: Callable[[int], Path]) -> None:
+    with lance_arrow.LanceFile(wide(MANY)) as file:
+        assert len(file._file._columns) == 0
+        file.read(columns=THREE)
+        assert sorted(file._file._columns) == [int(name[1:]) for name in THREE]
+        assert np.array_equal(file._file._table.place(0)[:1], [file._file.footer.first_column_position])
