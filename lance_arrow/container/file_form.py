@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.container.schema import LEGACY_VERSIONS, LeafColumn, column_mapping, count_columns
@@ -62,6 +65,8 @@ class FileForm:
         self.lengths_per_row: dict[int, int | None] = {}
         for leaf in leaves:
             self._note(leaf)
+        per_row = [self.lengths_per_row[column] for column in range(self.num_columns)]
+        self._per_row = np.array([-1 if one is None else one for one in per_row], np.int64)
         self._descriptor = file_descriptor(fields, schema_metadata or {}, 0)
 
     def _note(self, leaf: LeafColumn) -> None:
@@ -77,6 +82,10 @@ class FileForm:
                 self.paths[above.header_column] = above.path
                 self.field_ids[above.header_column] = above.field_id
                 self.lengths_per_row[above.header_column] = None if below_list else 1
+
+    def lengths(self, num_rows: int) -> NDArray[np.int64]:
+        """Return ``(num_columns,)`` rows that the pages of each column have in all; -1 where it varies."""
+        return np.where(self._per_row < 0, -1, self._per_row * num_rows)
 
     def descriptor(self, num_rows: int) -> file_schema_pb2.FileDescriptor:
         """Return a new descriptor of a file of `num_rows` rows."""
