@@ -15,12 +15,13 @@ from google.protobuf.message import Message
 from numpy.typing import NDArray
 
 from lance_arrow.container.buffer_places import ALIGNMENT_BYTES
+from lance_arrow.container.checksums import NO_COLUMN
 from lance_arrow.container.descriptions import Description
 from lance_arrow.container.file_form import FileForm
 from lance_arrow.container.footer import FOOTER_BYTES, FileFooter, FileVersion, footer_bytes
 from lance_arrow.container.schema_messages import serialized
 from lance_arrow.container.written_bytes import ColumnBlocks, FileTail, TailBlock, WrittenBytes
-from lance_arrow.engine import ColumnRecords, any_message
+from lance_arrow.engine import BlockSums, ColumnRecords, any_message
 from lance_arrow.errors import InternalError, InvalidArgumentError
 from lance_arrow.io import Bytes, ByteSink
 from lance_arrow.proto import file_schema_pb2
@@ -80,6 +81,19 @@ class FileWriter:
     def position(self) -> int:
         """Where the next bytes are placed, a multiple of 64."""
         return self._sink.position
+
+    @property
+    def sums(self) -> BlockSums | None:
+        """Checksums of what was placed so far; None if the file has none."""
+        return None if self._block_sums is None else self._block_sums.sums
+
+    def append_zone_maps(self, data: bytes) -> None:
+        """Write zone maps of several columns, whose places were recorded in `records` for `position`."""
+        self._check_open()
+        buffer = np.frombuffer(data, np.uint8)
+        (position,), _ = self._append([buffer])
+        if self._block_sums is not None:
+            self._block_sums.column_buffer(NO_COLUMN, position, buffer)
 
     def append(self, data: bytes) -> None:
         """Write bytes whose content was recorded in `records`, and in the observer, for `position`."""

@@ -17,6 +17,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from lance_arrow.engine import BlockSums
 from lance_arrow.io import Bytes
 from lance_arrow.proto import file_schema_pb2
 
@@ -92,11 +93,15 @@ class WrittenBytes(Protocol):
     reported too.
     """
 
+    @property
+    def sums(self) -> BlockSums:
+        """Checksums of all buffers so far; what is placed natively is added there."""
+
     def page_buffer(self, column: int, position: int, data: Bytes) -> None:
         """Observe a buffer of a page."""
 
     def column_buffer(self, column: int, position: int, data: Bytes) -> None:
-        """Observe a buffer of a column as a whole."""
+        """Observe a buffer of a column as a whole, or (`NO_COLUMN`) the buffers of several columns."""
 
     def global_buffer(self, index: int, position: int, data: Bytes) -> None:
         """Observe a global buffer, except the descriptor and the observer's own."""

@@ -48,7 +48,7 @@ class OneFileWriter:
     ) -> None:
         runtime = runtime if runtime is not None else default_runtime()
         plan = writer_plan(schema, options, runtime, self._fields_of, self._wanted_fields)
-        self._stored = plan.stored
+        self._stored, self._plain = plan.stored, plan.plain
         self._is_broken = False
         # Until there is a sink, there is nothing to give up.
         self._is_closed = True
@@ -99,14 +99,11 @@ class OneFileWriter:
         self._check_open()
         _, rows = schema_and_rows(data, self._stored.given)
         for one in rows:
-            columns = self._stored.columns(one)
-            if one.num_rows:
-                self._write(columns, one.num_rows)
-
-    def _write(self, columns: list[list[pa.Array]], num_rows: int) -> None:
-        self._is_broken = True
-        self._rows.write(columns, num_rows)
-        self._is_broken = False
+            stored = self._stored.columns(one, self._plain)
+            if stored.num_rows:
+                self._is_broken = True
+                self._rows.write(stored)
+                self._is_broken = False
 
     def close(self) -> None:
         """Finish the file and move it to its place. Closing twice is allowed.

@@ -34,6 +34,14 @@ from lance_arrow.engine._engine import zipped_codec as zipped
 from lance_arrow.engine._engine import zipped_fixed_size_lists_codec as zipped_fixed_size_lists
 from lance_arrow.engine._engine import zipped_symbols_codec as zipped_symbols
 
+_NO_BLOCK = (1 << 63) - 1
+
+
+def unfit_encoder() -> object:
+    """Return an encoder of chunks that fits no block."""
+    return asked_encoder(_NO_BLOCK, 0)
+
+
 __all__ = [
     "asked_encoder",
     "byte_streams",
@@ -59,6 +67,7 @@ __all__ = [
     "run_lengths_encoder",
     "stored_zstd",
     "symbols",
+    "unfit_encoder",
     "variable",
     "zipped",
     "zipped_fixed_size_lists",

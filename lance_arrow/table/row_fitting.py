@@ -51,13 +51,15 @@ def fitted_rows(
     """
     given, rows = schema_and_rows(data, wanted if schema is None else schema)
     stored = StoredRows(given, version)
-    for name in given.names:
-        if name not in wanted.names:
+    # Each access makes a list of all names.
+    given_names, wanted_names = dict.fromkeys(given.names), dict.fromkeys(wanted.names)
+    for name in given_names:
+        if name not in wanted_names:
             offer = did_you_mean(name, wanted.names)
             raise InvalidArgumentError(f"the table has no column {name!r}; columns: {wanted.names}{offer}", column=name)
     fields = []
     for field in wanted:
-        if field.name not in given.names:
+        if field.name not in given_names:
             if not field.nullable and not may_lack:
                 raise InvalidArgumentError("the column is not given, but may not be null", column=field.name)
             continue
@@ -74,14 +76,15 @@ def fitted_rows(
 
 
 def _fit(rows: Iterator[Rows], stored: StoredRows, schema: pa.Schema) -> Iterator[Rows]:
-    positions = [stored.given.names.index(name) for name in schema.names]
+    numbers = {name: number for number, name in enumerate(stored.given.names)}
+    positions = [numbers[name] for name in schema.names]
     are_all = positions == list(range(len(stored.given.names)))
     types = [stored.given.types[position] for position in positions]
     for one in rows:
         if types == schema.types and one.schema.equals(stored.given):
             yield one if are_all else one.select(positions)
             continue
-        columns = stored.columns(one)
+        columns = stored.columns(one).columns
         yield pa.table(
             [
                 pa.chunked_array([retyped(array, field.type) for array in columns[position]], field.type)

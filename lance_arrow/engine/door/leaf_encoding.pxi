@@ -18,6 +18,9 @@ cdef extern from "engine/encode/leaf_encoding.hpp" namespace "lance_arrow::engin
         int zone_kind
         int64_t zone_width
         int64_t rows_per_zone
+        cbool nullable
+
+    int64_t num_nulls(const ArrowArray&, int64_t)
 
     cdef cppclass LeafBounds:
         LeafBounds()
@@ -56,7 +59,8 @@ cdef class LeafPlan:
         For each kind of leaf: layouts ``(type URL, capsule)``, and capsules of codecs of chunks and of blocks. Each in
         the order of their names, which decides between equal scores.
     leaves
-        Tuples ``(child of the batch, column, bits, kind of leaf, kind of bounds, bytes of a bound, rows per zone)``.
+        Tuples ``(child of the batch, column, bits, kind of leaf, kind of bounds, bytes of a bound, rows per zone,
+        whether nulls are allowed)``.
         Kinds of bounds are those of `bound_fixed`; without a zone map, rows per zone are 0.
     """
 
@@ -82,13 +86,33 @@ cdef class LeafPlan:
                 found.blocks.push_back(<const LaBlocksEncoder*>PyCapsule_GetPointer(capsule, _BLOCKS_ENCODER))
         for leaf in leaves:
             (form.child, form.column, form.bits, form.encoders, form.zone_kind, form.zone_width,
-             form.rows_per_zone) = leaf
+             form.rows_per_zone, form.nullable) = leaf
             if not 0 <= form.encoders < <int64_t>self.encoders.size():
                 raise refusal(b"a leaf has no encoders", form.column, 0)
             self.leaves.push_back(form)
 
     def __len__(self) -> int:
         return self.leaves.size()
+
+    def first_null(self, batch) -> int:
+        """Return the first leaf with a null that is not allowed; -1 if there is none. The batch is valid."""
+        cdef ArrowArray array
+        cdef LaArrowSchema schema
+        cdef int64_t wrong = -1
+        cdef size_t leaf = 0
+        while leaf < self.leaves.size() and self.leaves[leaf].nullable:
+            leaf += 1
+        if leaf == self.leaves.size():
+            return -1
+        batch._export_to_c(<uintptr_t>&array, <uintptr_t>&schema)
+        schema.release(&schema)
+        while leaf < self.leaves.size() and wrong < 0:
+            if not self.leaves[leaf].nullable and self.leaves[leaf].child < array.n_children:
+                if num_nulls(array.children[self.leaves[leaf].child][0], array.length):
+                    wrong = leaf
+            leaf += 1
+        array.release(&array)
+        return wrong
 
 
 cdef class LeafPages:

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "engine/common/outcome.hpp"
+#include "engine/encode/block_facts.hpp"
 #include "engine/encode/held_encoders.hpp"
 #include "engine/encode/packing.hpp"
 #include "engine/encode/run_encoding.hpp"
@@ -115,15 +116,68 @@ struct RunEncoder : Described {
     return rules.max_bytes >= kLeastChunkBytes ? largest_power_of_two(std::min(kChunkValues, rules.max_values)) : 0;
   }
 
+  // The block, with nulls as part of the run before them where that pays off.
+  struct Filled {
+    const LaBlock* block = nullptr;
+
+    Outcome fill(const LaBlock& given) {
+      block = &given;
+      const int64_t packed = given.num_groups * given.bits / 8 + 128 * given.total_bits;
+      const bool has_both = 0 < given.num_nulls && given.num_nulls < given.num_values;
+      if (!has_both || !filling_pays_off(given, std::min(given.num_bytes, packed))) return success();
+      const int64_t width = given.bits / 8;
+      values_.assign(given.values, given.values + given.num_bytes);
+      int64_t before = 0;
+      while ((given.present[before / 8] >> (before % 8) & 1) == 0) ++before;
+      for (int64_t at = 0; at < given.num_values; ++at) {
+        if ((given.present[at / 8] >> (at % 8) & 1) != 0) before = at;
+        copy_bytes(values_.data() + at * width, given.values + before * width, width);
+      }
+      block = &facts_.block;
+      return facts_.set(values_.data(), given.bits, given.num_values);
+    }
+
+   private:
+    std::vector<uint8_t> values_;
+    FactsOfBlock facts_;
+  };
+
+  // Whether runs over nulls are smaller than other codecs, by a sample.
+  static bool filling_pays_off(const LaBlock& block, int64_t most_bytes) {
+    constexpr int64_t num_samples = 16, sampled = 512;
+    const int64_t run_bytes = block.bits / 8 + 1, num_values = block.num_values;
+    // A null ends at most one run and begins at most one.
+    if ((block.num_runs - 2 * block.num_nulls) * run_bytes >= most_bytes) return false;
+    int64_t runs = 0, values = 0;
+    const int64_t step = std::max(num_values / num_samples, sampled);
+    for (int64_t first = 0; first < num_values; first += step) {
+      const int64_t stop = std::min(first + sampled, num_values);
+      runs += filled_runs(block, first, stop);
+      values += stop - first;
+    }
+    const double expected = static_cast<double>(runs) / static_cast<double>(values) * static_cast<double>(num_values);
+    return expected * static_cast<double>(run_bytes) < static_cast<double>(most_bytes);
+  }
+
+  // Runs of the values that are not null; values under nulls are zero, and one run.
+  static int64_t filled_runs(const LaBlock& block, int64_t first, int64_t stop) {
+    const int64_t width = block.bits / 8;
+    int64_t runs = 0, before = -1;
+    for (int64_t at = first; at < stop; ++at) {
+      if ((block.present[at / 8] >> (at % 8) & 1) == 0) continue;
+      runs += before < 0 || std::memcmp(block.values + at * width, block.values + before * width,
+                                        static_cast<size_t>(width)) != 0;
+      before = at;
+    }
+    return std::max<int64_t>(runs, 1);
+  }
+
   static double score(const void* self, const LaBlock* block, const LaChunkRules* rules) {
     const int64_t most = chunk_values(*rules);
     if (most < kLeastChunkValues || block->num_groups == 0) return LANCE_ARROW_UNFIT;
-    const int64_t width = block->bits / 8;
-    const int64_t packed = block->num_groups * width + 128 * block->total_bits;
-    // A null ends at most one run and begins at most one: whether filled nulls save runs, a sample tells in Python.
-    if (block->num_nulls > 0 &&
-        (block->num_runs - 2 * block->num_nulls) * (width + 1) < std::min(block->num_bytes, packed))
-      return LANCE_ARROW_ASK;
+    Filled filled;
+    if (filled.fill(*block).message != nullptr) return LANCE_ARROW_ASK;
+    block = filled.block;
     std::vector<int64_t> starts;
     for_even_chunks(block->num_values, most, [&](int64_t first, int64_t) {
       starts.push_back(first);
@@ -136,7 +190,10 @@ struct RunEncoder : Described {
 
   static LaRefusal encode(const void* self, const LaBlock* block, const LaChunkRules* rules, LaEncoded* out) {
     const int64_t most = chunk_values(*rules), width = block->bits / 8;
-    if (most < kLeastChunkValues || block->num_nulls > 0) return "runs do not fit the chunks, or go over nulls";
+    if (most < kLeastChunkValues) return "runs do not fit the chunks";
+    Filled filled;
+    if (const Outcome outcome = filled.fill(*block); outcome.message != nullptr) return outcome.message;
+    block = filled.block;
     const int64_t most_bytes = std::min(kMostChunkBytes, rules->max_bytes);
     std::vector<uint8_t> values, lengths;
     const LaRefusal refusal = for_even_chunks(block->num_values, most, [&](int64_t first, int64_t count) -> LaRefusal {

@@ -70,6 +70,14 @@ LaRefusal encode_blocks(void* host, const LaBlock* block, const int64_t* starts,
 
 }  // namespace
 
+int64_t num_nulls(const ArrowArray& array, int64_t num_rows) {
+  const auto* validity = static_cast<const uint8_t*>(array.n_buffers > 0 ? array.buffers[0] : nullptr);
+  if (validity == nullptr || array.null_count == 0) return 0;
+  int64_t num_valid = num_rows;
+  count_bits(validity, (array.offset + num_rows + 7) / 8, array.offset, num_rows, &num_valid);
+  return num_rows - num_valid;
+}
+
 // --- pages ----------------------------------------------------------------------------------------------------------
 
 void LeafPages::begin(int64_t position) {
@@ -83,12 +91,7 @@ Outcome LeafPages::open(const LeafForm& form, const ArrowArray& array, int64_t n
   const auto* values = static_cast<const uint8_t*>(array.buffers[1]);
   if (values == nullptr) return misuse("an array has no values");
   const int64_t width = form.bits / 8;
-  int64_t num_valid = num_rows;
-  if (validity != nullptr && array.null_count != 0) {
-    const Outcome counted =
-        count_bits(validity, (array.offset + num_rows + 7) / 8, array.offset, num_rows, &num_valid);
-    if (counted.message != nullptr) return counted;
-  }
+  const int64_t num_valid = num_rows - num_nulls(array, num_rows);
   const auto num_bits_bytes = static_cast<size_t>((num_rows + 7) / 8);
   levels_.clear();
   if (num_valid < num_rows) {

@@ -38,7 +38,11 @@ struct LeafForm {
   int zone_kind;  // as `bound_fixed` has them
   int64_t zone_width;
   int64_t rows_per_zone;  // 0: no zone map
+  bool nullable;
 };
+
+// Nulls among the first rows of a valid array.
+int64_t num_nulls(const ArrowArray& array, int64_t num_rows);
 
 // Bounds of the zones of a leaf. `counts` are of all zones the values, then the nulls, then the NaNs.
 struct LeafBounds {

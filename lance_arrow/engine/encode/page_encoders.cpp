@@ -48,7 +48,7 @@ struct ChunkPages : ChunkPageForm {
     const Outcome outcome = index_fixed(values.values, values.num_bytes, values.bits / 8, page.def_levels, out,
                                         &num_items);
     if (outcome.message != nullptr) return false;
-    if (num_items == 0) return true;
+    if (num_items <= 0) return true;  // all are null, or there are too many
     const double estimate = host.estimate_chunks(host.host, &values, &rules);
     if (estimate == LANCE_ARROW_ASK) return false;
     const auto raw = static_cast<double>(values.num_bytes);
@@ -58,11 +58,12 @@ struct ChunkPages : ChunkPageForm {
     FactsOfBlock of_indices;
     if (of_indices.set(reinterpret_cast<const uint8_t*>(indices.data()), 32, values.num_values).message != nullptr)
       return false;
-    // Plain, packed, or runs: none of these is smaller, and the items come on top. Larger ones may be compressed.
+    // Plain, packed, or runs, which may go over nulls: none of these is smaller, and the items come on top. Larger ones
+    // may be compressed.
     const LaBlock& own = of_indices.block;
     if (values.num_values >= 1024 || compresses_indices) return false;
     const auto packed = static_cast<double>(4 * own.num_groups + 128 * own.total_bits);
-    const double runs = 5 * static_cast<double>(own.num_runs) - 0.5;
+    const double runs = 5 * static_cast<double>(std::max<int64_t>(own.num_runs - 2 * values.num_nulls, 1)) - 0.5;
     return std::min({static_cast<double>(own.num_bytes), packed, runs}) >= most_bytes;
   }
 
