@@ -58,7 +58,7 @@ class DataFileWriter(OneFileWriter):
         def decoded(tops: Sequence[int]) -> Iterator[Mapping[int, list[pa.Array]]]:
             part = StoredRows(pa.schema([stored.given.field(top) for top in tops]), self._version)
             for batch in rows.read(part.given.names):
-                yield dict(zip(tops, part.columns(batch).columns, strict=True))
+                yield dict(zip(tops, part.columns(batch), strict=True))
 
         self._is_broken = True
         assert isinstance(self._rows, CopyingRowWriter)

@@ -99,7 +99,7 @@ class OneFileWriter:
         self._check_open()
         _, rows = schema_and_rows(data, self._stored.given)
         for one in rows:
-            stored = self._stored.columns(one, self._plain)
+            stored = self._stored.stored(one, self._plain)
             if stored.num_rows:
                 self._is_broken = True
                 self._rows.write(stored)

@@ -89,7 +89,11 @@ class StoredRows:
         )
         self._required = {i for i, field in enumerate(self.schema) if _has_required(field)}
 
-    def columns(self, rows: Rows, plain: PlainPlan | None = None) -> StoredColumns:
+    def columns(self, rows: Rows) -> list[list[pa.Array]]:
+        """Return for each column of the schema its arrays, stored form, validated; raises as `stored`."""
+        return self.stored(rows).columns
+
+    def stored(self, rows: Rows, plain: PlainPlan | None = None) -> StoredColumns:
         """Return for each column of the schema its arrays, stored form, validated.
 
         Parameters

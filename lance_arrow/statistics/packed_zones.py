@@ -59,7 +59,9 @@ def encode_packed(bounds: Bounds, num_rows: int, num_slots: int) -> bytes | None
     counts = [(True, num_rows), (nulls > 0, nulls), (nans > 0, nans), (num_slots != num_rows, num_slots)]
     bits = (*given, *(is_there for is_there, _ in counts[1:]), exact != given)
     flags = sum(1 << bit for bit, is_set in enumerate(bits) if is_set)
-    low, high = (one or b"" for one in sides)
+    # Bounds that are not there take the bytes of a value, if values have one width.
+    nothing = b"" if is_variable(type_) else bytes((type_.bit_width + 7) // 8)
+    low, high = (nothing if one is None else one for one in sides)
     parts = [MAGIC, bytes((flags, len(low), len(high), *exact))]
     if is_variable(type_):
         width = 8 if is_large(type_) else 4
@@ -76,7 +78,7 @@ def packed_places(raw: bytes, bounds: pa.DataType) -> tuple[Arrays, Counts]:
     CorruptFileError
         Its head contradicts its size, or the type of the bounds.
     """
-    if len(raw) < HEAD_BYTES or raw[3] > _ALL_FLAGS:
+    if len(raw) < HEAD_BYTES or raw[3] > _ALL_FLAGS or max(raw[_MIN_EXACT], raw[_MAX_EXACT]) > 1:
         raise CorruptFileError("the packed zone map has no readable head")
     flags, sizes = raw[3], (raw[_MIN_BYTES], raw[_MAX_BYTES])
     place = HEAD_BYTES
@@ -86,15 +88,17 @@ def packed_places(raw: bytes, bounds: pa.DataType) -> tuple[Arrays, Counts]:
         offsets = [(place, width), (place + width, width)]
         place += 2 * width
     arrays = []
-    for name, size, has, own in zip(("min", "max"), sizes, (_HAS_MIN, _HAS_MAX), offsets, strict=True):
+    expected = None if is_variable(bounds) else (bounds.bit_width + 7) // 8
+    parts = (("min", _HAS_MIN, _MIN_EXACT), ("max", _HAS_MAX, _MAX_EXACT))
+    for (name, has, exact), size, own in zip(parts, sizes, offsets, strict=True):
         is_given = bool(flags & has)
-        expected = None if is_variable(bounds) else (bounds.bit_width + 7) // 8
-        if (size and not is_given) or (is_given and expected not in (None, size)):
+        if size != expected and (expected is not None or (size and not is_given)):
             raise CorruptFileError(f"the packed zone map has {name} of {size} bytes for values of {bounds}")
-        # A bound that is not there has no bytes: their number, 0, is a bitmap of its only slot.
-        validity = None if is_given else ((_MIN_BYTES if name == "min" else _MAX_BYTES), 1)
-        values = (place, size) if is_given or own is not None else (HEAD_BYTES, 0)
-        buffers = (validity, values) if own is None else (validity, own, values)
+        if raw[exact] and not is_given:
+            raise CorruptFileError(f"the packed zone map has an exact {name}, but none at all")
+        # The flag of a bound that is not there is 0: it is a bitmap of the only slot.
+        validity = None if is_given else (exact, 1)
+        buffers = (validity, (place, size)) if own is None else (validity, own, (place, size))
         arrays.append((name, bounds, buffers))
         place += size
     if flags & _IS_INEXACT:

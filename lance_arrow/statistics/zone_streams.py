@@ -3,7 +3,7 @@
 From the messages of a stream, Arrow computes the places of its columns. Streams of the same length with the same
 messages have them in the same places; similarly written files have such zone maps. `StreamLayout` caches the places.
 
-    schema message │ batch message │ columns ...          key: both messages and the length     value: places of columns
+    schema message │ batch message │ columns ...    key: both messages, the length, the type    value: places of columns
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def read_stream(raw: bytes, bounds: pa.DataType) -> StoredZones | None:
     is_packed = raw.startswith(MAGIC)
     if not is_packed and not raw.startswith(_CONTINUATION):
         return None
-    key = _head_of(raw), len(raw)
+    key = _head_of(raw), len(raw), bounds.id
     try:
         with _lock:
             layout = _layouts.get(key)
@@ -110,7 +110,7 @@ def read_stream(raw: bytes, bounds: pa.DataType) -> StoredZones | None:
     return StoredZones(batch.num_rows, arrays, counts)
 
 
-def _remember(key: tuple[bytes, int], layout: StreamLayout) -> None:
+def _remember(key: tuple[bytes, int, int], layout: StreamLayout) -> None:
     with _lock:
         _layouts[key] = layout
         if len(_layouts) > _MAX_LAYOUTS:
@@ -122,7 +122,7 @@ def stream_layout(raw: bytes, bounds: pa.DataType) -> tuple[bytes, StreamLayout]
 
     Raises the errors of `read_stream`.
     """
-    key = _head_of(raw), len(raw)
+    key = _head_of(raw), len(raw), bounds.id
     found = _layouts.get(key)
     if found is None:
         read_stream(raw, bounds)
@@ -203,7 +203,7 @@ class StreamLayout:
         return StoredZones(self.num_zones, arrays, counts)
 
 
-_layouts: OrderedDict[tuple[bytes, int], StreamLayout] = OrderedDict()
+_layouts: OrderedDict[tuple[bytes, int, int], StreamLayout] = OrderedDict()
 _lock = Lock()
 
 

@@ -84,7 +84,7 @@ def _fit(rows: Iterator[Rows], stored: StoredRows, schema: pa.Schema) -> Iterato
         if types == schema.types and one.schema.equals(stored.given):
             yield one if are_all else one.select(positions)
             continue
-        columns = stored.columns(one).columns
+        columns = stored.columns(one)
         yield pa.table(
             [
                 pa.chunked_array([retyped(array, field.type) for array in columns[position]], field.type)

@@ -69,7 +69,8 @@ struct InlineBlocks : Described {
     for (int64_t one = 0; one < num_blocks; ++one)
       if (starts[one + 1] - starts[one] > kGroupValues) return false;
     return measure_groups(parts_of(block, starts, num_blocks), static_cast<int>(block.bits), bits->data(),
-                          changes.data()).message == nullptr;
+                          changes.data())
+               .message == nullptr;
   }
 
   static double score(const void* self, const LaBlock* block, const int64_t* starts, int64_t num_blocks) {

@@ -165,8 +165,8 @@ struct RunEncoder : Described {
     int64_t runs = 0, before = -1;
     for (int64_t at = first; at < stop; ++at) {
       if ((block.present[at / 8] >> (at % 8) & 1) == 0) continue;
-      runs += before < 0 || std::memcmp(block.values + at * width, block.values + before * width,
-                                        static_cast<size_t>(width)) != 0;
+      runs += before < 0 ||
+              std::memcmp(block.values + at * width, block.values + before * width, static_cast<size_t>(width)) != 0;
       before = at;
     }
     return std::max<int64_t>(runs, 1);
@@ -251,9 +251,9 @@ double score_runs(const LaBlock& block, const int64_t* starts, int64_t num_parts
   constexpr int64_t longest_run = 255;
   const int64_t width = block.bits / 8;
   const int64_t least = block.num_runs * (width + 1) + header_bytes;
-  const bool is_unwanted =
-      options.stores_plainly || (options.most_runs >= 0 && static_cast<double>(block.num_runs) >=
-                                                               options.most_runs * static_cast<double>(block.num_values));
+  const bool is_unwanted = options.stores_plainly ||
+                           (options.most_runs >= 0 && static_cast<double>(block.num_runs) >=
+                                                          options.most_runs * static_cast<double>(block.num_values));
   if (is_unwanted || least >= block.num_bytes) return LANCE_ARROW_UNFIT;
   // A border of parts splits one run, and every 255 more values need one more. If that decides, they are counted.
   int64_t entries = block.num_runs + num_parts - 1 + block.num_values / longest_run;

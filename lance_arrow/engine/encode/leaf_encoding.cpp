@@ -52,7 +52,8 @@ LaRefusal encode_chunks(void* host, const LaBlock* block, const LaChunkRules* ru
   if (!choose_chunks(*static_cast<const EncoderSet*>(host), block, rules, &best) || best.encoder == nullptr)
     return "no codec can be chosen natively";
   if (const LaRefusal refusal = best.encoder->encode(best.encoder->self, block, rules, out)) return refusal;
-  return static_cast<const Encoded*>(out->host)->is_whole(block->num_values) ? nullptr : "an encoder wrote no whole chunks";
+  return static_cast<const Encoded*>(out->host)->is_whole(block->num_values) ? nullptr
+                                                                             : "an encoder wrote no whole chunks";
 }
 
 LaRefusal encode_blocks(void* host, const LaBlock* block, const int64_t* starts, int64_t num_blocks, LaEncoded* out) {
@@ -99,7 +100,8 @@ Outcome LeafPages::open(const LeafForm& form, const ArrowArray& array, int64_t n
     copy_bit_run(validity, array.offset, present_.data(), 0, num_rows);
     levels_.resize(static_cast<size_t>(num_rows));
     for (int64_t row = 0; row < num_rows; ++row)
-      levels_[static_cast<size_t>(row)] = static_cast<uint16_t>((~present_[static_cast<size_t>(row / 8)] >> (row % 8)) & 1);
+      levels_[static_cast<size_t>(row)] =
+          static_cast<uint16_t>((~present_[static_cast<size_t>(row / 8)] >> (row % 8)) & 1);
   }
   const uint8_t* block = values + array.offset * width;
   if (form.bits == 1) {
@@ -212,7 +214,8 @@ Outcome LeafPages::add(const LeafForm& form, const EncoderSet& encoders, const A
     if (outcome.message != nullptr) return outcome;
   }
   const uint8_t layer = levels_.empty() ? kAllValidItem : kNullableItem;
-  const LaPage page{&block, num_rows, num_rows, levels_.empty() ? nullptr : levels_.data(), !levels_.empty(), &layer, 1};
+  const LaPage page{&block,           num_rows, num_rows, levels_.empty() ? nullptr : levels_.data(),
+                    !levels_.empty(), &layer,   1};
   std::string description;
   *is_asked = !encode(encoders, page, &description);
   return *is_asked ? success() : place(form, description, num_rows, first_row);

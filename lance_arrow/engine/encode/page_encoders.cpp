@@ -36,8 +36,8 @@ struct ChunkPages : ChunkPageForm {
   // Whether a dictionary is no choice: there are too many distinct values, or its indices alone are too large.
   bool has_no_dictionary(const LaPage& page, const LaPageHost& host) const {
     const LaBlock& values = *page.values;
-    const bool is_candidate = std::find(dictionary_bits.begin(), dictionary_bits.end(), values.bits) !=
-                              dictionary_bits.end();
+    const bool is_candidate =
+        std::find(dictionary_bits.begin(), dictionary_bits.end(), values.bits) != dictionary_bits.end();
     if (!is_candidate || values.num_values < dictionary_values) return true;
     constexpr int64_t most = 100000;
     const int64_t most_items = std::min(values.num_values / dictionary_divisor, most);
@@ -45,8 +45,8 @@ struct ChunkPages : ChunkPageForm {
     std::vector<int64_t> firsts(static_cast<size_t>(most_items));
     int64_t num_items = 0;
     const DistinctOut out{indices.data(), values.num_values, firsts.data(), most_items};
-    const Outcome outcome = index_fixed(values.values, values.num_bytes, values.bits / 8, page.def_levels, out,
-                                        &num_items);
+    const Outcome outcome =
+        index_fixed(values.values, values.num_bytes, values.bits / 8, page.def_levels, out, &num_items);
     if (outcome.message != nullptr) return false;
     if (num_items <= 0) return true;  // all are null, or there are too many
     const double estimate = host.estimate_chunks(host.host, &values, &rules);
@@ -97,8 +97,7 @@ struct ChunkPages : ChunkPageForm {
       const Outcome outcome = of_levels.set(bytes, 16, page.num_entries);
       if (outcome.message != nullptr) return outcome.message;
       into = levels.face();
-      const LaRefusal refusal =
-          host.encode_blocks(host.host, &of_levels.block, starts.data(), num_chunks, &into);
+      const LaRefusal refusal = host.encode_blocks(host.host, &of_levels.block, starts.data(), num_chunks, &into);
       if (refusal != nullptr) return refusal;
       if (levels.buffers.size() != 1) return "levels have no bytes";
       num_levels = values.counts;

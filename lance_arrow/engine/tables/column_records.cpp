@@ -23,8 +23,8 @@ std::string any_message(std::string_view type_url, std::string_view value) {
   return out;
 }
 
-void ColumnRecords::add_page(int64_t column, std::string_view description, const PlacedBuffers& buffers,
-                             int64_t length, int64_t priority) {
+void ColumnRecords::add_page(int64_t column, std::string_view description, const PlacedBuffers& buffers, int64_t length,
+                             int64_t priority) {
   std::string page;
   put_packed(page, 1, buffers.positions);
   put_packed(page, 2, buffers.sizes);
