@@ -18,7 +18,7 @@ from lance_arrow.container.buffer_places import ALIGNMENT_BYTES
 from lance_arrow.container.checksums import NO_COLUMN
 from lance_arrow.container.descriptions import Description
 from lance_arrow.container.file_form import FileForm
-from lance_arrow.container.footer import FOOTER_BYTES, FileFooter, FileVersion, footer_bytes
+from lance_arrow.container.footer import FOOTER_BYTES, FileFooter, footer_bytes
 from lance_arrow.container.schema_messages import serialized
 from lance_arrow.container.written_bytes import ColumnBlocks, FileTail, TailBlock, WrittenBytes
 from lance_arrow.engine import BlockSums, ColumnRecords, any_message
@@ -188,7 +188,7 @@ class FileWriter:
         self._is_finished = True
         descriptor = self.form.descriptor(num_rows)
         descriptor.zone_maps.extend(self._zone_maps)
-        end = _FileEnd(self.form.version, descriptor, *self.records.serialized())
+        end = _FileEnd(self.form, descriptor, *self.records.serialized())
         if self._block_sums is None:
             tail = end.tail(self._sink.position, self._global_buffers)
         else:
@@ -250,14 +250,15 @@ class FileWriter:
 class _FileEnd:
     """The end of the file, without places."""
 
-    version: FileVersion
+    form: FileForm
     descriptor: file_schema_pb2.FileDescriptor
     columns: bytes
     column_sizes: NDArray[np.int64]
 
     def tail(self, position: int, global_buffers: Sequence[_Place]) -> FileTail:
         """Place the blocks from `position` on; `global_buffers` are all but the descriptor."""
-        descriptor = TailBlock(position, serialized(self.descriptor))
+        # Messages one after another are one message: its fields come in the order of their numbers.
+        descriptor = TailBlock(position, self.form.described_schema + serialized(self.descriptor))
         columns = ColumnBlocks(descriptor.stop, self.columns, self.column_sizes)
         column_table = TailBlock(columns.stop, columns.table())
         buffers = [_Place(position, len(descriptor.data)), *global_buffers]
@@ -265,7 +266,7 @@ class _FileEnd:
             column_table.stop, b"".join(_ENTRY.pack(one.position, one.size_bytes) for one in buffers)
         )
         footer = FileFooter(
-            version=self.version,
+            version=self.form.version,
             file_size=buffer_table.stop + FOOTER_BYTES,
             first_column_position=descriptor.stop,
             column_table_position=column_table.position,

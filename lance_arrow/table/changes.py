@@ -103,7 +103,8 @@ def _fitted(base: ManifestMeta, data: Any, options: WriteOptions) -> tuple[pa.Sc
     wanted = arrow_schema(base.fields, base.facts.schema_metadata)
     schema, rows = fitted_rows(data, wanted, options.version)
     options.check_columns(schema)
-    return schema, [one for one in base.fields if one.name in schema.names], rows
+    names = dict.fromkeys(schema.names)
+    return schema, [one for one in base.fields if one.name in names], rows
 
 
 def delete_rows(
