@@ -50,7 +50,7 @@ class PlainPlan:
     with_zones, without_zones
         Descriptions of columns with a zone map, and without one.
     encoder
-        Encodes what is not written natively.
+        Encodes pages in Python.
     """
 
     leaves: tuple[LeafPlan, ...]

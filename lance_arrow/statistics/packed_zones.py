@@ -1,8 +1,8 @@
 """Zone maps of one zone in packed form: small files have such a map for each column, so each byte counts.
 
     8 bytes   "LAZ", flags, bytes of `min` and of `max`, whether each is exact (0 or 1)
-              strings and binary: offsets of `min`, then of `max`: 0 and the number of bytes, as the type has them
-              bytes of `min`, bytes of `max`
+    8 or 16   strings and binary: offsets of `min`; again for `max`
+    any       bytes of `min`; again for `max`
     4 each    rows; nulls, NaNs and values, if the flags say so
 
 The head tells where everything lies, so that readers treat it as the messages of a stream (`zone_streams`). Readers

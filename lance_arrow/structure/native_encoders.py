@@ -33,8 +33,8 @@ class NativeEncoders(NamedTuple):
 def native_encoders(encoder: PageEncoder, leaf: LeafType, options: EncodeOptions) -> NativeEncoders | None:
     """Return what writes pages of a leaf natively; None if only Python can.
 
-    So it is if an encoder without a capsule might be chosen, if the caller names an encoding, or if a plugin chooses
-    encodings of pages by a hook.
+    Pages are written in Python if an encoder without a capsule might be chosen, or if the caller names an encoding. So
+    they are if a plugin chooses encodings by a hook.
     """
     shape = leaf.shape
     is_named = (options.codec, options.layout, options.preferred_layout) != (None, None, None)
