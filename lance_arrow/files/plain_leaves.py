@@ -76,7 +76,8 @@ def plain_plan(
         return None
     kinds: dict[Any, int | None] = {}
     encoders: list[NativeEncoders] = []
-    plain, forms = [], []
+    plain: list[LeafPlan] = []
+    forms: list[tuple[int, ...]] = []
     rows_per_zone = {one.rows_per_zone for one in leaves if one.rows_per_zone}
     for one in leaves:
         if not is_plain(one.leaf, stored, one.top) or len(rows_per_zone) > 1:

@@ -38,7 +38,9 @@ def native_encoders(encoder: PageEncoder, leaf: LeafType, options: EncodeOptions
     """
     shape = leaf.shape
     is_named = (options.codec, options.layout, options.preferred_layout) != (None, None, None)
-    if not isinstance(shape, FixedWidth) or is_named or encoder.has_choosers:
+    hook = encoder.table.plugins.manager.hook
+    has_choosers = hook.lance_choose_layout.get_hookimpls() or hook.lance_choose_codec.get_hookimpls()
+    if not isinstance(shape, FixedWidth) or is_named or has_choosers:
         return None
     scope = encoder.scope(leaf, options)
     values, parts = scope.for_values(), scope.for_parts()

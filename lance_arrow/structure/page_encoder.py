@@ -130,12 +130,6 @@ class PageEncoder:
                 self._columns[rows_per_zone] = found
         return found
 
-    @property
-    def has_choosers(self) -> bool:
-        """Whether a plugin chooses encodings of pages or blocks by a hook."""
-        hook = self.table.plugins.manager.hook
-        return bool(hook.lance_choose_layout.get_hookimpls() or hook.lance_choose_codec.get_hookimpls())
-
     def block_codecs(self) -> tuple[Provided, ...]:
         """Return the encoders of many blocks in one call."""
         return self._remembered("blocks", lambda: self._codecs(DecodeContext.BLOCK, BlocksEncoder))
