@@ -57,6 +57,7 @@ from lance_arrow.engine._engine import (
     select_values,
     split_any,
     split_manifest,
+    try_encoder,
     zipped_page,
 )
 
@@ -99,5 +100,6 @@ __all__ = [
     "select_values",
     "split_any",
     "split_manifest",
+    "try_encoder",
     "zipped_page",
 ]

@@ -263,3 +263,81 @@ cdef int _copy_side(const vector[uint8_t]& side, uint8_t[::1] out) except -1:
     if side.size():
         memcpy(&out[0], side.data(), side.size())
     return 0
+
+
+cdef extern from "engine/encode/block_facts.hpp" namespace "lance_arrow::engine" nogil:
+    cdef struct LaBlock:
+        const uint8_t* present
+        int64_t num_nulls
+
+    cdef cppclass FactsOfBlock:
+        FactsOfBlock()
+        LaBlock block
+        Outcome set(const uint8_t*, int64_t, int64_t) except +
+
+cdef extern from "engine/encode/encoded.hpp" namespace "lance_arrow::engine" nogil:
+    cdef struct LaEncoded:
+        pass
+
+    cdef cppclass CEncoded "lance_arrow::engine::Encoded":
+        CEncoded()
+        vector[vector[uint8_t]] buffers
+        vector[vector[int64_t]] sizes
+        vector[int64_t] counts
+        vector[uint8_t] description
+        LaEncoded face()
+        cbool is_whole(int64_t)
+
+cdef extern from "engine/encode/try_encoders.hpp" namespace "lance_arrow::engine" nogil:
+    double try_chunks(const LaChunkEncoder*, const LaBlock&, const LaChunkRules&, CEncoded*, const char**)
+    double try_blocks(const LaBlocksEncoder*, const LaBlock&, const int64_t*, int64_t, CEncoded*, const char**)
+
+
+def try_encoder(
+    capsule, const uint8_t[::1] values not None, int64_t bits, int64_t num_values, const uint8_t[::1] present,
+    int64_t num_nulls, rules, const int64_t[::1] starts,
+) -> tuple:
+    """Score and encode one block by a capsule, for tests of codecs.
+
+    Parameters
+    ----------
+    capsule
+        Of an encoder of chunks, or (with `starts`) of blocks.
+    values, bits, num_values
+        The block: values of fixed width, single bits from bit 0 on.
+    present, num_nulls
+        Bitmap of the values that are not null, or None.
+    rules
+        ``max_bytes``, ``max_values`` and ``target_bytes`` of chunks.
+    starts
+        ``(num_blocks + 1,) int64``, or None.
+
+    Returns
+    -------
+    tuple
+        The score; what the encoder refused, or None; and, if it fits, description, bytes of buffers, ``(num_buffers,
+        num_chunks)`` sizes and ``(num_chunks,)`` values of chunks.
+    """
+    cdef FactsOfBlock facts
+    cdef CEncoded encoded
+    cdef LaChunkRules limits
+    cdef const char* refused = NULL
+    cdef double score
+    _check(facts.set(&values[0] if values.shape[0] else NULL, bits, num_values))
+    if present is not None:
+        facts.block.present = &present[0]
+        facts.block.num_nulls = num_nulls
+    if starts is None:
+        limits.max_bytes, limits.max_values, limits.target_bytes = rules
+        score = try_chunks(<const LaChunkEncoder*>PyCapsule_GetPointer(capsule, _CHUNK_ENCODER), facts.block, limits,
+                           &encoded, &refused)
+    else:
+        score = try_blocks(<const LaBlocksEncoder*>PyCapsule_GetPointer(capsule, _BLOCKS_ENCODER), facts.block,
+                           &starts[0], starts.shape[0] - 1, &encoded, &refused)
+    if score < 0 or refused != NULL:
+        return score, None if refused == NULL else refused.decode(), None
+    if not encoded.is_whole(num_values):
+        return score, "the sizes of chunks are not those of the buffers", None
+    buffers = [bytes(one) for one in encoded.buffers]
+    sizes = [list(one) for one in encoded.sizes]
+    return score, None, (bytes(encoded.description), buffers, sizes, list(encoded.counts))
