@@ -29,6 +29,12 @@ def bench_write(session: nox.Session) -> None:
 
 
 @nox.session
+def bench_wide(session: nox.Session) -> None:
+    """Time writes, appends and reads of wide tables beside the reference package and Parquet; asserts nothing."""
+    _bench(session, "wide")
+
+
+@nox.session
 def bench_pruning(session: nox.Session) -> None:
     """Time a million zones, a thousand files and filtered scans beside the reference, Vortex and Parquet."""
     _bench(session, "pruning")

@@ -2,44 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
-
 import numpy as np
 
 from lance_arrow.container.checksums import (
     BLOCK_BYTES,
     NO_COLUMN,
     BufferKind,
-    Checksums,
     ChecksumTable,
     MetadataSums,
     table_bytes,
 )
+from lance_arrow.container.written_bytes import FileTail, TailBlock
+from lance_arrow.engine import BlockSums
 from lance_arrow.errors import InternalError, InvalidArgumentError
 from lance_arrow.io import Bytes
-from lance_arrow.kernels import crc32c, crc32c_blocks
+from lance_arrow.kernels import crc32c, crc32c_of
 from lance_arrow.proto import file_schema_pb2
-
-
-class _Block(Protocol):
-    @property
-    def data(self) -> bytes: ...
-
-
-class _Tail(Protocol):
-    """Everything behind the data region, from `file_writer`."""
-
-    @property
-    def descriptor(self) -> _Block: ...
-    @property
-    def columns(self) -> Sequence[_Block]: ...
-    @property
-    def column_table(self) -> _Block: ...
-    @property
-    def buffer_table(self) -> _Block: ...
-    @property
-    def footer(self) -> _Block: ...
 
 
 class ChecksumWriter:
@@ -53,6 +31,11 @@ class ChecksumWriter:
     block_bytes
         Bytes per checksum: the smallest unit of a first read.
 
+    Attributes
+    ----------
+    sums
+        Checksums so far. What is placed natively is added there by its writer.
+
     Raises
     ------
     InvalidArgumentError
@@ -63,10 +46,7 @@ class ChecksumWriter:
         if not 64 <= block_bytes < 1 << 32:
             raise InvalidArgumentError(f"blocks of {block_bytes} bytes: expected at least 64", detail=block_bytes)
         self._block_bytes = block_bytes
-        self._stop = 0
-        self._num_blocks = 0
-        self._buffers: list[tuple[int, int, int, int]] = []
-        self._crcs: list[Checksums] = []
+        self.sums = BlockSums(block_bytes)
 
     def page_buffer(self, column: int, position: int, data: Bytes) -> None:
         """Add a buffer of a page."""
@@ -91,43 +71,39 @@ class ChecksumWriter:
         """
         descriptor.checksums.global_buffer = buffer_index
 
-    def num_bytes(self, tail: _Tail) -> int:
+    def num_bytes(self, tail: FileTail) -> int:
         """Return the size of the table."""
-        return table_bytes(len(self._buffers), self._num_blocks, len(tail.columns))
+        return table_bytes(self.sums.num_buffers, self.sums.num_blocks, len(tail.columns.sizes))
 
-    def encode(self, tail: _Tail) -> bytes:
+    def encode(self, tail: FileTail) -> bytes:
         """Return the table of a file that ends with `tail`."""
-        buffers = np.array(self._buffers, np.int64).reshape(-1, 4)
+        starts, sizes, columns, kinds, crcs = self.sums.arrays()
+        blocks = tail.columns
+        of_columns = np.empty(len(blocks.sizes), np.uint32)
+        if len(of_columns):
+            firsts = blocks.starts
+            crc32c_of(np.frombuffer(blocks.data, np.uint8), firsts, firsts + blocks.sizes, of_columns)
         table = ChecksumTable(
             block_bytes=self._block_bytes,
-            starts=buffers[:, 0],
-            sizes=buffers[:, 1],
-            columns=buffers[:, 2].astype(np.uint32),
-            kinds=buffers[:, 3].astype(np.uint32),
-            crcs=np.concatenate([np.empty(0, np.uint32), *self._crcs]),
+            starts=starts,
+            sizes=sizes,
+            columns=columns,
+            kinds=kinds,
+            crcs=crcs,
             metadata=MetadataSums(
                 footer=_sum(tail.footer),
                 descriptor=_sum(tail.descriptor),
                 column_table=_sum(tail.column_table),
                 buffer_table=_sum(tail.buffer_table),
-                columns=np.array([_sum(column) for column in tail.columns], np.uint32),
+                columns=of_columns,
             ),
         )
         return table.pack()
 
     def _cover(self, kind: BufferKind, column: int, position: int, data: Bytes) -> None:
-        size = data.nbytes
-        if not size:
-            return
-        if position < self._stop:
-            raise InternalError(f"a buffer at {position} follows one that ends at {self._stop}")
-        crcs = np.empty(-(-size // self._block_bytes), np.uint32)
-        crc32c_blocks(np.frombuffer(data, np.uint8), self._block_bytes, crcs)
-        self._stop = position + size
-        self._num_blocks += len(crcs)
-        self._buffers.append((position, size, column, int(kind)))
-        self._crcs.append(crcs)
+        if data.nbytes and not self.sums.cover(kind, column, position, np.frombuffer(data, np.uint8)):
+            raise InternalError(f"a buffer at {position} follows one that ends at {self.sums.stop}")
 
 
-def _sum(block: _Block) -> int:
+def _sum(block: TailBlock) -> int:
     return crc32c(np.frombuffer(block.data, np.uint8))

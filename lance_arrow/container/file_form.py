@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.container.schema import LEGACY_VERSIONS, LeafColumn, column_mapping, count_columns
-from lance_arrow.container.schema_messages import file_descriptor
+from lance_arrow.container.schema_messages import file_descriptor, serialized
 from lance_arrow.errors import UnsupportedError
 from lance_arrow.proto import file_schema_pb2
 
@@ -36,6 +39,8 @@ class FileForm:
         Id of the field of each column. In 2.0, structs and lists have columns too.
     paths
         Dotted path of each column.
+    described_schema
+        Beginning of the file's descriptor: its schema, serialized once.
     lengths_per_row
         By column: how many rows its pages count for one row of the file; None if it varies.
 
@@ -62,7 +67,9 @@ class FileForm:
         self.lengths_per_row: dict[int, int | None] = {}
         for leaf in leaves:
             self._note(leaf)
-        self._descriptor = file_descriptor(fields, schema_metadata or {}, 0)
+        per_row = [self.lengths_per_row[column] for column in range(self.num_columns)]
+        self._per_row = np.array([-1 if one is None else one for one in per_row], np.int64)
+        self.described_schema = serialized(file_descriptor(fields, schema_metadata or {}, 0))
 
     def _note(self, leaf: LeafColumn) -> None:
         """Add the columns of a leaf and of its ancestors; in 2.0, the number of items of lists is not known before."""
@@ -78,9 +85,10 @@ class FileForm:
                 self.field_ids[above.header_column] = above.field_id
                 self.lengths_per_row[above.header_column] = None if below_list else 1
 
+    def lengths(self, num_rows: int) -> NDArray[np.int64]:
+        """Return ``(num_columns,)`` rows that the pages of each column have in all; -1 where it varies."""
+        return np.where(self._per_row < 0, -1, self._per_row * num_rows)
+
     def descriptor(self, num_rows: int) -> file_schema_pb2.FileDescriptor:
-        """Return a new descriptor of a file of `num_rows` rows."""
-        made = file_schema_pb2.FileDescriptor()
-        made.CopyFrom(self._descriptor)
-        made.length = num_rows
-        return made
+        """Return what follows `described_schema` in the descriptor of a file of `num_rows` rows."""
+        return file_schema_pb2.FileDescriptor(length=num_rows)

@@ -11,18 +11,20 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from google.protobuf.any_pb2 import Any as WrappedMessage
 from google.protobuf.message import Message
+from numpy.typing import NDArray
 
 from lance_arrow.container.buffer_places import ALIGNMENT_BYTES
+from lance_arrow.container.checksums import NO_COLUMN
 from lance_arrow.container.descriptions import Description
 from lance_arrow.container.file_form import FileForm
-from lance_arrow.container.footer import FOOTER_BYTES, FileFooter, FileVersion, footer_bytes
+from lance_arrow.container.footer import FOOTER_BYTES, FileFooter, footer_bytes
 from lance_arrow.container.schema_messages import serialized
-from lance_arrow.container.written_bytes import FileTail, TailBlock, WrittenBytes
+from lance_arrow.container.written_bytes import ColumnBlocks, FileTail, TailBlock, WrittenBytes
+from lance_arrow.engine import BlockSums, ColumnRecords, any_message
 from lance_arrow.errors import InternalError, InvalidArgumentError
 from lance_arrow.io import Bytes, ByteSink
-from lance_arrow.proto import file_schema_pb2, file_v2_pb2
+from lance_arrow.proto import file_schema_pb2
 
 _PADDING = b"\x48" * ALIGNMENT_BYTES
 _ENTRY = struct.Struct("<QQ")
@@ -44,6 +46,11 @@ class FileWriter:
         Version, columns and descriptor.
     block_sums
         Observes every buffer, and may add a global buffer at the end; None for none.
+
+    Attributes
+    ----------
+    records
+        Metadata of the columns. What is placed natively (`append`) is recorded there by its writer.
     """
 
     def __init__(self, sink: ByteSink, form: FileForm, *, block_sums: WrittenBytes | None = None) -> None:
@@ -52,8 +59,7 @@ class FileWriter:
         self.form = form
         self._sink = sink
         self._block_sums = block_sums
-        self._columns = [file_v2_pb2.ColumnMetadata() for _ in range(form.num_columns)]
-        self._lengths = [0] * form.num_columns
+        self.records = ColumnRecords(form.num_columns)
         self._global_buffers: list[_Place] = []
         self._zone_maps: list[file_schema_pb2.GlobalZoneMap] = []
         self._is_finished = False
@@ -66,10 +72,33 @@ class FileWriter:
     def place(self, buffer: Bytes) -> int:
         """Write bytes that are not buffers of a page (a blob), and return their absolute position."""
         self._check_open()
-        (place,) = self._append([buffer])
+        (position,), _ = self._append([buffer])
         if self._block_sums is not None:
-            self._block_sums.placed(place.position, buffer)
-        return place.position
+            self._block_sums.placed(position, buffer)
+        return position
+
+    @property
+    def position(self) -> int:
+        """Where the next bytes are placed, a multiple of 64."""
+        return self._sink.position
+
+    @property
+    def sums(self) -> BlockSums | None:
+        """Checksums of what was placed so far; None if the file has none."""
+        return None if self._block_sums is None else self._block_sums.sums
+
+    def append_zone_maps(self, data: bytes) -> None:
+        """Write zone maps of several columns, whose places were recorded in `records` for `position`."""
+        self._check_open()
+        buffer = np.frombuffer(data, np.uint8)
+        (position,), _ = self._append([buffer])
+        if self._block_sums is not None:
+            self._block_sums.column_buffer(NO_COLUMN, position, buffer)
+
+    def append(self, data: bytes) -> None:
+        """Write bytes whose content was recorded in `records`, and in the observer, for `position`."""
+        self._check_open()
+        self._append([np.frombuffer(data, np.uint8)])
 
     def add_page(
         self,
@@ -98,19 +127,12 @@ class FileWriter:
         distribution
             Name of the distribution that reads the page, for layouts outside the format: the authority of the type URL.
         """
-        meta = self._column(column)
-        places = self._append(buffers)
+        self._check_column(column)
+        positions, sizes = self._append(buffers)
         if self._block_sums is not None:
-            for place, buffer in zip(places, buffers, strict=True):
-                self._block_sums.page_buffer(column, place.position, buffer)
-        page = meta.pages.add(
-            buffer_offsets=[place.position for place in places],
-            buffer_sizes=[place.size_bytes for place in places],
-            length=length,
-            priority=priority,
-        )
-        page.encoding.direct.encoding = _described(message, distribution)
-        self._lengths[column] += length
+            for position, buffer in zip(positions, buffers, strict=True):
+                self._block_sums.page_buffer(column, position, buffer)
+        self.records.add_page(column, described(message, distribution), positions, sizes, length, priority)
 
     def set_column(self, column: int, message: Message, buffers: Sequence[Bytes] = ()) -> None:
         """Set the description of the column as a whole, and write its buffers; once for every column.
@@ -124,21 +146,19 @@ class FileWriter:
         buffers
             Buffers of the column. Source: ColumnMetadata.buffer_offsets.
         """
-        meta = self._column(column)
-        if meta.HasField("encoding"):
+        self._check_column(column)
+        if self.records.is_described(column):
             raise InternalError("the column was described before", column=self.form.paths[column], path=self._sink.name)
-        places = self._append(buffers)
+        positions, sizes = self._append(buffers)
         if self._block_sums is not None:
-            for place, buffer in zip(places, buffers, strict=True):
-                self._block_sums.column_buffer(column, place.position, buffer)
-        meta.encoding.direct.encoding = _described(message)
-        meta.buffer_offsets.extend([place.position for place in places])
-        meta.buffer_sizes.extend([place.size_bytes for place in places])
+            for position, buffer in zip(positions, buffers, strict=True):
+                self._block_sums.column_buffer(column, position, buffer)
+        self.records.describe(column, described(message), positions, sizes)
 
     def add_global_buffer(self, data: Bytes) -> int:
         """Write a buffer of the whole file, and return its index; 0 is the descriptor."""
         self._check_open()
-        self._global_buffers.extend(self._append([data]))
+        self._global_buffers.extend(map(_Place, *self._append([data])))
         index = len(self._global_buffers)
         if self._block_sums is not None:
             self._block_sums.global_buffer(index, self._global_buffers[-1].position, data)
@@ -168,7 +188,7 @@ class FileWriter:
         self._is_finished = True
         descriptor = self.form.descriptor(num_rows)
         descriptor.zone_maps.extend(self._zone_maps)
-        end = _FileEnd(self.form.version, descriptor, tuple(serialized(meta) for meta in self._columns))
+        end = _FileEnd(self.form, descriptor, *self.records.serialized())
         if self._block_sums is None:
             tail = end.tail(self._sink.position, self._global_buffers)
         else:
@@ -187,77 +207,76 @@ class FileWriter:
         self._append([np.frombuffer(data, np.uint8)])
         return tail
 
-    def _append(self, buffers: Sequence[Bytes]) -> list[_Place]:
-        """Write buffers, each padded to the next multiple of 64, where the next one begins."""
+    def _append(self, buffers: Sequence[Bytes]) -> tuple[list[int], list[int]]:
+        """Write buffers, each padded to the next multiple of 64, where the next one begins; return places and sizes."""
         position = self._sink.position
-        places: list[_Place] = []
+        positions, sizes = [], []
         parts: list[Bytes | bytes] = []
         for buffer in buffers:
             size_bytes = buffer.nbytes
             padding = -size_bytes % ALIGNMENT_BYTES
-            places.append(_Place(position, size_bytes))
+            positions.append(position)
+            sizes.append(size_bytes)
             parts += (buffer, _PADDING[:padding]) if padding else (buffer,)
             position += size_bytes + padding
         self._sink.write_many(parts)
-        return places
+        return positions, sizes
 
-    def _column(self, column: int) -> file_v2_pb2.ColumnMetadata:
+    def _check_column(self, column: int) -> None:
         self._check_open()
         if not 0 <= column < self.num_columns:
             raise InternalError(f"there is no column {column}, the file has {self.num_columns}", path=self._sink.name)
-        return self._columns[column]
 
     def _check_open(self) -> None:
         if self._is_finished:
             raise InvalidArgumentError("the file is finished", path=self._sink.name)
 
     def _check_columns(self, num_rows: int) -> None:
-        for column, meta in enumerate(self._columns):
-            path = self.form.paths[column]
-            if not meta.HasField("encoding"):
-                raise InternalError("the column was never described", column=path, path=self._sink.name)
-            per_row = self.form.lengths_per_row[column]
-            expected = None if per_row is None else num_rows * per_row
-            if expected is not None and self._lengths[column] != expected:
-                raise InternalError(
-                    f"the pages have {self._lengths[column]} rows, expected {expected}",
-                    column=path,
-                    path=self._sink.name,
-                )
+        expected = self.form.lengths(num_rows)
+        column = self.records.first_wrong(expected)
+        if column < 0:
+            return
+        path = self.form.paths[column]
+        if not self.records.is_described(column):
+            raise InternalError("the column was never described", column=path, path=self._sink.name)
+        raise InternalError(
+            f"the pages have {self.records.length(column)} rows, expected {expected[column]}",
+            column=path,
+            path=self._sink.name,
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class _FileEnd:
     """The end of the file, without places."""
 
-    version: FileVersion
+    form: FileForm
     descriptor: file_schema_pb2.FileDescriptor
-    columns: tuple[bytes, ...]
+    columns: bytes
+    column_sizes: NDArray[np.int64]
 
     def tail(self, position: int, global_buffers: Sequence[_Place]) -> FileTail:
         """Place the blocks from `position` on; `global_buffers` are all but the descriptor."""
-        descriptor = TailBlock(position, serialized(self.descriptor))
-        columns, stop = [], descriptor.stop
-        for data in self.columns:
-            columns.append(TailBlock(stop, data))
-            stop += len(data)
-        column_table = TailBlock(stop, b"".join(_ENTRY.pack(one.position, len(one.data)) for one in columns))
+        # Messages one after another are one message: its fields come in the order of their numbers.
+        descriptor = TailBlock(position, self.form.described_schema + serialized(self.descriptor))
+        columns = ColumnBlocks(descriptor.stop, self.columns, self.column_sizes)
+        column_table = TailBlock(columns.stop, columns.table())
         buffers = [_Place(position, len(descriptor.data)), *global_buffers]
         buffer_table = TailBlock(
             column_table.stop, b"".join(_ENTRY.pack(one.position, one.size_bytes) for one in buffers)
         )
         footer = FileFooter(
-            version=self.version,
+            version=self.form.version,
             file_size=buffer_table.stop + FOOTER_BYTES,
             first_column_position=descriptor.stop,
             column_table_position=column_table.position,
             buffer_table_position=buffer_table.position,
-            num_columns=len(columns),
+            num_columns=len(self.column_sizes),
             num_global_buffers=len(buffers),
         )
         return FileTail(
             descriptor=descriptor,
-            columns=tuple(columns),
+            columns=columns,
             column_table=column_table,
             buffer_table=buffer_table,
             footer=TailBlock(buffer_table.stop, footer_bytes(footer)),
@@ -268,10 +287,10 @@ def _padded(size_bytes: int) -> int:
     return -(-size_bytes // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
 
 
-def _described(message: Message | Description, distribution: str = "") -> bytes:
+def described(message: Message | Description, distribution: str = "") -> bytes:
     """Wrap a message as in pages and columns. Source: DirectEncoding.encoding."""
     if isinstance(message, Description):
         name, value, distribution = message.message, message.value, message.distribution
     else:
         name, value = message.DESCRIPTOR.full_name, serialized(message)
-    return serialized(WrappedMessage(type_url=f"{distribution}/{name}", value=value))
+    return any_message(f"{distribution}/{name}".encode(), value)

@@ -14,6 +14,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
+from lance_arrow.engine import BlockSums
 from lance_arrow.io import Bytes
 from lance_arrow.proto import file_schema_pb2
 
@@ -28,6 +32,29 @@ class TailBlock(NamedTuple):
     def stop(self) -> int:
         """End of the block."""
         return self.position + len(self.data)
+
+
+class ColumnBlocks(NamedTuple):
+    """The metadata of all columns, one after another: its position, its bytes, and ``(num_columns,)`` sizes."""
+
+    position: int
+    data: bytes
+    sizes: NDArray[np.int64]
+
+    @property
+    def stop(self) -> int:
+        """End of the last block."""
+        return self.position + len(self.data)
+
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        """``(num_columns,)`` offsets of the blocks in `data`."""
+        starts: NDArray[np.int64] = np.cumsum(self.sizes) - self.sizes
+        return starts
+
+    def table(self) -> bytes:
+        """Return the table of the blocks: position and size of each."""
+        return np.stack([self.position + self.starts, self.sizes], axis=1).astype("<u8").tobytes()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +72,7 @@ class FileTail:
     """
 
     descriptor: TailBlock
-    columns: tuple[TailBlock, ...]
+    columns: ColumnBlocks
     column_table: TailBlock
     buffer_table: TailBlock
     footer: TailBlock
@@ -53,7 +80,7 @@ class FileTail:
     def blocks(self) -> Iterator[TailBlock]:
         """Yield all blocks."""
         yield self.descriptor
-        yield from self.columns
+        yield TailBlock(self.columns.position, self.columns.data)
         yield self.column_table
         yield self.buffer_table
         yield self.footer
@@ -66,11 +93,15 @@ class WrittenBytes(Protocol):
     reported too.
     """
 
+    @property
+    def sums(self) -> BlockSums:
+        """Checksums of all buffers so far; what is placed natively is added there."""
+
     def page_buffer(self, column: int, position: int, data: Bytes) -> None:
         """Observe a buffer of a page."""
 
     def column_buffer(self, column: int, position: int, data: Bytes) -> None:
-        """Observe a buffer of a column as a whole."""
+        """Observe a buffer of a column as a whole, or (`NO_COLUMN`) the buffers of several columns."""
 
     def global_buffer(self, index: int, position: int, data: Bytes) -> None:
         """Observe a global buffer, except the descriptor and the observer's own."""

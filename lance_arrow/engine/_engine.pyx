@@ -64,6 +64,11 @@ include "door/summaries.pxi"
 include "door/variable_chunks.pxi"
 include "door/zipping.pxi"
 
+# Writing whole leaves without Python.
+include "door/file_records.pxi"
+include "door/encoder_capsules.pxi"
+include "door/leaf_encoding.pxi"
+
 # Reading whole leaves without Python.
 include "door/engine_headers.pxi"
 include "door/codec_capsules.pxi"

@@ -44,6 +44,7 @@ class CopyingRowWriter(RowWriter):
         LanceError
             As `write`, `copied_pages` and reading; the file cannot be finished any more.
         """
+        self.spread()
         waiting = {leaf.of.plan.top for leaf in self._leaves if _has_short_rest(leaf)}
         tops = sorted(rows.columns.keys() - waiting)
         columns = [rows.columns[top] for top in tops]

@@ -48,7 +48,7 @@ class OneFileWriter:
     ) -> None:
         runtime = runtime if runtime is not None else default_runtime()
         plan = writer_plan(schema, options, runtime, self._fields_of, self._wanted_fields)
-        self._stored = plan.stored
+        self._stored, self._plain = plan.stored, plan.plain
         self._is_broken = False
         # Until there is a sink, there is nothing to give up.
         self._is_closed = True
@@ -99,14 +99,11 @@ class OneFileWriter:
         self._check_open()
         _, rows = schema_and_rows(data, self._stored.given)
         for one in rows:
-            columns = self._stored.columns(one)
-            if one.num_rows:
-                self._write(columns, one.num_rows)
-
-    def _write(self, columns: list[list[pa.Array]], num_rows: int) -> None:
-        self._is_broken = True
-        self._rows.write(columns, num_rows)
-        self._is_broken = False
+            stored = self._stored.stored(one, self._plain)
+            if stored.num_rows:
+                self._is_broken = True
+                self._rows.write(stored)
+                self._is_broken = False
 
     def hold_at_most(self, num_bytes: int) -> int:
         """Write pages early if rows of more than `num_bytes` wait for theirs; return the bytes that still do.

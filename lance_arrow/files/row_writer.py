@@ -22,6 +22,8 @@ from lance_arrow.arrays.readable_items import with_readable_items
 from lance_arrow.arrays.shred import shred
 from lance_arrow.container.file_writer import FileWriter
 from lance_arrow.errors import located
+from lance_arrow.files.plain_pages import PlainPages
+from lance_arrow.files.stored_rows import StoredColumns
 from lance_arrow.files.writer_plan import LeafPlan, WriterPlan
 from lance_arrow.runtime import Runtime
 from lance_arrow.spi import EncodedPage, PendingPage
@@ -111,37 +113,79 @@ class RowWriter:
         budget = runtime.settings.memory_budget_bytes
         self._most_held_bytes = budget // 2
         page_bytes = max(1, min(page_bytes, budget // _PAGES_IN_BUDGET))
-        self._leaves = [LeafWriter(WrittenLeaf.of(one), LeafPages(one.leaf, page_bytes)) for one in plan.leaves]
+        self._page_bytes = page_bytes
+        # Leaves that are written natively, until they have too many rows for one page.
+        self._plain_tops = () if plan.plain is None else plan.plain.tops
+        self._plain = None if plan.plain is None else PlainPages(file, plan.plain, page_bytes)
+        self._leaves = self._writers(plan.leaves if plan.plain is None else plan.plain.others(plan.leaves))
 
-    def write(self, columns: Sequence[Sequence[pa.Array]], num_rows: int) -> None:
-        """Add rows: for each top-level column its arrays, `num_rows` rows in all.
+    def _writers(self, leaves: Iterable[LeafPlan]) -> list[LeafWriter]:
+        return [LeafWriter(WrittenLeaf.of(one), LeafPages(one.leaf, self._page_bytes)) for one in leaves]
+
+    def write(self, rows: StoredColumns) -> None:
+        """Add rows.
 
         Raises
         ------
         LanceError
             A value cannot be encoded; the column is named. The file cannot be finished any more.
         """
+        columns: dict[int, Sequence[pa.Array]] = dict(enumerate(rows.columns))
+        if self._plain is not None and self._plain.has_room(rows.num_rows, self._most_held_bytes - self._held_bytes()):
+            self._plain.hold(rows.batches)
+        else:
+            self.spread()
+            columns |= self._arrays(rows.batches)
         self._hold(self._leaves, columns)
-        self.num_rows += num_rows
+        self.num_rows += rows.num_rows
+
+    def spread(self) -> None:
+        """Write no leaves natively any more: their rows wait for pages as those of other leaves."""
+        if self._plain is None:
+            return
+        plain, self._plain = self._plain, None
+        writers = self._writers(plain.plan.leaves)
+        self._leaves = sorted([*self._leaves, *writers], key=lambda one: one.of.leaf.column)
+        held = plain.take()
+        if held:
+            self._hold(writers, self._arrays(held))
+
+    def _arrays(self, batches: Sequence[pa.RecordBatch]) -> dict[int, Sequence[pa.Array]]:
+        """Return the arrays of batches of the natively written leaves, by top-level column."""
+        return {top: [batch.column(number) for batch in batches] for number, top in enumerate(self._plain_tops)}
+
+    def _held_bytes(self) -> int:
+        """Return the bytes of rows that are no page yet, natively written leaves not counted."""
+        return sum(leaf.pages.held_bytes for leaf in self._leaves)
 
     def hold_at_most(self, num_bytes: int) -> int:
         """Place the largest pages that wait if more than `num_bytes` wait; return the bytes that still do."""
-        held_bytes = sum(leaf.pages.held_bytes for leaf in self._leaves)
-        if held_bytes <= num_bytes:
-            return held_bytes
-        self._place_largest(held_bytes, num_bytes // 2)
-        return sum(leaf.pages.held_bytes for leaf in self._leaves)
+        held_bytes = self._held_bytes()
+        waiting_bytes = held_bytes + (0 if self._plain is None else self._plain.held_bytes)
+        if waiting_bytes <= num_bytes:
+            return waiting_bytes
+        self.spread()
+        self._place_largest(self._held_bytes(), num_bytes // 2)
+        return self._held_bytes()
 
     def finish(self) -> None:
         """Write what is left, and what describes the columns."""
-        held_bytes = sum(leaf.pages.held_bytes for leaf in self._leaves)
+        asked = {} if self._plain is None else self._place_plain(self._plain)
+        held_bytes = self._held_bytes()
         self._place([(leaf, rest) for leaf in self._leaves if (rest := leaf.pages.rest())], held_bytes, is_last=True)
+        if self._plain is not None:
+            self._plain.describe(asked)
         for leaf in self._leaves:
             self._describe(leaf.of)
 
-    def _hold(
-        self, leaves: Sequence[LeafWriter], columns: Sequence[Sequence[pa.Array]] | Mapping[int, Sequence[pa.Array]]
-    ) -> None:
+    def _place_plain(self, plain: PlainPages) -> dict[int, int]:
+        """Place the pages of natively written leaves; return the bytes of those that were encoded in Python."""
+        asked = plain.place()
+        pages = [FullPage(WrittenLeaf(plain.plan.leaves[number], None), [array], 0) for number, array in asked]
+        self._place_pages(pages, sum(array.nbytes for _, array in asked))
+        return {number: page.of.num_bytes for (number, _), page in zip(asked, pages, strict=True)}
+
+    def _hold(self, leaves: Sequence[LeafWriter], columns: Mapping[int, Sequence[pa.Array]]) -> None:
         """Add arrays of top-level columns to leaves, and place the pages that are full."""
         full = [
             (leaf, arrays) for leaf in leaves for array in columns[leaf.of.plan.top] for arrays in leaf.pages.add(array)
@@ -175,13 +219,18 @@ class RowWriter:
         by_leaf: dict[int, list[FullPage]] = {}
         for page in pages:
             by_leaf.setdefault(page.of.leaf.column, []).append(page)
-        is_small = num_bytes <= _SMALL_BYTES
-        for page, encoded in zip(pages, self._encoded(pages, is_small=is_small), strict=True):
-            self._add(page, encoded)
+        is_small = self._place_pages(pages, num_bytes)
         # Encoding has refused what contradicts itself: zones need not.
         run = map if is_small else self._runtime.map
         for _ in run(add_to_zones, list(by_leaf.values())):
             pass
+
+    def _place_pages(self, pages: Sequence[FullPage], num_bytes: int) -> bool:
+        """Encode and place pages, in threads if they have many bytes; return whether they have few."""
+        is_small = num_bytes <= _SMALL_BYTES
+        for page, encoded in zip(pages, self._encoded(pages, is_small=is_small), strict=True):
+            self._add(page, encoded)
+        return is_small
 
     def _encoded(self, pages: Sequence[FullPage], *, is_small: bool) -> Iterator[EncodedPage | PendingPage]:
         return map(self._encode, pages) if is_small else self._runtime.ahead(self._encode, pages)

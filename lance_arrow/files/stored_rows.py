@@ -12,7 +12,7 @@ Everything else is stored as it is or refused, with the path of the column and w
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,6 +26,9 @@ from lance_arrow.errors import InvalidArgumentError, UnsupportedError, located
 from lance_arrow.files.batch_inputs import Rows
 from lance_arrow.files.offset_checks import check_offsets
 
+if TYPE_CHECKING:
+    from lance_arrow.files.plain_leaves import PlainPlan
+
 _SUGGESTIONS = (
     (pa.types.is_interval, "cast it to duration or to a struct of integers"),
     (pa.types.is_union, "make a struct with one nullable field per member"),
@@ -33,6 +36,24 @@ _SUGGESTIONS = (
     (pa.types.is_large_list_view, "cast it to large_list"),
     (pa.types.is_run_end_encoded, "decode it with pyarrow.compute.run_end_decode"),
 )
+
+
+class StoredColumns(NamedTuple):
+    """Rows in the form that the file stores.
+
+    Parameters
+    ----------
+    num_rows
+        Rows.
+    columns
+        For each column of the schema its arrays; none if it is in `batches`.
+    batches
+        Rows of the columns of a `PlainPlan`.
+    """
+
+    num_rows: int
+    columns: list[list[pa.Array]]
+    batches: list[pa.RecordBatch]
 
 
 class StoredRows:
@@ -66,10 +87,21 @@ class StoredRows:
         self.schema = pa.schema(
             [_stored_field(field, field.name, (), version) for field in schema], metadata=schema.metadata
         )
-        self._required = [i for i, field in enumerate(self.schema) if _has_required(field)]
+        self._required = {i for i, field in enumerate(self.schema) if _has_required(field)}
 
     def columns(self, rows: Rows) -> list[list[pa.Array]]:
+        """Return for each column of the schema its arrays, stored form, validated; raises as `stored`."""
+        return self.stored(rows).columns
+
+    def stored(self, rows: Rows, plain: PlainPlan | None = None) -> StoredColumns:
         """Return for each column of the schema its arrays, stored form, validated.
+
+        Parameters
+        ----------
+        rows
+            The rows.
+        plain
+            Columns that are stored as they are, and are wanted in record batches.
 
         Raises
         ------
@@ -77,14 +109,37 @@ class StoredRows:
             Other columns than the schema has, a null where it allows none, or an array that contradicts itself.
         """
         self._check_schema(rows.schema)
-        columns = [_arrays(rows.column(i)) for i in range(rows.num_columns)]
-        stored = [
-            [self._stored(array, field) for array in arrays] for arrays, field in zip(columns, self.schema, strict=True)
-        ]
-        for i in self._required:
-            for array in stored[i]:
-                _check_nulls(array, self.schema.field(i), self.schema.field(i).name, None)
-        return stored
+        apart = () if plain is None else plain.tops
+        batches = [] if plain is None else self._batches(rows, plain)
+        stored: list[list[pa.Array]] = [[] for _ in range(rows.num_columns)]
+        for i in range(rows.num_columns) if not apart else sorted({*range(rows.num_columns)}.difference(apart)):
+            field = self.schema.field(i)
+            stored[i] = [self._stored(array, field) for array in _arrays(rows.column(i))]
+            if i in self._required:
+                for array in stored[i]:
+                    _check_nulls(array, field, field.name, None)
+        return StoredColumns(rows.num_rows, stored, batches)
+
+    def _batches(self, rows: Rows, plain: PlainPlan) -> list[pa.RecordBatch]:
+        """Return some columns in batches that are not empty."""
+        some = rows if len(plain.tops) == rows.num_columns else rows.select(plain.tops)
+        batches = [one for one in (some.to_batches() if isinstance(some, pa.Table) else [some]) if one.num_rows]
+        for batch in batches:
+            self._check_batch(batch, plain)
+        return batches
+
+    def _check_batch(self, batch: pa.RecordBatch, plain: PlainPlan) -> None:
+        """Validate all arrays in one call; only if something is wrong are they validated one by one."""
+        try:
+            batch.validate()
+        except pa.ArrowInvalid:
+            for top, array in zip(plain.tops, batch.columns, strict=True):
+                self._stored(array, self.schema.field(top))
+            raise
+        wrong = plain.native.first_null(batch)
+        if wrong >= 0:
+            path = plain.leaves[wrong].leaf.path
+            raise InvalidArgumentError("a null in a field that is not nullable", column=path)
 
     def _stored(self, array: pa.Array, field: pa.Field) -> pa.Array:
         try:
@@ -281,6 +336,9 @@ def _children(field: pa.Field) -> Iterator[tuple[int, pa.Field]]:
 
 def _has_required(field: pa.Field) -> bool:
     """Whether this field or one below may not be null; the key of a map always is so."""
+    if field.nullable and not field.type.num_fields:
+        # Most fields: the search below is several calls.
+        return False
     return not field.nullable or any(_has_required(child) for _, child in _children(field))
 
 

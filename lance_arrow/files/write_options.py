@@ -93,7 +93,7 @@ class WriteOptions:
 
     def check_columns(self, schema: pa.Schema) -> None:
         """Raise `InvalidArgumentError` for options of columns that the schema has not."""
-        known = set(_paths(schema))
+        known = set(_paths(schema)) if self.column_options else ()
         for name in self.column_options:
             if name not in known:
                 raise InvalidArgumentError(

@@ -16,6 +16,7 @@ from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.file_form import FileForm
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.errors import UnsupportedError
+from lance_arrow.files.plain_leaves import PlainPlan, plain_plan
 from lance_arrow.files.stored_rows import StoredRows
 from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.runtime import Runtime
@@ -24,7 +25,10 @@ from lance_arrow.statistics.zone_types import DEFAULT_ROWS_PER_ZONE, bounds_type
 from lance_arrow.structure.page_encoder import PageEncoder
 
 _MAX_PLANS = 64
-_MAX_KEY_BYTES = 64 << 10
+_MAX_KEPT_COLUMNS = 1 << 15
+"""Columns of all plans that are kept, unless one alone has more."""
+_MAX_KEY_BYTES = 16 << 20
+_EXTENSION = b"ARROW:extension:name"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,6 +57,8 @@ class WriterPlan:
         Its leaves, in the order of the columns.
     encoder
         Encodes pages.
+    plain
+        Leaves whose pages are encoded natively; None if there are none.
     """
 
     stored: StoredRows
@@ -60,6 +66,7 @@ class WriterPlan:
     tree: tuple[ColumnNode, ...]
     leaves: tuple[LeafPlan, ...]
     encoder: PageEncoder
+    plain: PlainPlan | None
 
 
 _plans: OrderedDict[Hashable, tuple[object, WriterPlan]] = OrderedDict()
@@ -105,8 +112,9 @@ def writer_plan(
         with _lock:
             # The key holds identities of objects: keep the objects, so that no other gets the same identity.
             _plans[key] = (runtime, wanted), made
-            while len(_plans) > _MAX_PLANS:
-                _plans.popitem(last=False)
+            columns = sum(plan.form.num_columns for _, plan in _plans.values())
+            while len(_plans) > 1 and (len(_plans) > _MAX_PLANS or columns > _MAX_KEPT_COLUMNS):
+                columns -= _plans.popitem(last=False)[1][1].form.num_columns
     return made
 
 
@@ -116,14 +124,12 @@ def _key(
     """Return what tells kinds of files apart; None for schemas that are not worth it, or wrong."""
     if not isinstance(schema, pa.Schema) or options.column_options:
         return None
-    if any(isinstance(type_, pa.BaseExtensionType) for type_ in schema.types):
-        # Types that are defined in Python need not be hashable.
+    message = schema.serialize().to_pybytes()
+    # Fields with the metadata of an extension type have the same message as those of that type. Types that are defined
+    # in Python need not be hashable.
+    if len(message) > _MAX_KEY_BYTES or _EXTENSION in message:
         return None
-    message = schema.serialize()
-    if message.size > _MAX_KEY_BYTES:
-        return None
-    # Fields with the metadata of an extension type have the same message as those of that type, within structs.
-    return message.to_pybytes(), tuple(schema.types), options, id(runtime), tuple(map(id, wanted))
+    return message, options, id(runtime), tuple(map(id, wanted))
 
 
 def _made(
@@ -141,7 +147,8 @@ def _made(
         _check_leaf(leaf, options.version)
     settings, private = runtime.settings, options.allow_private_encodings
     encoder = PageEncoder(runtime.table, settings.limits, runtime.scratch, options.file_version, private)
-    return WriterPlan(stored, form, tree, tuple(_leaf_plans(tree, options)), encoder)
+    leaves = tuple(_leaf_plans(tree, options))
+    return WriterPlan(stored, form, tree, leaves, encoder, plain_plan(leaves, stored, options.version, encoder))
 
 
 def _leaf_plans(tree: Sequence[ColumnNode], options: WriteOptions) -> Iterator[LeafPlan]:

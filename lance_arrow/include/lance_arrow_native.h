@@ -89,6 +89,98 @@ typedef struct LaFrameCodec {
   LaRefusal (*decompress)(const void* self, const uint8_t* frame, int64_t size, uint8_t* out, int64_t out_bytes);
 } LaFrameCodec;
 
+/* ---- Writing ------------------------------------------------------------------------------------------------------
+ *
+ * The writing half of a codec, or of a layout, for pages that are written without Python. A factory offers it by a
+ * method `native_encoder` (see `lance_arrow.spi.HasNativeEncoder`), which returns a capsule around one of the structs
+ * below. A leaf is written natively where every factory that could be chosen for it offers one; what has none is asked
+ * in Python, page by page, as always. Scores and bytes must be those of the methods in Python. */
+
+#define LANCE_ARROW_CHUNK_ENCODER "lance_arrow.chunk_encoder/1"
+#define LANCE_ARROW_BLOCKS_ENCODER "lance_arrow.blocks_encoder/1"
+#define LANCE_ARROW_PAGE_ENCODER "lance_arrow.page_encoder/1"
+
+/* Scores are estimated bytes. These two are none: the encoder does not fit; only its method in Python knows, which is
+ * then asked about the whole page. */
+#define LANCE_ARROW_UNFIT (-1.0)
+#define LANCE_ARROW_ASK (-2.0)
+
+/* Values of fixed width; those under nulls are zero. */
+typedef struct LaBlock {
+  int64_t bits; /* of a value: 1, or a multiple of 8 */
+  int64_t num_values;
+  const uint8_t* values; /* single bits from bit 0 on, with zeros behind the last */
+  int64_t num_bytes;
+  const uint8_t* present; /* bit i: value i is not null; NULL where none is */
+  int64_t num_nulls;
+  /* Of integers of 8, 16, 32 or 64 bits; no groups for other widths. A group has 1024 values, the last one fewer. */
+  int64_t num_groups;
+  const int64_t* group_bits; /* of the largest value of each group */
+  int64_t total_bits;
+  int64_t max_bits;
+  int64_t num_runs; /* of equal values */
+} LaBlock;
+
+/* As `lance_arrow.spi.ChunkRules`. */
+typedef struct LaChunkRules {
+  int64_t max_bytes;
+  int64_t max_values;
+  int64_t target_bytes;
+} LaChunkRules;
+
+/* Where encoded bytes go. The host keeps nothing that it is given but copies. */
+typedef struct LaEncoded {
+  void* host;
+  /* Room behind the bytes of a buffer (numbered from 0); NULL where there is no memory. Valid until the next call. */
+  uint8_t* (*room)(void* host, int64_t buffer, int64_t num_bytes);
+  /* Ends a chunk, or a block: its values, and the bytes that it has in each buffer. */
+  LaRefusal (*chunk)(void* host, int64_t num_values, const int64_t* sizes, int64_t num_buffers);
+  /* The serialized message that describes it: a `CompressiveEncoding` of a codec, the outermost message of a layout. */
+  LaRefusal (*describe)(void* host, const uint8_t* message, int64_t num_bytes);
+} LaEncoded;
+
+/* Mini-block chunks. */
+typedef struct LaChunkEncoder {
+  const void* self;
+  double (*score)(const void* self, const LaBlock* block, const LaChunkRules* rules);
+  LaRefusal (*encode)(const void* self, const LaBlock* block, const LaChunkRules* rules, LaEncoded* out);
+} LaChunkEncoder;
+
+/* Many blocks of one description, such as the levels of chunks: block i is values starts[i] .. starts[i + 1]. */
+typedef struct LaBlocksEncoder {
+  const void* self;
+  double (*score)(const void* self, const LaBlock* block, const int64_t* starts, int64_t num_blocks);
+  LaRefusal (*encode)(const void* self, const LaBlock* block, const int64_t* starts, int64_t num_blocks,
+                      LaEncoded* out);
+} LaBlocksEncoder;
+
+/* Rows of one leaf. */
+typedef struct LaPage {
+  const LaBlock* values;
+  int64_t num_rows;
+  int64_t num_entries;
+  const uint16_t* def_levels; /* NULL without levels; 0 where the value is not null */
+  int64_t max_def;
+  const uint8_t* layers; /* numbers of `RepDefLayer`, the inner-most first */
+  int64_t num_layers;
+} LaPage;
+
+/* What the writer does for a layout: it chooses among the codecs. */
+typedef struct LaPageHost {
+  void* host;
+  double (*estimate_chunks)(void* host, const LaBlock* block, const LaChunkRules* rules);
+  LaRefusal (*encode_chunks)(void* host, const LaBlock* block, const LaChunkRules* rules, LaEncoded* out);
+  LaRefusal (*encode_blocks)(void* host, const LaBlock* block, const int64_t* starts, int64_t num_blocks,
+                             LaEncoded* out);
+} LaPageHost;
+
+/* A layout. A refusal of `encode` makes the writer ask its methods in Python. */
+typedef struct LaPageEncoder {
+  const void* self;
+  double (*score)(const void* self, const LaPage* page, const LaPageHost* host);
+  LaRefusal (*encode)(const void* self, const LaPage* page, const LaPageHost* host, LaEncoded* out);
+} LaPageEncoder;
+
 #ifdef __cplusplus
 }
 #endif

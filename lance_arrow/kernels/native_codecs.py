@@ -2,6 +2,21 @@
 
 from __future__ import annotations
 
+from lance_arrow.engine._engine import (
+    asked_encoder,
+    chunk_pages_encoder,
+    constant_pages_encoder,
+    flat_blocks_encoder,
+    flat_encoder,
+    inline_bitpacking_blocks_encoder,
+    inline_bitpacking_encoder,
+    no_pages_encoder,
+    out_of_line_bitpacking_blocks_encoder,
+    raise_pending,
+    run_lengths_blocks_encoder,
+    run_lengths_encoder,
+    zipped_pages_encoder,
+)
 from lance_arrow.engine._engine import byte_streams_codec as byte_streams
 from lance_arrow.engine._engine import called_codec as called
 from lance_arrow.engine._engine import compressed_codec as compressed
@@ -11,7 +26,6 @@ from lance_arrow.engine._engine import inline_bitpacking_codec as inline_bitpack
 from lance_arrow.engine._engine import is_plain_codec as is_plain
 from lance_arrow.engine._engine import lz4_frames as lz4
 from lance_arrow.engine._engine import out_of_line_bitpacking_codec as out_of_line_bitpacking
-from lance_arrow.engine._engine import raise_pending
 from lance_arrow.engine._engine import run_lengths_codec as run_lengths
 from lance_arrow.engine._engine import stored_zstd_values as stored_zstd
 from lance_arrow.engine._engine import symbols_codec as symbols
@@ -20,22 +34,43 @@ from lance_arrow.engine._engine import zipped_codec as zipped
 from lance_arrow.engine._engine import zipped_fixed_size_lists_codec as zipped_fixed_size_lists
 from lance_arrow.engine._engine import zipped_symbols_codec as zipped_symbols
 
+_NO_BLOCK = (1 << 63) - 1
+
+
+def unfit_encoder() -> object:
+    """Return an encoder of chunks that fits no block."""
+    return asked_encoder(_NO_BLOCK, 0)
+
+
 __all__ = [
+    "asked_encoder",
     "byte_streams",
     "called",
+    "chunk_pages_encoder",
     "compressed",
+    "constant_pages_encoder",
     "fixed_size_lists",
     "flat",
+    "flat_blocks_encoder",
+    "flat_encoder",
     "inline_bitpacking",
+    "inline_bitpacking_blocks_encoder",
+    "inline_bitpacking_encoder",
     "is_plain",
     "lz4",
+    "no_pages_encoder",
     "out_of_line_bitpacking",
+    "out_of_line_bitpacking_blocks_encoder",
     "raise_pending",
     "run_lengths",
+    "run_lengths_blocks_encoder",
+    "run_lengths_encoder",
     "stored_zstd",
     "symbols",
+    "unfit_encoder",
     "variable",
     "zipped",
     "zipped_fixed_size_lists",
+    "zipped_pages_encoder",
     "zipped_symbols",
 ]

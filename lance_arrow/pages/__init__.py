@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from lance_arrow.pages.chunk_index import ChunkIndex as ChunkIndex
     from lance_arrow.pages.chunk_index import ChunkSelection as ChunkSelection
     from lance_arrow.pages.chunk_writing import ChunkedParts as ChunkedParts
+    from lance_arrow.pages.chunk_writing import native_chunk_pages as native_chunk_pages
     from lance_arrow.pages.chunk_writing import rules_for_chunks as rules_for_chunks
     from lance_arrow.pages.chunk_writing import write_chunked as write_chunked
     from lance_arrow.pages.chunked import ChunkedForm as ChunkedForm
@@ -95,7 +96,12 @@ else:
                 "require_width",
             ),
             "lance_arrow.pages.chunk_index": ("ChunkIndex", "ChunkSelection"),
-            "lance_arrow.pages.chunk_writing": ("ChunkedParts", "rules_for_chunks", "write_chunked"),
+            "lance_arrow.pages.chunk_writing": (
+                "ChunkedParts",
+                "native_chunk_pages",
+                "rules_for_chunks",
+                "write_chunked",
+            ),
             "lance_arrow.pages.chunked": ("ChunkedForm", "ChunkedPages", "bind_chunked", "bind_levels"),
             "lance_arrow.pages.dictionary_writing": ("Dictionary", "automatic_dictionary"),
             "lance_arrow.pages.items": ("ItemsIndex", "LoadedIndices"),

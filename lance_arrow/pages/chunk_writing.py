@@ -15,7 +15,13 @@ from numpy.typing import NDArray
 
 from lance_arrow import kernels
 from lance_arrow.errors import PluginContractError, UnsupportedError
-from lance_arrow.pages.dictionary_writing import Dictionary, encode_items, scope_of_indices
+from lance_arrow.kernels.native_codecs import chunk_pages_encoder
+from lance_arrow.pages.dictionary_writing import (
+    Dictionary,
+    encode_items,
+    native_dictionary_rules,
+    scope_of_indices,
+)
 from lance_arrow.pages.level_writing import CutLevels, chunk_values, cut_levels, max_chunk_entries
 from lance_arrow.spi.blocks import BlockSlice, Bytes, Levels, VariableWidth
 from lance_arrow.spi.encoding import ChunkRules, EncodedBlock, EncodedChunks, PageContent
@@ -106,6 +112,15 @@ def _rules(is_variable: bool, is_large: bool, scope: EncodeScope) -> ChunkRules:
     if wanted is None or (not is_large and wanted >= _MAX_SMALL_CHUNK):
         return rules
     return replace(rules, target_bytes=min(wanted, rules.max_bytes))
+
+
+def native_chunk_pages(scope: EncodeScope) -> object:
+    """Return the capsule that writes chunks of fixed-width values without lists natively, for `native_pages`."""
+    is_large = scope.file_version >= "2.2"
+    rules = _rules(False, is_large, scope)
+    return chunk_pages_encoder(
+        (rules.max_bytes, rules.max_values, rules.target_bytes), large=is_large, **native_dictionary_rules(scope)
+    )
 
 
 def write_chunked(

@@ -6,6 +6,7 @@ Source: the reference's policy, spec 10 point 4.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,8 +63,24 @@ def _is_candidate(values: BlockSlice, scope: EncodeScope) -> bool:
         if not isinstance(values.shape, FixedWidth) or values.shape.bits < 8:
             raise UnsupportedError(f"dictionaries hold byte strings or values of whole bytes, not {values.shape}")
         return True
-    widths = (128,) if scope.file_version == "2.1" else (64, 128)
-    return isinstance(values.shape, FixedWidth) and values.shape.bits in widths
+    return isinstance(values.shape, FixedWidth) and values.shape.bits in _widths(scope)
+
+
+def native_dictionary_rules(scope: EncodeScope) -> dict[str, Any]:
+    """Return when a dictionary may be made, as `kernels.native_codecs.chunk_pages_encoder` takes it."""
+    options = scope.options
+    return {
+        "dictionary_bits": _widths(scope),
+        "dictionary_values": _FEWEST_VALUES,
+        "dictionary_divisor": options.dict_divisor or _DIVISOR,
+        "dictionary_ratio": _SIZE_RATIO if options.dict_size_ratio is None else options.dict_size_ratio,
+        "compresses_indices": options.compression in ("lz4", "zstd") or options.preset == "compact",
+    }
+
+
+def _widths(scope: EncodeScope) -> tuple[int, ...]:
+    """Return the bits of fixed-width values for which the reference makes dictionaries."""
+    return (128,) if scope.file_version == "2.1" else (64, 128)
 
 
 def _make(page: PageContent, scope: EncodeScope) -> Dictionary | None:

@@ -104,7 +104,9 @@ if TYPE_CHECKING:
     from lance_arrow.spi.layouts import ZoneMapPlace as ZoneMapPlace
     from lance_arrow.spi.leaf_type import LeafType as LeafType
     from lance_arrow.spi.leaf_type import NodeKind as NodeKind
+    from lance_arrow.spi.native import HasNativeEncoder as HasNativeEncoder
     from lance_arrow.spi.native import HasNativePage as HasNativePage
+    from lance_arrow.spi.native import HasNativePages as HasNativePages
     from lance_arrow.spi.native import HasStoredValues as HasStoredValues
     from lance_arrow.spi.native import NativeSide as NativeSide
     from lance_arrow.spi.native import ReadNatively as ReadNatively
@@ -222,7 +224,9 @@ else:
             ),
             "lance_arrow.spi.leaf_type": ("LeafType", "NodeKind"),
             "lance_arrow.spi.native": (
+                "HasNativeEncoder",
                 "HasNativePage",
+                "HasNativePages",
                 "HasStoredValues",
                 "NativeSide",
                 "ReadNatively",

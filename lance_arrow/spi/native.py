@@ -11,10 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
+    from lance_arrow.spi.blocks import BlockShape
+    from lance_arrow.spi.keys import DecodeContext
     from lance_arrow.spi.layouts import PageFacts
+    from lance_arrow.spi.leaf_type import LeafType
+    from lance_arrow.spi.scopes import EncodeScope
 
 __all__ = [
+    "HasNativeEncoder",
     "HasNativePage",
+    "HasNativePages",
     "HasStoredValues",
     "NativeSide",
     "ReadNatively",
@@ -63,6 +69,27 @@ class ReadNatively(Protocol):
         None if the engine cannot read the page, or if buffers are too small. Then the layout's methods read it, or
         raise.
         """
+
+
+@runtime_checkable
+class HasNativeEncoder(Protocol):
+    """Optional part of a codec encoder: writes blocks of values of fixed width natively."""
+
+    def native_encoder(self, shape: BlockShape, context: DecodeContext, scope: EncodeScope) -> Any | None:
+        """Return a capsule, or None if blocks of the shape must be scored and encoded in Python.
+
+        Called once for leaves with equal options, not for pages. The capsule's name is
+        ``lance_arrow.chunk_encoder/1`` for MINI_BLOCK, and ``lance_arrow.blocks_encoder/1`` for BLOCK. It must outlive
+        nothing but itself: everything it points to is its own. Its scores and bytes are those of `CodecEncoder`.
+        """
+
+
+@runtime_checkable
+class HasNativePages(Protocol):
+    """Optional part of a layout encoder: writes pages of a leaf natively."""
+
+    def native_pages(self, leaf: LeafType, scope: EncodeScope) -> Any | None:
+        """Return a capsule named ``lance_arrow.page_encoder/1``, or None if pages are scored and written in Python."""
 
 
 def native_side(codec: object) -> Any | None:

@@ -156,7 +156,7 @@ def _validity(array: pa.Array) -> NDArray[np.uint8] | None:
     return None if bitmap is None or not array.null_count else _bytes_of(bitmap)
 
 
-def _kind(type_: pa.DataType) -> tuple[int, int]:
+def kind_of_bounds(type_: pa.DataType) -> tuple[int, int]:
     """Return the kind of the kernel and the bytes of a value."""
     types = pa.types
     if types.is_boolean(type_):
@@ -170,18 +170,34 @@ def _kind(type_: pa.DataType) -> tuple[int, int]:
 
 
 def _bound_fixed(array: pa.Array, starts: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[pa.Array, pa.Array]:
-    kind, width = _kind(array.type)
+    kind, width = kind_of_bounds(array.type)
     num_zones = len(starts) - 1
     mins, maxs = np.zeros(num_zones * width, np.uint8), np.zeros(num_zones * width, np.uint8)
     values = _bytes_of(array.buffers()[1])
     bound_fixed(values, array.offset, kind, width, _validity(array), array.offset, starts, mins, maxs, counts)
+    return _sides(array.type, mins, maxs, counts)
+
+
+def fixed_bounds(
+    type_: pa.DataType, mins: NDArray[np.uint8], maxs: NDArray[np.uint8], counts: NDArray[np.int64]
+) -> Bounds:
+    """Return bounds that `kernels.bound_fixed` made of values of a type."""
+    lows, highs = _sides(type_, mins, maxs, counts)
+    values, nulls, nans = counts.reshape(3, -1)
+    return Bounds(lows, highs, values > 0, values > 0, values, nulls, nans)
+
+
+def _sides(
+    type_: pa.DataType, mins: NDArray[np.uint8], maxs: NDArray[np.uint8], counts: NDArray[np.int64]
+) -> tuple[pa.Array, pa.Array]:
+    num_zones = len(counts) // 3
     validity = None
     if 0 in counts[:num_zones].tolist():
         validity = pa.py_buffer(np.packbits(counts[:num_zones] > 0, bitorder="little"))
     sides = []
     for side in (mins, maxs):
-        data = np.packbits(side.astype(np.bool_), bitorder="little") if kind == _BIT else side
-        sides.append(pa.Array.from_buffers(array.type, num_zones, [validity, pa.py_buffer(data)]))
+        data = np.packbits(side.astype(np.bool_), bitorder="little") if type_ == pa.bool_() else side
+        sides.append(pa.Array.from_buffers(type_, num_zones, [validity, pa.py_buffer(data)]))
     return sides[0], sides[1]
 
 

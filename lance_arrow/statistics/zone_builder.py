@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from lance_arrow.arrays.column_tree import LeafNode, inner_fields, storage_type
 from lance_arrow.arrays.list_items import list_items
 from lance_arrow.errors import InternalError, InvalidArgumentError
+from lance_arrow.statistics.packed_zones import encode_packed
 from lance_arrow.statistics.plain_maps import encode_plain
 from lance_arrow.statistics.zone_bounds import Bounds, bound_array, merge_bounds
 from lance_arrow.statistics.zone_maps import ZoneMap, encode_zones
@@ -90,6 +91,14 @@ class ZoneBuilder:
         self._first_rows.append(borders[:-1])
         self.num_rows = stop
 
+    def add_bounds(self, bounds: Bounds, num_rows: int) -> None:
+        """Add the next rows, of one item each, by the bounds of their zones; the first row begins a zone."""
+        starts = np.arange(0, num_rows, self.rows_per_zone, dtype=np.int64)
+        self._parts.append(bounds)
+        self._slots.append(np.diff(np.append(starts, num_rows)))
+        self._first_rows.append(self.num_rows + starts)
+        self.num_rows += num_rows
+
     def add_zones(self, zone_map: ZoneMap) -> bool:
         """Add the next rows by their zone map, whose zones become parts of these zones.
 
@@ -138,10 +147,14 @@ class ZoneBuilder:
         return zones.batch(self._type)
 
     def encode(self, column_bytes: int | None = None) -> bytes:
-        """Return the serialized zone map: ``encode_zones(finish(column_bytes))``."""
+        """Return the serialized zone map: ``finish(column_bytes)``, packed if it has one zone."""
         zones = self._zones(column_bytes)
         if zones is None:
             return encode_zones(self.finish(column_bytes))
+        if len(zones.rows) == 1:
+            packed = encode_packed(zones.bounds, int(zones.rows[0]), int(zones.slots[0]))
+            if packed is not None:
+                return packed
         if not zones.is_plain:
             return encode_zones(zones.batch(self._type))
         bounds = zones.bounds

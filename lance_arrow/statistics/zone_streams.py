@@ -1,9 +1,9 @@
-"""Stored zone maps: one Arrow IPC stream each (schema, one record batch, end), read and checked.
+"""Stored zone maps: one Arrow IPC stream each (schema, one record batch, end), or one packed zone; read and checked.
 
 From the messages of a stream, Arrow computes the places of its columns. Streams of the same length with the same
 messages have them in the same places; similarly written files have such zone maps. `StreamLayout` caches the places.
 
-    schema message │ batch message │ columns ...          key: both messages and the length     value: places of columns
+    schema message │ batch message │ columns ...    key: both messages, the length, the type    value: places of columns
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from lance_arrow.errors import CorruptFileError
+from lance_arrow.statistics.packed_zones import HEAD_BYTES, MAGIC, packed_places
 from lance_arrow.statistics.zone_types import COUNTS, zones_schema
 
 FLAGS = ("min_exact", "max_exact")
@@ -72,21 +73,27 @@ def read_stream(raw: bytes, bounds: pa.DataType) -> StoredZones | None:
     Returns
     -------
     StoredZones or None
-        None if the data is not an Arrow stream, but another writer's zone map.
+        None if the data is in no form of this package, but another writer's zone map.
 
     Raises
     ------
     CorruptFileError
         The stream is damaged, or its columns are not those of a zone map with these bounds.
     """
-    if not raw.startswith(_CONTINUATION):
+    is_packed = raw.startswith(MAGIC)
+    if not is_packed and not raw.startswith(_CONTINUATION):
         return None
-    key = _head_of(raw), len(raw)
+    key = _head_of(raw), len(raw), bounds.id
     try:
         with _lock:
             layout = _layouts.get(key)
         if layout is not None and layout.bounds.equals(bounds):
             return layout.columns(raw)
+        if is_packed:
+            layout = StreamLayout.packed(raw, bounds)
+            columns = layout.columns(raw)
+            _remember(key, layout)
+            return columns
         batch = _read_batch(pa.py_buffer(raw), bounds)
         batch.validate(full=True)
     except _UNREADABLE as error:
@@ -98,12 +105,16 @@ def read_stream(raw: bytes, bounds: pa.DataType) -> StoredZones | None:
     if key[0]:
         found = StreamLayout.of(raw, bounds, batch)
         if found is not None:
-            with _lock:
-                _layouts[key] = found
-                if len(_layouts) > _MAX_LAYOUTS:
-                    _layouts.popitem(last=False)
+            _remember(key, found)
     arrays = {name: batch.column(name) for name in (*_BOUNDS, *FLAGS) if name in names}
     return StoredZones(batch.num_rows, arrays, counts)
+
+
+def _remember(key: tuple[bytes, int, int], layout: StreamLayout) -> None:
+    with _lock:
+        _layouts[key] = layout
+        if len(_layouts) > _MAX_LAYOUTS:
+            _layouts.popitem(last=False)
 
 
 def stream_layout(raw: bytes, bounds: pa.DataType) -> tuple[bytes, StreamLayout] | None:
@@ -111,7 +122,7 @@ def stream_layout(raw: bytes, bounds: pa.DataType) -> tuple[bytes, StreamLayout]
 
     Raises the errors of `read_stream`.
     """
-    key = _head_of(raw), len(raw)
+    key = _head_of(raw), len(raw), bounds.id
     found = _layouts.get(key)
     if found is None:
         read_stream(raw, bounds)
@@ -173,6 +184,12 @@ class StreamLayout:
         is_plain = pa.types.is_integer(bounds) or pa.types.is_floating(bounds)
         return cls(bounds, batch.num_rows, arrays, tuple(counts), not is_plain)
 
+    @classmethod
+    def packed(cls, raw: bytes, bounds: pa.DataType) -> StreamLayout:
+        """Find the columns of a map in packed form; raises `CorruptFileError` if they cannot be there."""
+        arrays, counts = packed_places(raw, bounds)
+        return cls(bounds, 1, arrays, counts, not (pa.types.is_integer(bounds) or pa.types.is_floating(bounds)))
+
     def columns(self, raw: bytes) -> StoredZones:
         """Slice the columns out of a stream; raises Arrow's errors for invalid values."""
         whole = pa.py_buffer(raw)
@@ -186,12 +203,14 @@ class StreamLayout:
         return StoredZones(self.num_zones, arrays, counts)
 
 
-_layouts: OrderedDict[tuple[bytes, int], StreamLayout] = OrderedDict()
+_layouts: OrderedDict[tuple[bytes, int, int], StreamLayout] = OrderedDict()
 _lock = Lock()
 
 
 def _head_of(raw: bytes) -> bytes:
-    """Return both messages of a stream; empty if they are missing, or too long to be cached."""
+    """Return both messages of a stream, or the head of a packed zone; empty if they are missing or long."""
+    if raw.startswith(MAGIC):
+        return raw[:HEAD_BYTES]
     stop = 0
     for _ in range(2):
         if stop + _PREFIX.size > len(raw):

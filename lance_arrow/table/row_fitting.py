@@ -96,13 +96,14 @@ def fitted_rows(
 
 
 def _fit(rows: Iterator[Rows], stored: StoredRows, schema: pa.Schema) -> Iterator[Rows]:
-    given = {name: position for position, name in enumerate(stored.given.names)}
-    positions = [given[name] for name in schema.names]
-    are_all = positions == list(range(len(given)))
-    given_types = stored.given.types
-    types = [given_types[position] for position in positions]
+    numbers = {name: number for number, name in enumerate(stored.given.names)}
+    positions = [numbers[name] for name in schema.names]
+    are_all = positions == list(range(len(stored.given.names)))
+    # Each access makes a list of all types.
+    given_types, wanted_types = stored.given.types, schema.types
+    are_equal = [given_types[position] for position in positions] == wanted_types
     for one in rows:
-        if types == schema.types and one.schema.equals(stored.given):
+        if are_equal and one.schema.equals(stored.given):
             yield one if are_all else one.select(positions)
             continue
         columns = stored.columns(one)

@@ -35,6 +35,7 @@ from lance_arrow.spi import (
 )
 from lance_arrow.spi.table import version_number
 from lance_arrow.structure.page_encoder import PageScope
+from lance_arrow.testing.native_write_suite import NativeWriteSuite
 from lance_arrow.testing.round_trip import decode, decode_blocks, encode_scope
 from lance_arrow.testing.samples import (
     Sample,
@@ -59,7 +60,7 @@ def _runtime() -> Runtime:
     return Runtime(Settings())
 
 
-class CodecWriteSuite:
+class CodecWriteSuite(NativeWriteSuite):
     """The writing half of `CodecSuite`; for a codec without an encoder, pytest skips these tests."""
 
     key: ClassVar[EncodingKey]

@@ -75,6 +75,11 @@ class ByteStreamSplit:
             return 0.0
         return split * len(block.values) if split < _WORTHWHILE * together else None
 
+    def native_encoder(self, shape: spi.BlockShape, context: DecodeContext, scope: EncodeScope) -> object | None:
+        """Return an encoder that fits no block: without compression around them, streams are never chosen."""
+        is_wanted = scope.options.codec == self.key.case or _GENERAL in scope.excluded
+        return None if is_wanted else native_codecs.unfit_encoder()
+
     def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> spi.EncodedChunks:
         """Split the values of each chunk into streams."""
         if not isinstance(block.shape, FixedWidth) or block.shape not in _SHAPES:

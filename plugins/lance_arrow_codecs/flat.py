@@ -97,6 +97,14 @@ class Flat:
         counts = spi.cut_evenly(block.num_values, chunk_values)
         return spi.EncodedChunks(description, (values,), ((counts * bits + 7) // 8)[np.newaxis], counts)
 
+    def native_encoder(self, shape: spi.BlockShape, context: DecodeContext, scope: EncodeScope) -> object | None:
+        """Return the C side of both encoders."""
+        if not isinstance(shape, FixedWidth):
+            return None
+        description = CompressiveEncoding(flat=FlatMessage(bits_per_value=shape.bits)).SerializeToString()
+        is_chunked = context is DecodeContext.MINI_BLOCK
+        return (native_codecs.flat_encoder if is_chunked else native_codecs.flat_blocks_encoder)(description)
+
     def score_blocks(self, block: BlockSlice, value_starts: Positions, scope: EncodeScope) -> float | None:
         """Return the bytes of the values; None for bits, whose blocks would start within a byte."""
         if not isinstance(block.shape, FixedWidth) or block.shape.bits == 1:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from lance_arrow import spi
 from lance_arrow.errors import UnsupportedError
+from lance_arrow.kernels import native_codecs
 from lance_arrow.proto.encodings_v21_pb2 import BufferCompression, CompressionScheme, CompressiveEncoding
 from lance_arrow.proto.encodings_v21_pb2 import General as GeneralMessage
 from lance_arrow.spi import (
@@ -89,6 +90,18 @@ class General:
             # A codec named by the caller is used even if it compresses nothing.
             return scope.estimate_child(block, context, without=frozenset({self.key}))
         return found
+
+    def native_encoder(self, shape: spi.BlockShape, context: DecodeContext, scope: EncodeScope) -> object | None:
+        """Return an encoder that fits no small blocks, and is asked in Python about others."""
+        options = scope.options
+        if _is_named(scope) or not isinstance(shape, FixedWidth):
+            return None
+        if options.compression in ("lz4", "zstd") or (options.compression is None and options.preset == "compact"):
+            return native_codecs.asked_encoder(_LEAST_BYTES, 0)
+        splits = shape.bits in (32, 64) and options.bss != "off"
+        if options.compression is not None or options.preset != "default" or not splits:
+            return native_codecs.unfit_encoder()
+        return native_codecs.asked_encoder(_LEAST_BYTES, _GROUP_VALUES)
 
     def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> spi.Encoded:
         """Compress the output of the best child; if that saves nothing, return the child's result."""

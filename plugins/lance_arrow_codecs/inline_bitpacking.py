@@ -84,6 +84,19 @@ class InlineBitpacking:
         chunks = self.encode_blocks(block, starts, scope)
         return spi.EncodedBlock(chunks.description, chunks.buffers[0]) if context is DecodeContext.BLOCK else chunks
 
+    def native_encoder(self, shape: spi.BlockShape, context: DecodeContext, scope: EncodeScope) -> object | None:
+        """Return the C side of both encoders."""
+        if not isinstance(shape, FixedWidth):
+            return None
+        message = InlineBitpackingMessage(uncompressed_bits_per_value=shape.bits)
+        is_chunked = context is DecodeContext.MINI_BLOCK
+        make = native_codecs.inline_bitpacking_encoder if is_chunked else native_codecs.inline_bitpacking_blocks_encoder
+        return make(
+            CompressiveEncoding(inline_bitpacking=message).SerializeToString(),
+            factor=scope.options.cost(1.0),
+            stores_plainly=scope.options.stores_plainly,
+        )
+
     def score_blocks(self, block: BlockSlice, value_starts: Positions, scope: EncodeScope) -> float | None:
         """Return the bytes of all blocks; each must fit one chunk."""
         summary = scope.summary(block)

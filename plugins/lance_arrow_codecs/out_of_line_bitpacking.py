@@ -88,6 +88,18 @@ class OutOfLineBitpacking:
             return None
         return scope.options.cost(num_bytes)
 
+    def native_encoder(self, shape: spi.BlockShape, context: DecodeContext, scope: EncodeScope) -> object | None:
+        """Return the C side of the encoder of many blocks."""
+        if not isinstance(shape, FixedWidth) or shape.bits not in (8, 16, 32, 64):
+            return None
+        messages = [_message(shape.bits, packed_bits) for packed_bits in range(shape.bits + 1)]
+        return native_codecs.out_of_line_bitpacking_blocks_encoder(
+            [CompressiveEncoding(out_of_line_bitpacking=one).SerializeToString() for one in messages],
+            factor=scope.options.cost(1.0),
+            stores_plainly=scope.options.stores_plainly,
+            packs_zeros=scope.file_version < "2.3",
+        )
+
     def encode_blocks(self, block: BlockSlice, value_starts: Positions, scope: EncodeScope) -> spi.EncodedChunks:
         """Pack the values of all blocks to the width of the largest value of all blocks."""
         if not isinstance(block.shape, FixedWidth) or scope.summary(block).integers is None:
@@ -95,12 +107,13 @@ class OutOfLineBitpacking:
         sizes, packed_bits = _sizes(block, value_starts, scope)
         out = np.empty(int(sizes.sum()), np.uint8)
         kernels.pack_out_of_line(block.values, value_starts, block.shape.bits, packed_bits, out)
-        message = OutOfLineBitpackingMessage(
-            uncompressed_bits_per_value=block.shape.bits,
-            values=CompressiveEncoding(flat=Flat(bits_per_value=packed_bits)),
-        )
-        description = CompressiveEncoding(out_of_line_bitpacking=message)
+        description = CompressiveEncoding(out_of_line_bitpacking=_message(block.shape.bits, packed_bits))
         return spi.EncodedChunks(description, (out,), sizes[np.newaxis], np.diff(value_starts))
+
+
+def _message(word_bits: int, packed_bits: int) -> OutOfLineBitpackingMessage:
+    values = CompressiveEncoding(flat=Flat(bits_per_value=packed_bits))
+    return OutOfLineBitpackingMessage(uncompressed_bits_per_value=word_bits, values=values)
 
 
 def _sizes(block: BlockSlice, value_starts: Positions, scope: EncodeScope) -> tuple[Positions, int]:

@@ -98,6 +98,20 @@ class Rle:
             _description(width), (run_values, lengths), np.stack([entries * width, entries]), counts
         )
 
+    def native_encoder(self, shape: spi.BlockShape, context: DecodeContext, scope: EncodeScope) -> object | None:
+        """Return the C side of both encoders."""
+        if not isinstance(shape, FixedWidth):
+            return None
+        threshold = scope.options.rle_threshold
+        is_chunked = context is DecodeContext.MINI_BLOCK
+        make = native_codecs.run_lengths_encoder if is_chunked else native_codecs.run_lengths_blocks_encoder
+        return make(
+            _description(shape.bytes_per_value).SerializeToString(),
+            factor=scope.options.cost(1.0),
+            stores_plainly=scope.options.stores_plainly,
+            most_runs=-1.0 if threshold is None else threshold,
+        )
+
     def score_blocks(self, block: BlockSlice, value_starts: Positions, scope: EncodeScope) -> float | None:
         """Return the bytes of all blocks, headers included."""
         return self._score(block, lambda: value_starts, _HEADER_BYTES * (len(value_starts) - 1), scope)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from lance_arrow import spi
 from lance_arrow.errors import CorruptFileError, CorruptPageError, PluginContractError, UnsupportedError
+from lance_arrow.kernels import native_codecs
 from lance_arrow.pages import NativePage, native_places
 from lance_arrow.proto.encodings_v21_pb2 import BlobLayout, PageLayout
 from lance_arrow.spi import (
@@ -77,6 +78,10 @@ class Blob:
             return 0.0 if scope.file_version >= "2.2" else None
         is_first_kind = page.leaf.shape == PLACES and scope.file_version < "2.3"
         return 0.0 if is_first_kind and page.levels.rep is None else None
+
+    def native_pages(self, leaf: spi.LeafType, scope: EncodeScope) -> object | None:
+        """Return an encoder that fits no page: blobs are written in Python."""
+        return native_codecs.no_pages_encoder() if isinstance(leaf.shape, spi.FixedWidth) else None
 
     def encode(self, page: spi.PageContent, scope: EncodeScope) -> spi.PendingPage:
         """Return the values as bytes to be placed; the page is made from their places.

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from lance_arrow import kernels, pages, spi
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
+from lance_arrow.kernels import native_codecs
 from lance_arrow.pages import RepeatedPage, bind_levels, fits
 from lance_arrow.proto.encodings_v21_pb2 import ConstantLayout, PageLayout
 from lance_arrow.spi import (
@@ -92,6 +93,12 @@ class Constant:
         if scope.file_version >= "2.3" or page.is_blob:
             return None
         return 0.0 if _is_constant_page(page, scope) else None
+
+    def native_pages(self, leaf: LeafType, scope: EncodeScope) -> object | None:
+        """Return the C side of the encoder."""
+        if scope.file_version >= "2.3":
+            return native_codecs.no_pages_encoder()
+        return native_codecs.constant_pages_encoder(scope.file_version >= "2.2")
 
     def encode(self, page: spi.PageContent, scope: EncodeScope) -> spi.EncodedPage:
         """Write the scalar, and levels if they are needed.

@@ -14,6 +14,7 @@ from typing import Any
 
 from lance_arrow import pages, spi
 from lance_arrow.errors import UnsupportedError
+from lance_arrow.kernels import native_codecs
 from lance_arrow.pages import ZippedForm, ZippedPages, bind_zipped
 from lance_arrow.proto.encodings_v21_pb2 import FullZipLayout, PageLayout
 from lance_arrow.spi import (
@@ -74,6 +75,12 @@ class FullZip:
             # Even if the field's metadata prefers this layout.
             return num_bytes * _MISREAD_PENALTY
         return scope.options.layout_cost("full_zip", num_bytes)
+
+    def native_pages(self, leaf: spi.LeafType, scope: EncodeScope) -> object | None:
+        """Return the C side of `score` for values of one width; such pages are written in Python."""
+        if scope.file_version >= "2.3":
+            return native_codecs.no_pages_encoder()
+        return native_codecs.zipped_pages_encoder(_SMALL_VALUES_PENALTY) if isinstance(leaf.shape, FixedWidth) else None
 
     def encode(self, page: spi.PageContent, scope: EncodeScope) -> spi.EncodedPage:
         """Write entries.

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 from lance_arrow import pages, spi
 from lance_arrow.errors import UnsupportedError
+from lance_arrow.kernels import native_codecs
 from lance_arrow.pages import ChunkedForm, ChunkedPages, bind_chunked
 from lance_arrow.proto.encodings_v21_pb2 import MiniBlockLayout, PageLayout
 from lance_arrow.spi import BindScope, DecodeContext, EncodeScope, EncodingKey, hookimpl
@@ -66,6 +67,12 @@ class MiniBlock:
         found = scope.options.layout_cost("mini_block", num_bytes)
         # A dictionary has priority over a preferred layout.
         return found if found is None or dictionary is None else 0.0
+
+    def native_pages(self, leaf: spi.LeafType, scope: EncodeScope) -> object | None:
+        """Return the C side of the encoder, for values of one width."""
+        if scope.file_version >= "2.3":
+            return native_codecs.no_pages_encoder()
+        return pages.native_chunk_pages(scope) if isinstance(leaf.shape, spi.FixedWidth) else None
 
     def encode(self, page: spi.PageContent, scope: EncodeScope) -> spi.EncodedPage:
         """Write chunks, with a dictionary if it saves bytes.

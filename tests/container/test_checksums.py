@@ -31,8 +31,8 @@ def packed(block_bytes=64):
     writer.column_buffer(0, 128, DATA[100:101])
     writer.global_buffer(1, 192, DATA[200:456])
     writer.placed(448, DATA[500:])
-    data = writer.encode(TAIL)
-    assert len(data) == writer.num_bytes(TAIL)
+    data = writer.encode(TAIL.told)
+    assert len(data) == writer.num_bytes(TAIL.told)
     return np.frombuffer(data, np.uint8)
 
 

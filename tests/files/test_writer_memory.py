@@ -36,13 +36,13 @@ def num_pages(path: Path, num_columns: int) -> int:
 def test_many_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given = batches()
     held: list[int] = []
-    hold = RowWriter._hold
+    write = RowWriter.write
 
     def watched(self: RowWriter, *arguments: Any) -> None:
-        hold(self, *arguments)
-        held.append(sum(leaf.pages.held_bytes for leaf in self._leaves))
+        write(self, *arguments)
+        held.append(self._held_bytes() + (0 if self._plain is None else self._plain.held_bytes))
 
-    monkeypatch.setattr(RowWriter, "_hold", watched)
+    monkeypatch.setattr(RowWriter, "write", watched)
     pages = {}
     for budget in (BUDGET, 512 << 20):
         path = tmp_path / f"{budget}.lance"

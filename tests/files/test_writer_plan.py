@@ -11,7 +11,7 @@ import pytest
 
 from lance_arrow import LanceFile, write_table
 from lance_arrow.container.schema import fields_from_arrow
-from lance_arrow.container.schema_messages import file_descriptor
+from lance_arrow.container.schema_messages import file_descriptor, serialized
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError
 from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.files.writer_plan import writer_plan
@@ -57,7 +57,7 @@ def test_fields_of_a_table_have_plans_of_their_own() -> None:
     plans = [writer_plan(SCHEMA, options, runtime, lambda _, one=one: one, one) for one in (first, second, first)]
     assert plans[0] is plans[2]
     assert plans[0] is not plans[1]
-    assert plans[1].form.descriptor(3) == file_descriptor(second, {}, 3)
+    assert plans[1].form.described_schema == serialized(file_descriptor(second, {}, 0))
 
 
 def test_what_is_refused_is_refused_again() -> None:

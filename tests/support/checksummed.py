@@ -11,6 +11,7 @@ import numpy as np
 from lance_arrow.container.checksum_writer import ChecksumWriter
 from lance_arrow.container.checksums import BLOCK_BYTES
 from lance_arrow.container.file_reader import LanceFileReader
+from lance_arrow.container.written_bytes import ColumnBlocks, FileTail, TailBlock
 from lance_arrow.io import BufferSource
 from lance_arrow.proto import file_schema_pb2
 
@@ -41,6 +42,19 @@ class Tail:
     footer: Block
     table: Block | None = None
 
+    @property
+    def told(self) -> FileTail:
+        """The same, as writers of checksums get it."""
+        first = self.columns[0].position if self.columns else self.column_table.position
+        data = b"".join(one.data for one in self.columns)
+        return FileTail(
+            descriptor=TailBlock(self.descriptor.position, self.descriptor.data),
+            columns=ColumnBlocks(first, data, np.array([len(one.data) for one in self.columns], np.int64)),
+            column_table=TailBlock(self.column_table.position, self.column_table.data),
+            buffer_table=TailBlock(self.buffer_table.position, self.buffer_table.data),
+            footer=TailBlock(self.footer.position, self.footer.data),
+        )
+
     def blocks(self) -> list[Block]:
         parts = [self.descriptor, *self.columns, self.column_table, self.buffer_table, self.footer]
         return parts if self.table is None else [self.table, *parts]
@@ -60,9 +74,9 @@ def with_checksums(whole: bytes, block_bytes: int = BLOCK_BYTES, *, mark: bool =
     metas = [whole[column.byte_range[0] : column.byte_range[1]] for column in columns]
     start = _aligned(places[0].start)
     others = [(place.start, place.size) for place in places[1:]]
-    size = writer.num_bytes(_tail(whole, packed, metas, others, Block(start, b"")))
+    size = writer.num_bytes(_tail(whole, packed, metas, others, Block(start, b"")).told)
     tail = _tail(whole, packed, metas, others, Block(start, bytes(size)))
-    tail = Tail(**{**tail.__dict__, "table": Block(start, writer.encode(tail))})
+    tail = Tail(**{**tail.__dict__, "table": Block(start, writer.encode(tail.told))})
     result = bytearray(whole[:start])
     for part in tail.blocks():
         result += PADDING * (part.position - len(result)) + part.data

@@ -2,6 +2,9 @@
 
 cdef extern from "engine/arrays/array_tree.hpp" nogil:
     cdef struct ArrowArray:
+        int64_t length
+        int64_t n_children
+        ArrowArray** children
         void (*release)(ArrowArray*)
 
 cdef extern from "engine/arrays/array_tree.hpp" namespace "lance_arrow::engine" nogil:

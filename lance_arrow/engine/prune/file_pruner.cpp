@@ -181,7 +181,8 @@ bool FilePruner::Judges(Tail* tail) {
     const uint64_t buffer = encoding->second.column_buffer;
     if (buffer >= column.starts.size()) return false;
     const auto stream = tail->at(column.starts[buffer], column.sizes[buffer]);
-    if (!stream || (head.has_sums && !head.sums.confirms(column.starts[buffer], *stream))) return false;
+    if (!stream || (head.has_sums && !head.sums.confirms(column.starts[buffer], column.sizes[buffer], tail)))
+      return false;
     if (rows_per_zone != 0 && rows_per_zone != encoding->second.rows_per_zone) return false;
     rows_per_zone = encoding->second.rows_per_zone;
     num_zones = static_cast<int64_t>((static_cast<uint64_t>(head.num_rows) - 1) / rows_per_zone + 1);

@@ -1,5 +1,7 @@
 #include "engine/tables/file_head.hpp"
 
+#include <algorithm>
+
 #include "engine/tables/checksums.hpp"
 
 namespace lance_arrow::engine {
@@ -36,18 +38,23 @@ bool ChecksumBytes::read(Bytes bytes, uint64_t file_size) {
   return found == num_blocks;
 }
 
-bool ChecksumBytes::confirms(uint64_t start, Bytes buffer) const {
+bool ChecksumBytes::confirms(uint64_t start, uint64_t size, Tail* tail) const {
   uint64_t block = 0;
   for (uint32_t number = 0; number < num_buffers; ++number) {
     const auto own_start = load_at<uint64_t>(starts() + size_t{8} * number);
     const auto own_size = load_at<uint64_t>(sizes() + size_t{8} * number);
-    if (own_start != start) {
+    if (start >= own_start + own_size) {
       block += own_size / block_bytes + (own_size % block_bytes != 0);
       continue;
     }
-    if (own_size != buffer.size()) return false;
-    for (uint64_t done = 0; done < own_size; done += block_bytes, ++block)
-      if (crc_of(buffer.substr(done, block_bytes)) != load_at<uint32_t>(blocks() + size_t{4} * block)) return false;
+    if (start < own_start || size > own_size - (start - own_start)) return false;
+    // Several buffers may share the bytes that are covered: their blocks are compared whole.
+    const uint64_t first = (start - own_start) / block_bytes * block_bytes, stop = start - own_start + size;
+    block += first / block_bytes;
+    for (uint64_t done = first; done < stop; done += block_bytes, ++block) {
+      const auto bytes = tail->at(own_start + done, std::min<uint64_t>(block_bytes, own_size - done));
+      if (!bytes || crc_of(*bytes) != load_at<uint32_t>(blocks() + size_t{4} * block)) return false;
+    }
     return true;
   }
   return false;

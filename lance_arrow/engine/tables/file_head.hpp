@@ -70,8 +70,8 @@ struct ChecksumBytes {
   const char* columns() const { return starts() + size_t{24} * num_buffers; }
   const char* blocks() const { return columns() + size_t{4} * num_columns; }
 
-  // Whether a buffer that is covered as a whole has the bytes that it had.
-  bool confirms(uint64_t start, Bytes buffer) const;
+  // Whether a buffer has the bytes that it had: it lies in covered bytes, whose blocks are in the tail.
+  bool confirms(uint64_t start, uint64_t size, Tail* tail) const;
 };
 
 struct FileHead {

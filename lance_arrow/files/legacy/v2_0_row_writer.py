@@ -20,6 +20,7 @@ from lance_arrow.container.file_writer import FileWriter
 from lance_arrow.container.schema import LeafColumn
 from lance_arrow.errors import UnsupportedError, located
 from lance_arrow.files.row_writer import WrittenLeaf
+from lance_arrow.files.stored_rows import StoredColumns
 from lance_arrow.files.writer_plan import WriterPlan
 from lance_arrow.runtime import Runtime
 from lance_arrow.spi import (
@@ -91,18 +92,18 @@ class V20RowWriter:
             if above.header_column is not None:
                 self._heads[above.path] = above.header_column
 
-    def write(self, columns: Sequence[Sequence[pa.Array]], num_rows: int) -> None:
-        """Add rows: for each top-level column its arrays, `num_rows` rows in all.
+    def write(self, rows: StoredColumns) -> None:
+        """Add rows.
 
         Raises
         ------
         LanceError
             A value cannot be encoded; the column is named. The file cannot be finished any more.
         """
-        for top, arrays in zip(self._tops, columns, strict=True):
+        for top, arrays in zip(self._tops, rows.columns, strict=True):
             for array in arrays:
                 self._add(top, array)
-        self.num_rows += num_rows
+        self.num_rows += rows.num_rows
 
     def hold_at_most(self, num_bytes: int) -> int:
         """Write the largest pages that wait if more than `num_bytes` wait; return the bytes that still do."""

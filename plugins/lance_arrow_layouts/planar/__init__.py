@@ -19,8 +19,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from lance_arrow.errors import CorruptFileError
+from lance_arrow.kernels import native_codecs
 from lance_arrow.proto.encodings_v23_pb2 import PlanarLayout
-from lance_arrow.spi import BindScope, BoundLayout, EncodedPage, EncodeScope, EncodingKey, PageContent, hookimpl
+from lance_arrow.spi import (
+    BindScope,
+    BoundLayout,
+    EncodedPage,
+    EncodeScope,
+    EncodingKey,
+    LeafType,
+    PageContent,
+    hookimpl,
+)
 from lance_arrow_layouts.planar.dense import bind_dense
 from lance_arrow_layouts.planar.sparse import bind_sparse
 from lance_arrow_layouts.planar.writing import can_write, write_page
@@ -47,6 +57,10 @@ class Planar:
         if scope.file_version < "2.3" or page.is_blob or not can_write(page, scope):
             return None
         return 0.0 if page.values is None else float(scope.summary(page.values).raw_bytes)
+
+    def native_pages(self, leaf: LeafType, scope: EncodeScope) -> object | None:
+        """Return an encoder that fits no page of earlier versions; others are written in Python."""
+        return native_codecs.no_pages_encoder() if scope.file_version < "2.3" else None
 
     def encode(self, page: PageContent, scope: EncodeScope) -> EncodedPage:
         """Choose the combination of planes and write it."""

@@ -1,0 +1,343 @@
+# Leaves of a record batch, encoded and placed without Python.
+
+cdef extern from "engine/encode/leaf_encoding.hpp" namespace "lance_arrow::engine" nogil:
+    cdef cppclass CEncoderSet "lance_arrow::engine::EncoderSet":
+        cppclass Layout:
+            const LaPageEncoder* encoder
+            string type_url
+        CEncoderSet()
+        vector[Layout] layouts
+        vector[const LaChunkEncoder*] chunks
+        vector[const LaBlocksEncoder*] blocks
+
+    cdef struct LeafForm:
+        int64_t child
+        int64_t column
+        int64_t bits
+        int64_t encoders
+        int zone_kind
+        int64_t zone_width
+        int64_t rows_per_zone
+        cbool nullable
+
+    int64_t num_nulls(const ArrowArray&, int64_t)
+
+    cdef cppclass LeafBounds:
+        LeafBounds()
+        int64_t column
+        int64_t num_zones
+        vector[uint8_t] mins, maxs
+        vector[int64_t] counts
+
+    cdef cppclass CLeafPages "lance_arrow::engine::LeafPages":
+        CLeafPages(CColumnRecords*, CBlockSums*) except +
+        void begin(int64_t)
+        const string& piece()
+        Outcome add(const LeafForm&, const CEncoderSet&, const ArrowArray&, int64_t, int64_t, LeafBounds*, cbool*) except +
+        int64_t page_bytes()
+
+cdef extern from "engine/encode/zone_records.hpp" namespace "lance_arrow::engine" nogil:
+    string packed_zone(const LeafBounds&, int64_t, int64_t) except +
+
+cdef extern from *:
+    """
+    struct LaArrowSchema {
+      const char* format; const char* name; const char* metadata; int64_t flags; int64_t n_children;
+      LaArrowSchema** children; LaArrowSchema* dictionary; void (*release)(LaArrowSchema*); void* private_data;
+    };
+    """
+    cdef struct LaArrowSchema:
+        void (*release)(LaArrowSchema*)
+
+
+cdef class LeafPlan:
+    """Leaves of a schema that are encoded natively; shared by writers.
+
+    Parameters
+    ----------
+    encoders
+        For each kind of leaf: layouts ``(type URL, capsule)``, and capsules of codecs of chunks and of blocks. Each in
+        the order of their names, which decides between equal scores.
+    leaves
+        Tuples ``(child of the batch, column, bits, kind of leaf, kind of bounds, bytes of a bound, rows per zone,
+        whether nulls are allowed)``.
+        Kinds of bounds are those of `bound_fixed`; without a zone map, rows per zone are 0.
+    """
+
+    cdef vector[CEncoderSet] encoders
+    cdef vector[LeafForm] leaves
+    cdef object held
+
+    def __init__(self, encoders, leaves) -> None:
+        cdef CEncoderSet* found
+        cdef CEncoderSet.Layout layout
+        cdef LeafForm form
+        self.held = encoders
+        for layouts, chunks, blocks in encoders:
+            self.encoders.emplace_back()
+            found = &self.encoders.back()
+            for type_url, capsule in layouts:
+                layout.type_url = type_url
+                layout.encoder = <const LaPageEncoder*>PyCapsule_GetPointer(capsule, _PAGE_ENCODER)
+                found.layouts.push_back(layout)
+            for capsule in chunks:
+                found.chunks.push_back(<const LaChunkEncoder*>PyCapsule_GetPointer(capsule, _CHUNK_ENCODER))
+            for capsule in blocks:
+                found.blocks.push_back(<const LaBlocksEncoder*>PyCapsule_GetPointer(capsule, _BLOCKS_ENCODER))
+        for leaf in leaves:
+            (form.child, form.column, form.bits, form.encoders, form.zone_kind, form.zone_width,
+             form.rows_per_zone, form.nullable) = leaf
+            if not 0 <= form.encoders < <int64_t>self.encoders.size():
+                raise refusal(b"a leaf has no encoders", form.column, 0)
+            self.leaves.push_back(form)
+
+    def __len__(self) -> int:
+        return self.leaves.size()
+
+    def first_null(self, batch) -> int:
+        """Return the first leaf with a null that is not allowed; -1 if there is none. The batch is valid."""
+        cdef ArrowArray array
+        cdef LaArrowSchema schema
+        cdef int64_t wrong = -1
+        cdef size_t leaf = 0
+        while leaf < self.leaves.size() and self.leaves[leaf].nullable:
+            leaf += 1
+        if leaf == self.leaves.size():
+            return -1
+        batch._export_to_c(<uintptr_t>&array, <uintptr_t>&schema)
+        schema.release(&schema)
+        while leaf < self.leaves.size() and wrong < 0:
+            if not self.leaves[leaf].nullable and self.leaves[leaf].child < array.n_children:
+                if num_nulls(array.children[self.leaves[leaf].child][0], array.length):
+                    wrong = leaf
+            leaf += 1
+        array.release(&array)
+        return wrong
+
+
+cdef class LeafPages:
+    """Pages of natively encoded leaves of one file, one page for each leaf.
+
+    Parameters
+    ----------
+    plan
+        The leaves.
+    records
+        Metadata of the file.
+    sums
+        Its checksums, or None.
+    """
+
+    cdef LeafPlan plan
+    cdef ColumnRecords records
+    cdef BlockSums sums
+    cdef unique_ptr[CLeafPages] pages
+    cdef vector[LeafBounds] bounds
+    cdef vector[int64_t] page_bytes
+    cdef int64_t num_rows
+
+    def __init__(self, LeafPlan plan not None, ColumnRecords records not None, BlockSums sums) -> None:
+        self.plan, self.records, self.sums = plan, records, sums
+        cdef CBlockSums* to = NULL
+        if sums is not None:
+            to = sums.sums.get()
+        self.pages.reset(new CLeafPages(records.records.get(), to))
+        self.bounds.resize(plan.leaves.size())
+        self.page_bytes.resize(plan.leaves.size())
+
+    def encode(self, batch, int64_t first_leaf, int64_t position, int64_t most_bytes) -> tuple[bytes, int, list[int]]:
+        """Encode all rows of a batch as one page for each leaf, until the bytes exceed a limit.
+
+        Parameters
+        ----------
+        batch
+            A record batch with at least one row, which has passed ``validate``.
+        first_leaf
+            Number of the first leaf.
+        position
+            Where the bytes will lie in the file, a multiple of 64.
+        most_bytes
+            Bytes after which no other leaf begins.
+
+        Returns
+        -------
+        bytes
+            The pages.
+        int
+            The leaf to go on with; the number of leaves at the end.
+        list
+            Leaves that must be encoded in Python.
+        """
+        cdef ArrowArray array
+        cdef LaArrowSchema schema
+        cdef Outcome outcome
+        cdef size_t leaf = first_leaf
+        cdef cbool is_asked = False
+        cdef vector[int64_t] asked
+        cdef const LeafForm* form
+        if position % 64:
+            raise refusal(b"pages begin at multiples of 64", position, 0)
+        batch._export_to_c(<uintptr_t>&array, <uintptr_t>&schema)
+        schema.release(&schema)
+        self.num_rows = array.length
+        outcome.message = NULL
+        try:
+            with nogil:
+                self.pages.get().begin(position)
+                while leaf < self.plan.leaves.size() and <int64_t>self.pages.get().piece().size() <= most_bytes:
+                    form = &self.plan.leaves[leaf]
+                    if form.child < 0 or form.child >= array.n_children:
+                        break
+                    outcome = self.pages.get().add(
+                        form[0], self.plan.encoders[form.encoders], array.children[form.child][0], self.num_rows, 0,
+                        &self.bounds[leaf], &is_asked)
+                    if outcome.message != NULL:
+                        break
+                    if is_asked:
+                        asked.push_back(leaf)
+                    else:
+                        self.page_bytes[leaf] = self.pages.get().page_bytes()
+                    leaf += 1
+        finally:
+            array.release(&array)
+        _check(outcome)
+        if first_leaf == <int64_t>leaf and leaf < self.plan.leaves.size():
+            raise refusal(b"the batch has not the columns of its leaves", first_leaf, 0)
+        return self.pages.get().piece(), leaf, asked
+
+    def zone_maps(self, bytes with_zones, bytes without, int64_t position) -> tuple[bytes, list[int]]:
+        """Describe columns: make the zone maps of one zone, and return the others.
+
+        Parameters
+        ----------
+        with_zones, without
+            Descriptions of columns with a zone map in their first buffer, and without one: serialized
+            ``google.protobuf.Any``.
+        position
+            Where the zone maps will lie.
+
+        Returns
+        -------
+        bytes
+            The zone maps of all columns with one zone, to be written at `position`.
+        list
+            Leaves with several zones, whose columns are not described yet.
+        """
+        cdef string region, one
+        cdef PlacedBuffers placed
+        cdef vector[int64_t] others
+        cdef size_t leaf
+        cdef const LeafForm* form
+        cdef string_view described
+        cdef CColumnRecords* records = self.records.records.get()
+        for leaf in range(self.plan.leaves.size()):
+            form = &self.plan.leaves[leaf]
+            placed.positions.clear()
+            placed.sizes.clear()
+            described = _bytes_view(without)
+            if form.rows_per_zone > 0 and self.num_rows > 0:
+                if self.bounds[leaf].num_zones != 1:
+                    others.push_back(leaf)
+                    continue
+                one = packed_zone(self.bounds[leaf], form.zone_width, self.num_rows)
+                placed.positions.push_back(position + <int64_t>region.size())
+                placed.sizes.push_back(<int64_t>one.size())
+                one.resize((one.size() + 7) & ~<size_t>7)
+                region += one
+                described = _bytes_view(with_zones)
+            records.describe(form.column, described, placed)
+        return region, others
+
+    def zones(self, int64_t leaf) -> tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray, int]:
+        """Return the bounds of a leaf, as `bound_fixed` makes them, and the bytes of its page (0: Python has it)."""
+        cdef LeafBounds* bounds = &self.bounds[leaf]
+        sides = []
+        for side in range(2):
+            made = numpy.empty(bounds.mins.size(), numpy.uint8)
+            sides.append(made)
+            _copy_side(bounds.mins if side == 0 else bounds.maxs, made)
+        return sides[0], sides[1], _int64_array(bounds.counts), self.page_bytes[leaf]
+
+
+cdef int _copy_side(const vector[uint8_t]& side, uint8_t[::1] out) except -1:
+    if side.size():
+        memcpy(&out[0], side.data(), side.size())
+    return 0
+
+
+cdef extern from "engine/encode/block_facts.hpp" namespace "lance_arrow::engine" nogil:
+    cdef struct LaBlock:
+        const uint8_t* present
+        int64_t num_nulls
+
+    cdef cppclass FactsOfBlock:
+        FactsOfBlock()
+        LaBlock block
+        Outcome set(const uint8_t*, int64_t, int64_t) except +
+
+cdef extern from "engine/encode/encoded.hpp" namespace "lance_arrow::engine" nogil:
+    cdef struct LaEncoded:
+        pass
+
+    cdef cppclass CEncoded "lance_arrow::engine::Encoded":
+        CEncoded()
+        vector[vector[uint8_t]] buffers
+        vector[vector[int64_t]] sizes
+        vector[int64_t] counts
+        vector[uint8_t] description
+        LaEncoded face()
+        cbool is_whole(int64_t)
+
+cdef extern from "engine/encode/try_encoders.hpp" namespace "lance_arrow::engine" nogil:
+    double try_chunks(const LaChunkEncoder*, const LaBlock&, const LaChunkRules&, CEncoded*, const char**)
+    double try_blocks(const LaBlocksEncoder*, const LaBlock&, const int64_t*, int64_t, CEncoded*, const char**)
+
+
+def try_encoder(
+    capsule, const uint8_t[::1] values not None, int64_t bits, int64_t num_values, const uint8_t[::1] present,
+    int64_t num_nulls, rules, const int64_t[::1] starts,
+) -> tuple:
+    """Score and encode one block by a capsule, for tests of codecs.
+
+    Parameters
+    ----------
+    capsule
+        Of an encoder of chunks, or (with `starts`) of blocks.
+    values, bits, num_values
+        The block: values of fixed width, single bits from bit 0 on.
+    present, num_nulls
+        Bitmap of the values that are not null, or None.
+    rules
+        ``max_bytes``, ``max_values`` and ``target_bytes`` of chunks.
+    starts
+        ``(num_blocks + 1,) int64``, or None.
+
+    Returns
+    -------
+    tuple
+        The score; what the encoder refused, or None; and, if it fits, description, bytes of buffers, ``(num_buffers,
+        num_chunks)`` sizes and ``(num_chunks,)`` values of chunks.
+    """
+    cdef FactsOfBlock facts
+    cdef CEncoded encoded
+    cdef LaChunkRules limits
+    cdef const char* refused = NULL
+    cdef double score
+    _check(facts.set(&values[0] if values.shape[0] else NULL, bits, num_values))
+    if present is not None:
+        facts.block.present = &present[0]
+        facts.block.num_nulls = num_nulls
+    if starts is None:
+        limits.max_bytes, limits.max_values, limits.target_bytes = rules
+        score = try_chunks(<const LaChunkEncoder*>PyCapsule_GetPointer(capsule, _CHUNK_ENCODER), facts.block, limits,
+                           &encoded, &refused)
+    else:
+        score = try_blocks(<const LaBlocksEncoder*>PyCapsule_GetPointer(capsule, _BLOCKS_ENCODER), facts.block,
+                           &starts[0], starts.shape[0] - 1, &encoded, &refused)
+    if score < 0 or refused != NULL:
+        return score, None if refused == NULL else refused.decode(), None
+    if not encoded.is_whole(num_values):
+        return score, "the sizes of chunks are not those of the buffers", None
+    buffers = [bytes(one) for one in encoded.buffers]
+    sizes = [list(one) for one in encoded.sizes]
+    return score, None, (bytes(encoded.description), buffers, sizes, list(encoded.counts))

@@ -1,0 +1,22 @@
+// A block with the facts that encoders choose by, and who owns the numbers of its groups.
+#pragma once
+
+#include <vector>
+
+#include "engine/common/outcome.hpp"
+#include "include/lance_arrow_native.h"
+
+namespace lance_arrow::engine {
+
+class FactsOfBlock {
+ public:
+  LaBlock block{};
+
+  // Values of fixed width, without nulls until they are set; single bits begin with a byte. Used again, block by block.
+  Outcome set(const uint8_t* values, int64_t bits, int64_t num_values);
+
+ private:
+  std::vector<int64_t> starts_, group_bits_, changes_;
+};
+
+}  // namespace lance_arrow::engine

@@ -1,0 +1,94 @@
+// Leaves of a record batch to pages: nulls to levels, bounds of values, the choice of codecs, and the bytes of a file.
+//
+//     ArrowArray ──► values, levels, facts ──► layout with the smallest score ──► codecs ──► buffers ──► ColumnRecords
+//                └──► bounds of zones
+//
+// A leaf whose choice only Python knows is left to it ("asked"); only its bounds are made here.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/arrays/array_tree.hpp"
+#include "engine/encode/block_facts.hpp"
+#include "engine/encode/encoded.hpp"
+#include "engine/tables/block_sums.hpp"
+#include "engine/tables/column_records.hpp"
+
+namespace lance_arrow::engine {
+
+// What may be chosen for a leaf, each in the order of names, which decides between equal scores.
+struct EncoderSet {
+  struct Layout {
+    const LaPageEncoder* encoder;
+    std::string type_url;
+  };
+  std::vector<Layout> layouts;
+  std::vector<const LaChunkEncoder*> chunks;
+  std::vector<const LaBlocksEncoder*> blocks;
+};
+
+// A leaf of fixed width without nodes above it.
+struct LeafForm {
+  int64_t child;  // of the batch
+  int64_t column;
+  int64_t bits;
+  int64_t encoders;
+  int zone_kind;  // as `bound_fixed` has them
+  int64_t zone_width;
+  int64_t rows_per_zone;  // 0: no zone map
+  bool nullable;
+};
+
+// Nulls among the first rows of a valid array.
+int64_t num_nulls(const ArrowArray& array, int64_t num_rows);
+
+// Bounds of the zones of a leaf. `counts` are of all zones the values, then the nulls, then the NaNs.
+struct LeafBounds {
+  int64_t column = 0;
+  int64_t num_zones = 0;
+  std::vector<uint8_t> mins, maxs;
+  std::vector<int64_t> counts;
+};
+
+// Pages of one file, placed one after another.
+class LeafPages {
+ public:
+  static constexpr int64_t kAlignmentBytes = 64;
+
+  LeafPages(ColumnRecords* records, BlockSums* sums) : records_(records), sums_(sums) {}
+
+  // Begins a piece of the file at an aligned position; the one before is dropped.
+  void begin(int64_t position);
+
+  const std::string& piece() const { return piece_; }
+
+  // Encodes all rows as one page. Sets `is_asked` where Python must do so; nothing was written then.
+  Outcome add(const LeafForm& form, const EncoderSet& encoders, const ArrowArray& array, int64_t num_rows,
+              int64_t first_row, LeafBounds* bounds, bool* is_asked);
+
+  // Bytes of the buffers of the page that was added last.
+  int64_t page_bytes() const { return page_bytes_; }
+
+ private:
+  Outcome open(const LeafForm& form, const ArrowArray& array, int64_t num_rows);
+  bool encode(const EncoderSet& encoders, const LaPage& page, std::string* description);
+  Outcome place(const LeafForm& form, const std::string& description, int64_t num_rows, int64_t first_row);
+  int64_t put(const ByteVector& bytes);
+
+  ColumnRecords* records_;
+  BlockSums* sums_;
+  int64_t position_ = 0;
+  int64_t page_bytes_ = 0;
+  std::string piece_;
+  // Equal buffers of few bytes are stored once: most pages of a batch have the same table of chunks.
+  std::unordered_map<std::string, int64_t> small_;
+
+  FactsOfBlock values_;
+  ByteVector copy_, present_;
+  std::vector<uint16_t> levels_;
+  Encoded page_;
+};
+
+}  // namespace lance_arrow::engine

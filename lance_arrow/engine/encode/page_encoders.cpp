@@ -1,0 +1,264 @@
+// Layouts of 2.1 and 2.2: pages of chunks and of one scalar, with the same choices and bytes as their Python halves.
+#include <algorithm>
+
+#include "engine/encode/block_facts.hpp"
+#include "engine/encode/chunk_writing.hpp"
+#include "engine/encode/distinct.hpp"
+#include "engine/encode/encoded.hpp"
+#include "engine/encode/held_encoders.hpp"
+#include "engine/tables/wire_writing.hpp"
+
+namespace lance_arrow::engine {
+
+namespace {
+
+constexpr LaRefusal kNoRoom = "there is no memory for a page";
+constexpr int64_t kMaxStreamBytes = 0xFFFF;
+constexpr int64_t kMaxSmallChunk = 32 << 10;
+constexpr int64_t kZippedFromBytes = 256;
+
+std::string_view view_of(const ByteVector& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+LaRefusal describe(const std::string& message, LaEncoded* out) {
+  return out->describe(out->host, reinterpret_cast<const uint8_t*>(message.data()),
+                       static_cast<int64_t>(message.size()));
+}
+
+std::vector<uint8_t> layers_of(const LaPage& page) { return {page.layers, page.layers + page.num_layers}; }
+
+int64_t num_valid(const LaPage& page) { return page.values->num_values - page.values->num_nulls; }
+
+// --- chunks ---------------------------------------------------------------------------------------------------------
+
+struct ChunkPages : ChunkPageForm {
+  // Whether a dictionary is no choice: there are too many distinct values, or its indices alone are too large.
+  bool has_no_dictionary(const LaPage& page, const LaPageHost& host) const {
+    const LaBlock& values = *page.values;
+    const bool is_candidate =
+        std::find(dictionary_bits.begin(), dictionary_bits.end(), values.bits) != dictionary_bits.end();
+    if (!is_candidate || values.num_values < dictionary_values) return true;
+    constexpr int64_t most = 100000;
+    const int64_t most_items = std::min(values.num_values / dictionary_divisor, most);
+    std::vector<uint32_t> indices(static_cast<size_t>(values.num_values));
+    std::vector<int64_t> firsts(static_cast<size_t>(most_items));
+    int64_t num_items = 0;
+    const DistinctOut out{indices.data(), values.num_values, firsts.data(), most_items};
+    const Outcome outcome =
+        index_fixed(values.values, values.num_bytes, values.bits / 8, page.def_levels, out, &num_items);
+    if (outcome.message != nullptr) return false;
+    if (num_items <= 0) return true;  // all are null, or there are too many
+    const double estimate = host.estimate_chunks(host.host, &values, &rules);
+    if (estimate == LANCE_ARROW_ASK) return false;
+    const auto raw = static_cast<double>(values.num_bytes);
+    const double most_bytes = std::min(dictionary_ratio * raw, estimate < 0 ? raw : estimate);
+    const bool compresses = compresses_indices || (values.num_groups > 0 && values.num_runs * 4 < values.num_values);
+    if (most_bytes < raw / 4 && !compresses) return true;
+    FactsOfBlock of_indices;
+    if (of_indices.set(reinterpret_cast<const uint8_t*>(indices.data()), 32, values.num_values).message != nullptr)
+      return false;
+    // Plain, packed, or runs, which may go over nulls: none of these is smaller, and the items come on top. Larger ones
+    // may be compressed.
+    const LaBlock& own = of_indices.block;
+    if (values.num_values >= 1024 || compresses_indices) return false;
+    const auto packed = static_cast<double>(4 * own.num_groups + 128 * own.total_bits);
+    const double runs = 5 * static_cast<double>(std::max<int64_t>(own.num_runs - 2 * values.num_nulls, 1)) - 0.5;
+    return std::min({static_cast<double>(own.num_bytes), packed, runs}) >= most_bytes;
+  }
+
+  static double score(const void* self, const LaPage* page, const LaPageHost* host) {
+    const auto* own = static_cast<const ChunkPages*>(self);
+    if (page->values->num_values == 0) return LANCE_ARROW_UNFIT;
+    if (page->values->bits >= 8 * kZippedFromBytes) return LANCE_ARROW_ASK;
+    if (!own->has_no_dictionary(*page, *host)) return LANCE_ARROW_ASK;
+    const double estimate = host->estimate_chunks(host->host, page->values, &own->rules);
+    return estimate < 0 ? estimate : static_cast<double>(page->values->num_bytes);
+  }
+
+  static LaRefusal encode(const void* self, const LaPage* page, const LaPageHost* host, LaEncoded* out) {
+    return static_cast<const ChunkPages*>(self)->write(*page, *host, *out);
+  }
+
+  LaRefusal write(const LaPage& page, const LaPageHost& host, LaEncoded& out) const {
+    Encoded values, levels;
+    LaEncoded into = values.face();
+    if (const LaRefusal refusal = host.encode_chunks(host.host, page.values, &rules, &into)) return refusal;
+    const auto num_chunks = static_cast<int64_t>(values.counts.size());
+    std::vector<int64_t> starts{0}, num_levels(values.counts.size(), 0);
+    for (const int64_t count : values.counts) {
+      if (count > rules.max_values) return "an encoder cut chunks that break the rules";
+      starts.push_back(starts.back() + count);
+    }
+    ChunkWriting writing{num_levels.data(), {}, {}, values.counts.data(), num_chunks, large};
+    if (page.def_levels != nullptr) {
+      FactsOfBlock of_levels;
+      const auto* bytes = reinterpret_cast<const uint8_t*>(page.def_levels);
+      const Outcome outcome = of_levels.set(bytes, 16, page.num_entries);
+      if (outcome.message != nullptr) return outcome.message;
+      into = levels.face();
+      const LaRefusal refusal = host.encode_blocks(host.host, &of_levels.block, starts.data(), num_chunks, &into);
+      if (refusal != nullptr) return refusal;
+      if (levels.buffers.size() != 1) return "levels have no bytes";
+      num_levels = values.counts;
+      writing.num_levels = num_levels.data();
+      writing.levels.push_back(part_of(levels, 0));
+    }
+    for (size_t buffer = 0; buffer < values.buffers.size(); ++buffer) writing.values.push_back(part_of(values, buffer));
+    int64_t num_bytes = 0;
+    if (const LaRefusal refusal = measure(writing, &num_bytes)) return refusal;
+    const int64_t words_bytes = num_chunks * (large ? 4 : 2);
+    uint8_t* chunks = out.room(out.host, 1, num_bytes);
+    if (chunks == nullptr) return kNoRoom;
+    ByteVector table(static_cast<size_t>(words_bytes));
+    const Outcome outcome = write_chunks(writing, table.data(), words_bytes, chunks, num_bytes);
+    if (outcome.message != nullptr) return outcome.message;
+    uint8_t* words = out.room(out.host, 0, words_bytes);
+    if (words == nullptr) return kNoRoom;
+    copy_bytes(words, table.data(), words_bytes);
+    return describe(message(page, values, levels), &out);
+  }
+
+  static ChunkPart part_of(const Encoded& of, size_t buffer) {
+    return {of.buffers[buffer].data(), static_cast<int64_t>(of.buffers[buffer].size()), of.sizes[buffer].data(), 0};
+  }
+
+  // Bytes of all chunks; refuses parts that are too large for their words or headers, which Python cuts smaller.
+  LaRefusal measure(const ChunkWriting& writing, int64_t* num_bytes) const {
+    const auto num_levels = static_cast<int64_t>(writing.levels.size());
+    const int64_t header = padded(2 + 2 * num_levels + (large ? 4 : 2) * static_cast<int64_t>(writing.values.size()));
+    for (int64_t chunk = 0; chunk < writing.num_chunks; ++chunk) {
+      int64_t size = header;
+      for (const ChunkPart& part : writing.levels) {
+        if (part.sizes[chunk] > kMaxStreamBytes) return "the levels of a chunk are too large";
+        size += padded(part.sizes[chunk]);
+      }
+      if (writing.num_levels[chunk] > kMaxStreamBytes) return "a chunk has too many levels";
+      for (const ChunkPart& part : writing.values) size += padded(part.sizes[chunk]);
+      if (!large && size > kMaxSmallChunk) return "a chunk is too large";
+      *num_bytes += size;
+    }
+    return nullptr;
+  }
+
+  // Source: lance.encodings21.MiniBlockLayout.
+  std::string message(const LaPage& page, const Encoded& values, const Encoded& levels) const {
+    std::string layout;
+    if (!levels.description.empty()) put_bytes(layout, 2, view_of(levels.description));
+    put_bytes(layout, 3, view_of(values.description));
+    put_packed(layout, 6, layers_of(page));
+    put_number(layout, 7, values.buffers.size());
+    put_number(layout, 9, static_cast<uint64_t>(page.values->num_values));
+    put_number(layout, 10, large);
+    std::string outer;
+    put_bytes(outer, 1, layout);
+    return outer;
+  }
+};
+
+// --- one scalar -----------------------------------------------------------------------------------------------------
+
+struct ConstantPages {
+  static constexpr int64_t kMaxInlineBytes = 32;
+
+  bool has_scalars;
+
+  // Position of the first valid value if all valid values are equal to it; -1 if they differ.
+  static int64_t common(const LaPage& page) {
+    const LaBlock& values = *page.values;
+    const auto is_valid = [&](int64_t at) { return page.def_levels == nullptr || page.def_levels[at] == 0; };
+    const auto bit = [&](int64_t at) { return values.values[at / 8] >> (at % 8) & 1; };
+    const int64_t width = values.bits / 8;
+    int64_t first = -1;
+    for (int64_t at = 0; at < values.num_values; ++at) {
+      if (!is_valid(at)) continue;
+      if (first < 0) {
+        first = at;
+      } else if (values.bits == 1 ? bit(at) != bit(first)
+                                  : std::memcmp(values.values + at * width, values.values + first * width,
+                                                static_cast<size_t>(width)) != 0) {
+        return -1;
+      }
+    }
+    return first;
+  }
+
+  static double score(const void* self, const LaPage* page, const LaPageHost*) {
+    const auto* own = static_cast<const ConstantPages*>(self);
+    if (num_valid(*page) == 0) return 0.0;
+    return own->has_scalars && common(*page) >= 0 ? 0.0 : LANCE_ARROW_UNFIT;
+  }
+
+  // Source: lance.encodings21.ConstantLayout.
+  static LaRefusal encode(const void*, const LaPage* page, const LaPageHost*, LaEncoded* out) {
+    const LaBlock& values = *page->values;
+    // Nulls of one level need no levels: other structure is written in Python.
+    if (page->num_layers != 1) return "a constant page with structure";
+    std::string layout;
+    put_packed(layout, 5, layers_of(*page));
+    if (num_valid(*page) > 0) {
+      const int64_t at = common(*page), width = values.bits / 8;
+      if (at < 0 || width > kMaxInlineBytes) return "a scalar that has a buffer, or none";
+      const char bit = static_cast<char>(values.bits == 1 ? values.values[at / 8] >> (at % 8) & 1 : 0);
+      const std::string_view scalar{reinterpret_cast<const char*>(values.values + at * width),
+                                    static_cast<size_t>(width)};
+      put_bytes(layout, 6, values.bits == 1 ? std::string_view{&bit, 1} : scalar);
+      if (page->def_levels != nullptr) {
+        const int64_t size = 2 * page->num_entries;
+        uint8_t* levels = out->room(out->host, 0, 0) == nullptr ? nullptr : out->room(out->host, 1, size);
+        if (levels == nullptr) return kNoRoom;
+        copy_bytes(levels, reinterpret_cast<const uint8_t*>(page->def_levels), size);
+      }
+    }
+    std::string outer;
+    put_bytes(outer, 2, layout);
+    return describe(outer, out);
+  }
+};
+
+// --- what is never written here -------------------------------------------------------------------------------------
+
+// Small zipped values cost more than chunks; where they win all the same, Python writes them.
+struct ZippedPages {
+  double cost_of_byte;
+
+  static double score(const void* self, const LaPage* page, const LaPageHost*) {
+    if (page->values->num_values == 0) return LANCE_ARROW_UNFIT;
+    return static_cast<double>(page->values->num_bytes) * static_cast<const ZippedPages*>(self)->cost_of_byte + 1;
+  }
+
+  static LaRefusal encode(const void*, const LaPage*, const LaPageHost*, LaEncoded*) {
+    return "this layout is written in Python";
+  }
+};
+
+struct NoPages {
+  static double score(const void*, const LaPage*, const LaPageHost*) { return LANCE_ARROW_UNFIT; }
+
+  static LaRefusal encode(const void*, const LaPage*, const LaPageHost*, LaEncoded*) {
+    return "this layout holds no such page";
+  }
+};
+
+template <class Form>
+HeldPageEncoder* hold_pages(std::shared_ptr<Form> form) {
+  return new HeldPageEncoder{{form.get(), &Form::score, &Form::encode}, form};
+}
+
+}  // namespace
+
+HeldPageEncoder* hold_chunk_pages(const ChunkPageForm& form) {
+  return hold_pages(std::make_shared<ChunkPages>(ChunkPages{form}));
+}
+
+HeldPageEncoder* hold_constant_pages(bool has_scalars) {
+  return hold_pages(std::make_shared<ConstantPages>(ConstantPages{has_scalars}));
+}
+
+HeldPageEncoder* hold_zipped_pages(double cost_of_byte) {
+  return hold_pages(std::make_shared<ZippedPages>(ZippedPages{cost_of_byte}));
+}
+
+HeldPageEncoder* hold_no_pages() { return hold_pages(std::make_shared<NoPages>()); }
+
+}  // namespace lance_arrow::engine

@@ -1,0 +1,192 @@
+"""Leaves that are written natively: the same pages as in Python, the same rows, and who is left to Python."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset as pads
+import pytest
+from flat_tables import flat_table
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from same import assert_same
+
+import lance_arrow
+from lance_arrow import LanceFile, LanceWriter, read_table, verify, write_table
+from lance_arrow.container.file_reader import LanceFileReader
+from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.files import plain_pages, writer_plan
+from lance_arrow.io import BufferSource
+
+SEEDS = range(60)
+
+
+def written(table: pa.Table, **options: Any) -> bytes:
+    sink = io.BytesIO()
+    write_table(table, sink, **options)
+    return sink.getvalue()
+
+
+def rows_of(data: bytes) -> pa.Table:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "file.lance"
+        path.write_bytes(data)
+        return read_table(path)
+
+
+def pages_of(data: bytes) -> list[list[tuple[Any, ...]]]:
+    """Return for each column its pages: description, rows, and the bytes of their buffers."""
+    file = LanceFileReader(BufferSource(data))
+    return [
+        [(page.message, page.description, page.num_rows, page.first_row, buffers_of(data, page)) for page in meta.pages]
+        for meta in file.columns(range(file.footer.num_columns))
+    ]
+
+
+def buffers_of(data: bytes, page: Any) -> list[bytes]:
+    places = zip(page.buffer_offsets.tolist(), page.buffer_sizes.tolist(), strict=True)
+    return [data[start : start + size] for start, size in places]
+
+
+@pytest.fixture
+def in_python(monkeypatch: pytest.MonkeyPatch) -> Callable[..., bytes]:
+    """Write a table as if no encoder had a native side."""
+
+    def write(table: pa.Table, **options: Any) -> bytes:
+        with monkeypatch.context() as patch:
+            patch.setattr(writer_plan, "plain_plan", lambda *_: None)
+            patch.setattr(writer_plan, "_plans", type(writer_plan._plans)())
+            return written(table, **options)
+
+    return write
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """For each file, the leaves that Python encoded, and all plain ones."""
+    found: list[tuple[int, int]] = []
+    place = plain_pages.PlainPages.place
+
+    def counted(self: plain_pages.PlainPages) -> Any:
+        left = place(self)
+        found.append((len(left), len(self.plan.leaves)))
+        return left
+
+    monkeypatch.setattr(plain_pages.PlainPages, "place", counted)
+    return found
+
+
+@pytest.mark.parametrize("version", ["2.1", "2.2"])
+@pytest.mark.parametrize("preset", ["default", "fast", "compact"])
+def test_pages_are_those_of_python(in_python: Callable[..., bytes], version: str, preset: str) -> None:
+    for seed in SEEDS:
+        table = flat_table(seed)
+        found, expected = (write(table, file_version=version, preset=preset) for write in (written, in_python))
+        assert pages_of(found) == pages_of(expected), seed
+        assert len(found) <= len(expected)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"rle_threshold": 0.0}, {"compression": "none"}, {"compression": "zstd"}, {"dict_size_ratio": 0.99, "bss": "off"}],
+)
+def test_options_that_name_no_encoding(in_python: Callable[..., bytes], options: dict[str, Any]) -> None:
+    for seed in SEEDS[:20]:
+        table = flat_table(seed)
+        given = {"column_options": {name: options for name in table.column_names}}
+        assert pages_of(written(table, **given)) == pages_of(in_python(table, **given)), seed
+
+
+@pytest.mark.parametrize("seed", SEEDS[::6])
+def test_rows_come_back(tmp_path: Path, seed: int) -> None:
+    table = flat_table(seed)
+    data = written(table)
+    assert_same(rows_of(data), table)
+    path = tmp_path / "file.lance"
+    path.write_bytes(data)
+    report = verify(path)
+    assert report.ok, report.errors
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(
+        st.one_of(st.none(), st.integers(-(1 << 63), (1 << 63) - 1), st.integers(-3, 3)), min_size=1, max_size=300
+    ),
+    st.integers(0, 9),
+    st.sampled_from(["2.1", "2.2"]),
+)
+def test_any_integers(values: list[int | None], skipped: int, version: str) -> None:
+    array = pa.array(values, pa.int64())
+    table = pa.table({"a": array.slice(min(skipped, len(array) - 1))})
+    assert rows_of(written(table, file_version=version)).equals(table)
+
+
+def test_most_small_pages_need_no_python(asked: list[tuple[int, int]]) -> None:
+    rng = np.random.default_rng(0)
+    written(pa.table({f"c{number}": rng.normal(size=900) for number in range(20)}))
+    written(
+        pa.table({f"c{number}": pa.array(rng.integers(0, 9, 900), mask=rng.random(900) < 0.5) for number in range(9)})
+    )
+    # Byte streams of many doubles may be compressed, which Python tries.
+    written(pa.table({f"c{number}": rng.normal(size=1024) for number in range(20)}))
+    assert asked == [(0, 20), (0, 9), (20, 20)]
+
+
+def test_batches_are_held_until_a_page_is_full(asked: list[tuple[int, int]]) -> None:
+    table = pa.table({"a": np.arange(1000), "b": np.arange(1000.0), "s": [str(one) for one in range(1000)]})
+    for page_bytes, num_pages in ((8 << 20, [1, 1, 1]), (4000, [2, 2, 2])):
+        sink = io.BytesIO()
+        with LanceWriter(sink, table.schema, page_bytes=page_bytes) as writer:
+            for batch in table.to_batches(max_chunksize=70):
+                writer.write(batch)
+        data = sink.getvalue()
+        assert rows_of(data).equals(table)
+        assert [len(one) for one in pages_of(data)[:2]] == num_pages[:2]
+    # Too many rows for one page are spread over pages in Python.
+    assert len(asked) == 1
+
+
+def test_files_do_not_depend_on_batches() -> None:
+    table = pa.table({f"c{number}": np.random.default_rng(number).normal(size=500) for number in range(5)})
+    sink = io.BytesIO()
+    with LanceWriter(sink, table.schema) as writer:
+        for batch in table.to_batches(max_chunksize=33):
+            writer.write(batch)
+    assert sink.getvalue() == written(table)
+
+
+def test_zone_maps_prune(tmp_path: Path) -> None:
+    table = pa.table({"a": np.arange(20_000), "b": pa.array(np.arange(20_000), mask=np.arange(20_000) < 9000)})
+    for rows, path in ((table.slice(0, 5000), tmp_path / "one.lance"), (table, tmp_path / "many.lance")):
+        write_table(rows, path)
+        with LanceFile(path) as file:
+            assert file.count_rows(pads.field("a") < 100) == 100
+            told = str(lance_arrow.dataset(path).explain(filter=pads.field("a") > 30_000))
+            assert ", 0 to read" in told.splitlines()[3], told
+            assert file.count_rows(pads.field("b").is_null()) == min(len(rows), 9000)
+
+
+def test_a_null_in_a_required_field_is_refused_before_anything_is_written() -> None:
+    schema = pa.schema([pa.field("a", pa.int64(), nullable=False), pa.field("b", pa.int64())])
+    sink = io.BytesIO()
+    with LanceWriter(sink, schema) as writer:
+        with pytest.raises(InvalidArgumentError, match="not nullable") as caught:
+            writer.write(pa.record_batch([pa.array([1, None]), pa.array([1, 2])], schema=schema))
+        assert caught.value.column == "a"
+        writer.write(pa.record_batch([pa.array([1, 2]), pa.array([None, 2])], schema=schema))
+    assert rows_of(sink.getvalue()).num_rows == 2
+
+
+def test_equal_tables_of_chunks_are_stored_once() -> None:
+    data = written(pa.table({f"c{number}": np.random.default_rng(number).normal(size=100) for number in range(5)}))
+    file = LanceFileReader(BufferSource(data))
+    places = [meta.pages[0].buffer_offsets.tolist() for meta in file.columns(range(5))]
+    assert len({table for table, _ in places}) == 1
+    assert len({chunks for _, chunks in places}) == 5

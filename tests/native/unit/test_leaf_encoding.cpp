@@ -1,0 +1,189 @@
+// leaf_encoding.hpp: leaves of any width, offset and nulls, in memory of exactly their size; metadata, sums and zones.
+#include <memory>
+
+#include "engine/encode/held_encoders.hpp"
+#include "engine/encode/leaf_encoding.hpp"
+#include "engine/encode/zone_records.hpp"
+#include "support.hpp"
+
+namespace {
+
+using namespace lance_arrow::engine;
+using tests::Bytes;
+using tests::refusal;
+
+// Numbers that look random, the same at every run.
+class Numbers {
+ public:
+  explicit Numbers(uint64_t seed) : state_(seed * 2654435761u + 1) {}
+
+  uint64_t next(uint64_t limit) {
+    state_ ^= state_ << 13;
+    state_ ^= state_ >> 7;
+    state_ ^= state_ << 17;
+    return state_ % limit;
+  }
+
+ private:
+  uint64_t state_;
+};
+
+// All encoders of the format for values of one width, in the order of their names.
+class Format {
+ public:
+  explicit Format(bool large) {
+    const ScoreOptions options;
+    add(hold_flat_encoder("flat"));
+    add(hold_asked_encoder(4096, 1024));
+    add(hold_inline_packer("inline", options));
+    add(hold_run_encoder("runs", options));
+    add_blocks(hold_flat_blocks("flat"));
+    add_blocks(hold_inline_blocks("inline", options));
+    add_blocks(hold_packed_blocks(std::vector<std::string>(17, "packed"), options, true));
+    add_blocks(hold_run_blocks("runs", options));
+    add_pages(hold_no_pages());
+    add_pages(hold_constant_pages(true));
+    add_pages(hold_zipped_pages(2.0));
+    add_pages(hold_chunk_pages({{8186, 4096, 4096}, large, {64, 128}, 100, 2, 0.8, false}));
+  }
+
+  EncoderSet set;
+
+ private:
+  void add(HeldChunkEncoder* one) {
+    chunks_.emplace_back(one);
+    set.chunks.push_back(one);
+  }
+  void add_blocks(HeldBlocksEncoder* one) {
+    blocks_.emplace_back(one);
+    set.blocks.push_back(one);
+  }
+  void add_pages(HeldPageEncoder* one) {
+    pages_.emplace_back(one);
+    set.layouts.push_back({one, "/layout"});
+  }
+
+  std::vector<std::unique_ptr<HeldChunkEncoder>> chunks_;
+  std::vector<std::unique_ptr<HeldBlocksEncoder>> blocks_;
+  std::vector<std::unique_ptr<HeldPageEncoder>> pages_;
+};
+
+// An array over memory of its own.
+struct Column {
+  Bytes validity, values;
+  const void* buffers[2];
+  ArrowArray array{};
+
+  Column(int64_t bits, int64_t offset, int64_t num_rows, bool has_nulls, uint64_t largest, Numbers& numbers) {
+    values.resize(static_cast<size_t>(((offset + num_rows) * bits + 7) / 8));
+    if (bits < 8) {
+      for (uint8_t& byte : values) byte = static_cast<uint8_t>(numbers.next(largest > 1 ? 256 : 1));
+    } else {
+      const auto width = static_cast<size_t>(bits / 8);
+      for (size_t at = 0; at < values.size(); at += width) {
+        const uint64_t value = numbers.next(largest);
+        std::memcpy(&values[at], &value, width < 8 ? width : 8);
+      }
+    }
+    if (has_nulls) {
+      validity.resize(static_cast<size_t>((offset + num_rows + 7) / 8));
+      for (uint8_t& byte : validity) byte = static_cast<uint8_t>(numbers.next(256) | numbers.next(256));
+    }
+    buffers[0] = has_nulls ? validity.data() : nullptr;
+    buffers[1] = values.data();
+    array.length = num_rows;
+    array.null_count = has_nulls ? -1 : 0;
+    array.offset = offset;
+    array.n_buffers = 2;
+    array.buffers = buffers;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("leaves of any width, offset and nulls are encoded within their memory") {
+  Numbers numbers(7);
+  int64_t num_asked = 0, num_leaves = 0;
+  for (const int64_t bits : {1, 8, 16, 32, 40, 64, 128, 256}) {
+    const Format format(bits != 40);
+    ColumnRecords records(400);
+    BlockSums sums(16 << 10);
+    LeafPages pages(&records, &sums);
+    int64_t position = 64, column = 0;
+    for (const int64_t num_rows : {1, 2, 7, 8, 9, 63, 64, 65, 200, 1000, 1023, 1024, 1025, 3000, 5000}) {
+      for (const uint64_t largest : {uint64_t{1}, uint64_t{2}, uint64_t{100}, uint64_t{1} << 40}) {
+        for (const bool has_nulls : {false, true}) {
+          const Column given(bits, static_cast<int64_t>(numbers.next(12)), num_rows, has_nulls, largest, numbers);
+          const LeafForm form{0, column, bits, 0, bits == 1 ? 3 : 4, bits == 1 ? 1 : bits / 8, 700, true};
+          LeafBounds bounds;
+          bool is_asked = false;
+          pages.begin(position);
+          REQUIRE(refusal(pages.add(form, format.set, given.array, num_rows, 0, &bounds, &is_asked)) == "");
+          CHECK(bounds.num_zones == (num_rows + 699) / 700);
+          CHECK(pages.piece().size() % LeafPages::kAlignmentBytes == 0);
+          CHECK(records.length(column) == (is_asked ? 0 : num_rows));
+          int64_t counted = 0;
+          for (const int64_t count : bounds.counts) counted += count;
+          CHECK(counted == num_rows);
+          if (bounds.num_zones == 1) CHECK(packed_zone(bounds, form.zone_width, num_rows).size() >= 12);
+          records.describe(column, "column", {});
+          position += static_cast<int64_t>(pages.piece().size());
+          num_asked += is_asked;
+          ++num_leaves;
+          ++column;
+        }
+      }
+    }
+    CHECK(sums.stop() <= position);
+    std::vector<int64_t> sizes;
+    const std::string messages = records.serialized(&sizes);
+    int64_t total = 0;
+    for (const int64_t size : sizes) total += size;
+    CHECK(total == static_cast<int64_t>(messages.size()));
+  }
+  CHECK(num_asked < num_leaves / 2);
+}
+
+TEST_CASE("equal tables of chunks lie in one place") {
+  Numbers numbers(1);
+  const Format format(true);
+  ColumnRecords records(2);
+  LeafPages pages(&records, nullptr);
+  pages.begin(0);
+  for (int64_t column = 0; column < 2; ++column) {
+    const Column given(64, 0, 100, false, uint64_t{1} << 62, numbers);
+    LeafBounds bounds;
+    bool is_asked = true;
+    const LeafForm form{0, column, 64, 0, 0, 8, 0, true};
+    REQUIRE(refusal(pages.add(form, format.set, given.array, 100, 0, &bounds, &is_asked)) == "");
+    CHECK(!is_asked);
+    // A table of chunks of one word, padded, is there once.
+    CHECK(pages.piece().size() == static_cast<size_t>(64 + 832 * (column + 1)));
+  }
+}
+
+TEST_CASE("metadata are the bytes of protobuf") {
+  ColumnRecords records(1);
+  records.add_page(0, "ab", {{64, 128}, {4, 300}}, 100, 7);
+  records.describe(0, "c", {{1}, {2}});
+  std::vector<int64_t> sizes;
+  const std::string expected(
+      "\x0a\x05\x12\x03\x0a\x01"
+      "c"
+      "\x12\x16\x0a\x03\x40\x80\x01\x12\x03\x04\xac\x02\x18\x64\x22\x06\x12\x04\x0a\x02"
+      "ab"
+      "\x28\x07\x1a\x01\x01\x22\x01\x02",
+      37);
+  CHECK(records.serialized(&sizes) == expected);
+  CHECK(sizes == std::vector<int64_t>{37});
+}
+
+TEST_CASE("columns without a description, or of another length, are found") {
+  ColumnRecords records(2);
+  records.describe(0, "c", {});
+  const std::vector<int64_t> none{0, 0}, three{3, 0};
+  CHECK(records.first_wrong(none.data()) == 1);
+  records.describe(1, "c", {});
+  CHECK(records.first_wrong(none.data()) == -1);
+  CHECK(records.first_wrong(three.data()) == 0);
+}
