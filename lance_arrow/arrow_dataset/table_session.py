@@ -119,9 +119,10 @@ class TableSession(SharedPayload):
         names = set(list_names(self.root.filesystem, folder))
         facts, fragments = manifest.facts, manifest.fragments
         anchors: dict[str, int] = {}
-        for number, path in enumerate(first_files(fragments, facts.data_prefix)[0]):
+        prefix = facts.data_prefix
+        for number, path in enumerate(first_files(fragments, prefix)[0]):
             place = self._anchor(facts, fragments[number]) if path is None else path
-            name = place[len(facts.data_prefix) :] if place.startswith(facts.data_prefix) else "/"
+            name = place[len(prefix) :] if place.startswith(prefix) else "/"
             if "/" not in name and name not in names:
                 shown = redact(place)
                 raise MissingFileError(

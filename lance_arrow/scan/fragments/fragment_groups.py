@@ -99,7 +99,7 @@ class FragmentGroups:
         *,
         most: int = WINDOW_ROWS,
         most_bytes: int | None = None,
-        least: int = LEAST_GROUPED,
+        least: int | None = None,
     ) -> Iterator[list[int]]:
         """Divide fragments, by their numbers, into groups; what is alone in one is opened by itself.
 
@@ -282,7 +282,7 @@ def in_groups(
     group_bytes: int,
     has_begun: Callable[[], bool],
     most: int,
-    least: int = LEAST_GROUPED,
+    least: int | None = None,
 ) -> Iterator[list[int]]:
     """Divide files into groups of neighbours.
 
@@ -297,8 +297,9 @@ def in_groups(
     most
         The most files of a group.
     least
-        The fewest files of the first group; two of any other.
+        The fewest files of the first group, `LEAST_GROUPED` when None; two of any other.
     """
+    least = LEAST_GROUPED if least is None else least
     now = most if has_begun() else 1
     run: list[int] = []
     rows = size = 0
