@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import pyarrow as pa
 
 from lance_arrow.files.write_options import WriteOptions
+from lance_arrow.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,9 @@ from contextvars import ContextVar
 from types import FrameType
 from typing import Any, Protocol
 
-from pyarrow import fs as arrow_fs
-
 from lance_arrow.errors import UnsupportedError
 from lance_arrow.io import Location, list_tree
+from lance_arrow.late_arrow import arrow_fs
 from lance_arrow.manifests.base_paths import DATA
 from lance_arrow.manifests.versions import VersionChoice, is_table, open_version, table_location
 from lance_arrow.runtime import default_runtime

@@ -5,14 +5,18 @@ from __future__ import annotations
 import datetime
 import posixpath
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
-
-from fsspec import AbstractFileSystem
-from pyarrow import fs as arrow_fs
+from typing import TYPE_CHECKING, Any
 
 from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.location import AnyFileSystem
+from lance_arrow.late_arrow import arrow_fs
+from lance_arrow.late_names import late_module
+from lance_arrow.records import dataclass
+
+if TYPE_CHECKING:
+    from fsspec import spec
+else:
+    spec = late_module("fsspec.spec")
 
 # Names of the modification time in the listings of filesystems.
 _TIMES = ("mtime", "LastModified", "last_modified", "updated", "created")
@@ -44,7 +48,7 @@ def list_tree(filesystem: AnyFileSystem, folder: str) -> dict[str, ListedFile]:
         Other errors of the filesystem, without credentials in their text.
     """
     found: dict[str, ListedFile] = {}
-    if isinstance(filesystem, AbstractFileSystem):
+    if isinstance(filesystem, spec.AbstractFileSystem):
         filesystem.invalidate_cache(folder)
         # Listed names have no protocol.
         stripped = filesystem._strip_protocol(folder).rstrip("/")

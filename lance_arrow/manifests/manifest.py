@@ -12,7 +12,7 @@ import datetime
 import functools
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from lance_arrow.proto.faults import PARSER_ERRORS
 from lance_arrow.proto.file_schema_pb2 import Schema
 from lance_arrow.proto.reading import parse
 from lance_arrow.proto.table_pb2 import Manifest
+from lance_arrow.records import dataclass
 from lance_arrow.settings import Limits
 
 TAIL_BYTES = 64 << 10
@@ -340,7 +341,7 @@ def _checked(
     fields, schema_metadata = _known_schema(parts.schema) if len(parts.schema) <= _KEPT_BYTES else _schema(parts.schema)
     facts = TableFacts(
         root=root.path,
-        protocols=protocols_of(root.filesystem),
+        protocols=protocols_of(root.given),
         version=version,
         manifest_path=place.name,
         fields=fields,

@@ -8,7 +8,8 @@ d9223372036854775809.manifest        detached: bit 63 is set; not part of the li
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+
+from lance_arrow.records import dataclass
 
 SUFFIX = ".manifest"
 _LARGEST = (1 << 64) - 1

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import pyarrow
 
+from lance_arrow.records import dataclass
 from lance_arrow.scan.row_restriction import RowRestriction
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lance_arrow.arrays.column_paths import (
     Path,
@@ -21,6 +20,8 @@ from lance_arrow.arrays.column_paths import (
 )
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
 from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.late_arrow import pc
+from lance_arrow.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

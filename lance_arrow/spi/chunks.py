@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lance_arrow.records import dataclass
 from lance_arrow.spi.blocks import Bytes
 
 T = TypeVar("T")

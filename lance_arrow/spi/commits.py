@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol, runtime_checkable
+
+from lance_arrow.records import dataclass
 
 
 class TablePlace(Protocol):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from lance_arrow.records import dataclass
 from lance_arrow.spi.blocks import BlockShape
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from lance_arrow.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,14 +11,15 @@ from __future__ import annotations
 import struct
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from threading import Lock
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from lance_arrow.arrays.plain_numbers import as_numbers
 from lance_arrow.errors import CorruptFileError
+from lance_arrow.records import dataclass
 from lance_arrow.statistics.zone_types import COUNTS, zones_schema
 
 FLAGS = ("min_exact", "max_exact")
@@ -94,7 +95,7 @@ def read_stream(raw: bytes, bounds: pa.DataType) -> StoredZones | None:
     if any(batch.column(name).null_count for name in batch.schema.names if name not in _BOUNDS):
         raise CorruptFileError("the zone map has nulls among its counts")
     names = batch.schema.names
-    counts = {name: _signed(batch.column(name).to_numpy()) for name in COUNTS if name in names}
+    counts = {name: _signed(as_numbers(batch.column(name))) for name in COUNTS if name in names}
     if key[0]:
         found = StreamLayout.of(raw, bounds, batch)
         if found is not None:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import posixpath
 import uuid
-from dataclasses import dataclass
 
 from fsspec import AbstractFileSystem
 from fsspec.implementations.local import LocalFileSystem
-from pyarrow import fs as arrow_fs
 
 from lance_arrow.errors import InvalidArgumentError, TableExistsError, UnsupportedError
 from lance_arrow.io import Location, file_exists, make_folder, write_file
+from lance_arrow.late_arrow import arrow_fs
 from lance_arrow.manifests.draft import ManifestDraft
 from lance_arrow.manifests.feature_flags import NO_TRANSACTION_FILES
 from lance_arrow.manifests.manifest import ManifestMeta, manifest_from_bytes, read_manifest
@@ -24,6 +23,7 @@ from lance_arrow.manifests.table_facts import protocols_of
 from lance_arrow.manifests.versions import VERSIONS, is_table, manifest_place
 from lance_arrow.manifests.writing import check_fragment_known, editable, finish, manifest_bytes
 from lance_arrow.proto.transaction_pb2 import Transaction
+from lance_arrow.records import dataclass
 from lance_arrow.settings import Limits
 from lance_arrow.spi import CommitAttempt, CommitStrategy
 from lance_arrow.table.index_section import read_indices

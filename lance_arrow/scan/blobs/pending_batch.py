@@ -6,15 +6,16 @@ batch with descriptors ─► places of all blobs, checked ─► pieces of few 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, type_over
+from lance_arrow.late_arrow import pc
+from lance_arrow.records import dataclass
 from lance_arrow.scan.projection import shown_field
 from lance_arrow.spi import NodeKind, RowRanges
 from lance_arrow.structure.row_selection import cut

@@ -9,17 +9,16 @@ from __future__ import annotations
 import posixpath
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lance_arrow.arrays.column_paths import Path
 from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.errors import CorruptFileError, LanceError, TruncatedReadError, UnsupportedError
 from lance_arrow.io import AnyFileSystem, Location
+from lance_arrow.late_arrow import pc
 from lance_arrow.manifests.manifest import read_section
 from lance_arrow.manifests.table_facts import TableFacts
 from lance_arrow.manifests.versions import VERSIONS
@@ -28,6 +27,7 @@ from lance_arrow.proto.reading import parse
 from lance_arrow.proto.table_pb2 import IndexSection
 from lance_arrow.pruning.zone_predicates import Verdict, ZonePredicate
 from lance_arrow.pruning.zone_pruning import PruneResult, prune_zones
+from lance_arrow.records import dataclass
 from lance_arrow.scan.file_place import FilePlace
 from lance_arrow.scan.open_files import OpenFiles
 from lance_arrow.settings import Limits
