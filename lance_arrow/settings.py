@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 
 from lance_arrow.errors import InvalidArgumentError, ResourceLimitError
-from lance_arrow.records import dataclass
 
 MEBIBYTE = 1 << 20
 _BYTES_PER_DECODED_BYTE = 4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,6 @@ from lance_arrow.arrays.column_destination import LeafBuffers
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, storage_type
 from lance_arrow.arrays.unravel import NodeStructure
 from lance_arrow.errors import CorruptPageError, located
-from lance_arrow.records import dataclass
 from lance_arrow.spi import NO_BYTES, FixedWidth, NodeKind
 
 

@@ -7,6 +7,7 @@ released, even during interpreter shutdown.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -15,7 +16,6 @@ import pyarrow as pa
 from lance_arrow import kernels
 from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.errors import CorruptPageError, InternalError
-from lance_arrow.records import dataclass
 from lance_arrow.settings import Limits
 from lance_arrow.spi import (
     NO_BYTES,

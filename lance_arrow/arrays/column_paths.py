@@ -8,14 +8,13 @@ The longer path has priority if an item has a field of the same name.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import pyarrow as pa
 
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, storage_type, type_over
 from lance_arrow.errors import InvalidArgumentError, did_you_mean
-from lance_arrow.records import dataclass
 
 Path: TypeAlias = tuple[str, ...]
 """Names from a column downwards; never empty."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -16,7 +16,6 @@ from lance_arrow.arrays.blob_fields import PLACE_TYPE, bytes_field, stored_field
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.container.schema import Ancestor, AncestorKind, LeafColumn
 from lance_arrow.errors import InternalError, UnsupportedError
-from lance_arrow.records import dataclass
 from lance_arrow.spi import BlockShape, FixedSizeList, FixedWidth, LeafType, NodeKind, PackedStruct, VariableWidth
 
 

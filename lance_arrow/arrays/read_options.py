@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from lance_arrow.choices import Blobs, Dictionaries, Verify, check_choice, names
 from lance_arrow.container.file_checks import check_verify
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.records import dataclass
 
 _DICTIONARIES, _BLOBS = names(Dictionaries), names(Blobs)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
@@ -11,7 +11,6 @@ import pyarrow as pa
 from lance_arrow.arrays.column_tree import ColumnNode, column_tree
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.container.file_reader import LanceFileReader
-from lance_arrow.records import dataclass
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ may be empty. This is one native pass per chunk. Levels that did not occur are t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -20,7 +20,6 @@ from lance_arrow.arrays.leaf_dictionaries import indices_and_items
 from lance_arrow.arrays.leaf_path import PathNode, path_to_leaf
 from lance_arrow.errors import InternalError, InvalidArgumentError, UnsupportedError, located
 from lance_arrow.kernels import renumber_levels, shred_levels
-from lance_arrow.records import dataclass
 from lance_arrow.spi import BlockShape, BlockSlice, LayerKind, Levels, NodeKind, PageContent, VariableWidth
 
 _LIST_KINDS = {

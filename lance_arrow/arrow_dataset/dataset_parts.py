@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pyarrow
 import pyarrow.compute
 from pyarrow.dataset import FileSystemDataset
@@ -9,7 +11,6 @@ from pyarrow.fs import FileSystem
 
 from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
-from lance_arrow.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 from lance_arrow.files.write_options import WriteOptions
-from lance_arrow.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import pyarrow
 import pyarrow.compute
 
-from lance_arrow.records import dataclass
 from lance_arrow.scan.file_place import FilePlace
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.scan_options import ScanOptions

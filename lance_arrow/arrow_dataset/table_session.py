@@ -16,6 +16,7 @@ from __future__ import annotations
 import posixpath
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lance_arrow.arrow_dataset.table_parts import TablePart
@@ -23,7 +24,6 @@ from lance_arrow.errors import MissingFileError, UnsupportedError
 from lance_arrow.io import Location, list_names, locate, redact
 from lance_arrow.manifests.base_paths import DATA
 from lance_arrow.manifests.versions import VersionChoice, is_table, open_version
-from lance_arrow.records import dataclass
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.file_place import FilePlace
 

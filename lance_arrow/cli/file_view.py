@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,6 @@ from lance_arrow.container.schema import AncestorKind
 from lance_arrow.errors import InvalidArgumentError, LanceError, did_you_mean
 from lance_arrow.files.lance_file import LanceFile
 from lance_arrow.io import locate, open_source
-from lance_arrow.records import dataclass
 from lance_arrow.runtime import Runtime, default_runtime
 from lance_arrow.spi import COMPRESSIVE, PRIVATE_CODEC
 from lance_arrow.structure.description import EncodingReport, describe

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from lance_arrow.manifests.references import TagMeta, line_name, read_branches, read_tags
 from lance_arrow.manifests.versions import VersionChoice, open_version, table_location
-from lance_arrow.records import dataclass
 from lance_arrow.runtime import default_runtime
 from lance_arrow.table.history import VersionMeta, read_history
 

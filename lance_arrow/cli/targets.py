@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from lance_arrow.cli.lazy import view
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.io import Location, resolve
 from lance_arrow.manifests.path_kinds import PathKind, files_in, kind_of
-from lance_arrow.records import dataclass
 
 _MOST_FILES_NAMED = 5
 

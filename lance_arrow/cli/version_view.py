@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import importlib.metadata
 import platform
+from dataclasses import dataclass
 
 import lance_arrow
 from lance_arrow.arrow_dataset.bridge.builds import installed_build
-from lance_arrow.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.errors import CorruptFileError
 from lance_arrow.io import Bytes, Positions
-from lance_arrow.records import dataclass
 
 ALIGNMENT_BYTES = 64
 # For at most this many buffers, Python numbers are faster than arrays.

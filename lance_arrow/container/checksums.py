@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import enum
 import struct
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,6 @@ from lance_arrow.container.metadata_bytes import MetadataBytes
 from lance_arrow.errors import CorruptFileError, UnsupportedError
 from lance_arrow.io import Bytes, Positions
 from lance_arrow.kernels import BlockChecks, crc32c
-from lance_arrow.records import dataclass
 
 BLOCK_BYTES = 16 << 10
 NO_COLUMN = 0xFFFFFFFF

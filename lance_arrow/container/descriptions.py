@@ -5,11 +5,10 @@ Source: lance.file.v2.Encoding.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from lance_arrow.proto.reading import unpack_any
-from lance_arrow.records import dataclass
 
 _MOST_KEPT_BYTES = 4 << 10
 

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from lance_arrow.container.extension_types import EXTENSION_NAME
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.errors import CorruptFileError
 from lance_arrow.proto import file_schema_pb2
-from lance_arrow.records import dataclass
 
 MAX_DEPTH = 64
 NO_ID = -1

@@ -6,7 +6,7 @@ errors for damaged ones.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 
 from lance_arrow.container.checksums import ChecksumTable
@@ -14,7 +14,6 @@ from lance_arrow.container.file_checks import FileChecks
 from lance_arrow.container.footer import FileFooter
 from lance_arrow.engine import read_file_head
 from lance_arrow.io import Bytes
-from lance_arrow.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

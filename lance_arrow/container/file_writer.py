@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +23,6 @@ from lance_arrow.container.written_bytes import FileTail, TailBlock, WrittenByte
 from lance_arrow.errors import InternalError, InvalidArgumentError
 from lance_arrow.io import Bytes, ByteSink
 from lance_arrow.proto import file_schema_pb2, file_v2_pb2
-from lance_arrow.records import dataclass
 
 _PADDING = b"\x48" * ALIGNMENT_BYTES
 _ENTRY = struct.Struct("<QQ")

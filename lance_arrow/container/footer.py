@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import enum
 import struct
+from dataclasses import dataclass
 
 from lance_arrow.errors import CorruptFileError, UnsupportedError
 from lance_arrow.io import Bytes
-from lance_arrow.records import dataclass
 
 FOOTER_BYTES = 40
 TABLE_ENTRY_BYTES = 16

@@ -9,7 +9,7 @@ joined (`SmallFiles.flags`); `LanceFileReader` reads it separately.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,6 @@ from lance_arrow.engine import NUM_FACTS, copy_sums, open_small_files, read_colu
 from lance_arrow.errors import CorruptFileError
 from lance_arrow.io import BufferSource, Bytes, Positions, ReadStats, VerifiedSource
 from lance_arrow.kernels import BlockChecks
-from lance_arrow.records import dataclass
 
 _VERSION_OF = {1: FileVersion.V2_1, 2: FileVersion.V2_2, 3: FileVersion.V2_3}
 JOINED_VERSIONS = tuple(_VERSION_OF.values())

@@ -6,7 +6,7 @@ Source: lance.file.v2.ColumnMetadata.Page.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import overload
 
 import numpy as np
@@ -15,7 +15,6 @@ from lance_arrow.container.descriptions import Description
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.errors import CorruptFileError, UnsupportedError
 from lance_arrow.io import Positions
-from lance_arrow.records import dataclass
 from lance_arrow.spi import PAGE_MESSAGES, PageFacts
 
 _V20, _V21, _V23, _ = PAGE_MESSAGES

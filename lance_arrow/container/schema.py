@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import repeat
 
 import pyarrow as pa
@@ -26,7 +26,6 @@ from lance_arrow.container.fields import BLOB_KEY, NO_ID, SchemaField
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.container.logical_types import child_fields, format_logical_type, parse_logical_type
 from lance_arrow.errors import CorruptFileError, InvalidArgumentError, LanceError, UnsupportedError, located
-from lance_arrow.records import dataclass
 
 LEGACY_VERSIONS = (FileVersion.V0_1, FileVersion.V2_0)
 """Versions in which structs and lists have columns."""

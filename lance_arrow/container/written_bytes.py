@@ -11,11 +11,11 @@ follow. Then the buffer is filled.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from lance_arrow.io import Bytes
 from lance_arrow.proto import file_schema_pb2
-from lance_arrow.records import dataclass
 
 
 class TailBlock(NamedTuple):

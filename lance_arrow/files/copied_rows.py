@@ -7,7 +7,7 @@ gets a new checksum. Such files come from this package, so other readers can rea
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -16,7 +16,6 @@ from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
 from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.errors import CorruptFileError
-from lance_arrow.records import dataclass
 from lance_arrow.runtime import Runtime
 from lance_arrow.spi import PRIVATE_CODEC
 from lance_arrow.statistics.zone_maps import ZoneMap

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import pyarrow as pa
@@ -11,7 +11,6 @@ import pyarrow as pa
 from lance_arrow.choices import Preset
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.errors import InvalidArgumentError, did_you_mean
-from lance_arrow.records import dataclass
 from lance_arrow.spi import EncodeOptions
 
 DEFAULT_ROWS_PER_ZONE = 8192

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
@@ -17,7 +18,6 @@ from lance_arrow.container.footer import FileVersion
 from lance_arrow.errors import UnsupportedError
 from lance_arrow.files.stored_rows import StoredRows
 from lance_arrow.files.write_options import WriteOptions
-from lance_arrow.records import dataclass
 from lance_arrow.runtime import Runtime
 from lance_arrow.spi import EncodeOptions
 from lance_arrow.statistics.zone_types import DEFAULT_ROWS_PER_ZONE, bounds_type

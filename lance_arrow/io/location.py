@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.late_arrow import arrow_fs
-from lance_arrow.records import dataclass
 from lance_arrow.redaction import redact
 
 if TYPE_CHECKING:

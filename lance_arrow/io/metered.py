@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Hashable
+from dataclasses import dataclass
 
 import numpy as np
 
 from lance_arrow.io.source import Bytes, Coalescing, DirectSource, Positional, Positions, RangeSource
-from lance_arrow.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

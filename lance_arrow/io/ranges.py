@@ -7,12 +7,12 @@ exceed the largest span. All other requests obey both limits.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.io.source import Bytes, Positions
-from lance_arrow.records import dataclass
 
 _INT64_MAX = np.iinfo(np.int64).max
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -12,7 +13,6 @@ from numpy.typing import NDArray
 
 from lance_arrow.engine import BlockChecks
 from lance_arrow.errors import InvalidArgumentError, TruncatedReadError
-from lance_arrow.records import dataclass
 
 Bytes: TypeAlias = NDArray[np.uint8]
 """``(num_bytes,) uint8``, contiguous and read-only."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import datetime
 import posixpath
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.location import AnyFileSystem
 from lance_arrow.late_arrow import arrow_fs
 from lance_arrow.late_names import late_module
-from lance_arrow.records import dataclass
 
 if TYPE_CHECKING:
     from fsspec import spec

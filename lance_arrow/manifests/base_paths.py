@@ -11,12 +11,12 @@ import os
 import posixpath
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from urllib.parse import unquote
 
 from lance_arrow.errors import CorruptManifestError, UnsupportedError
 from lance_arrow.io import redact
 from lance_arrow.proto import table_pb2
-from lance_arrow.records import dataclass
 
 DATA = "data"
 DELETIONS = "_deletions"

@@ -5,6 +5,8 @@ Offsets count the rows of the fragment's files, independent of row ids.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pyroaring
 from numpy.typing import NDArray
@@ -14,7 +16,6 @@ from lance_arrow.io import Location, open_source, read_whole
 from lance_arrow.manifests.arrow_numbers import read_numbers
 from lance_arrow.manifests.fragments import DeletionFileMeta
 from lance_arrow.manifests.seals import DELETIONS, RECORD, arrow_footer, check_seal
-from lance_arrow.records import dataclass
 from lance_arrow.settings import Limits
 from lance_arrow.spi import RowRanges
 

@@ -6,6 +6,7 @@ Unchanged fragments stay serialized: the cost of a commit grows with its changes
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,6 @@ from numpy.typing import NDArray
 from lance_arrow.errors import CorruptManifestError, InternalError
 from lance_arrow.proto.reading import parse
 from lance_arrow.proto.table_pb2 import DataFragment, Manifest
-from lance_arrow.records import dataclass
 
 # Source: lance.table.Manifest.fragments, a repeated message.
 _TAG = b"\x12"

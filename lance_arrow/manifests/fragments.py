@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, overload
 
 import numpy as np
@@ -15,7 +16,6 @@ from lance_arrow.errors import CorruptManifestError, LanceError, UnsupportedErro
 from lance_arrow.manifests.base_paths import check_file_name
 from lance_arrow.proto import table_pb2
 from lance_arrow.proto.reading import parse
-from lance_arrow.records import dataclass
 
 TOMBSTONE = -2
 NO_COLUMN = -1

@@ -12,7 +12,7 @@ import datetime
 import functools
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -29,7 +29,6 @@ from lance_arrow.proto.faults import PARSER_ERRORS
 from lance_arrow.proto.file_schema_pb2 import Schema
 from lance_arrow.proto.reading import parse
 from lance_arrow.proto.table_pb2 import Manifest
-from lance_arrow.records import dataclass
 from lance_arrow.settings import Limits
 
 TAIL_BYTES = 64 << 10

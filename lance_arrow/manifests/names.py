@@ -8,8 +8,7 @@ d9223372036854775809.manifest        detached: bit 63 is set; not part of the li
 from __future__ import annotations
 
 import enum
-
-from lance_arrow.records import dataclass
+from dataclasses import dataclass
 
 SUFFIX = ".manifest"
 _LARGEST = (1 << 64) - 1

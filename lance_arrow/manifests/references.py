@@ -11,13 +11,13 @@ import json
 import posixpath
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from types import NoneType
 
 import numpy as np
 
 from lance_arrow.errors import CorruptManifestError, InvalidArgumentError, VersionNotFoundError, located
 from lance_arrow.io import Location, list_names, open_source
-from lance_arrow.records import dataclass
 
 MAIN = "main"
 TAGS = "_refs/tags"

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.manifests.row_ids import ArraySegment, Ids, Places, RangeSegment, RowIds, RowIdSegment, single_range
-from lance_arrow.records import dataclass
 
 _ADDRESS_BITS = np.uint64(32)
 

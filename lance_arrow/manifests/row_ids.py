@@ -8,6 +8,7 @@ Source: lance.table.RowIdSequence, U64Segment. Bits are numbered from the least 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
@@ -18,7 +19,6 @@ from numpy.typing import NDArray
 from lance_arrow.errors import CorruptManifestError
 from lance_arrow.proto.reading import parse
 from lance_arrow.proto.rowids_pb2 import EncodedU64Array, RowDatasetVersionSequence, RowIdSequence, U64Segment
-from lance_arrow.records import dataclass
 
 Ids = NDArray[np.uint64]
 Places = NDArray[np.int64]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from lance_arrow.container.fields import SchemaField
 from lance_arrow.errors import CorruptManifestError, located
@@ -14,7 +14,6 @@ from lance_arrow.manifests.base_paths import DATA, DELETIONS, BasePathMeta, plac
 from lance_arrow.manifests.base_scope import check_followed
 from lance_arrow.manifests.fragments import DataFileMeta, DeletionFileMeta
 from lance_arrow.manifests.zone_indices import INDICES, ZoneIndexMeta
-from lance_arrow.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

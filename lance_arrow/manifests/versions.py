@@ -9,13 +9,13 @@ import datetime
 import os
 import posixpath
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lance_arrow.errors import CorruptManifestError, InvalidArgumentError, TableNotFoundError, VersionNotFoundError
 from lance_arrow.io import AnyFileSystem, Location, is_local_kind, list_first, list_names, list_sizes, resolve
 from lance_arrow.manifests.names import SUFFIX, ManifestName, NamingScheme, names_of, parse_name
 from lance_arrow.manifests.references import branch_root, read_branches, read_tag
-from lance_arrow.records import dataclass
 from lance_arrow.settings import Limits
 
 if TYPE_CHECKING:

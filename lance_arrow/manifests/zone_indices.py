@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyroaring
 from numpy.typing import NDArray
 
 from lance_arrow.proto.table_pb2 import IndexMetadata, IndexSection
-from lance_arrow.records import dataclass
 
 INDICES = "_indices"
 ZONE_FILE = "zonemap.lance"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from lance_arrow.records import dataclass
+from dataclasses import dataclass
+
 from lance_arrow.settings import Limits
 from lance_arrow.spi.blocks import BlockShape, LayerKind, max_visible_def
 from lance_arrow.spi.codecs import BoundChunkCodec, BoundPerValueCodec

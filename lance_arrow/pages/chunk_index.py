@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow import kernels
 from lance_arrow.engine import NativePage
 from lance_arrow.errors import CorruptPageError
-from lance_arrow.records import dataclass
 from lance_arrow.spi.blocks import BlockSlice, Bytes
 from lance_arrow.spi.layouts import FetchedSlices
 from lance_arrow.spi.rows import RowRanges

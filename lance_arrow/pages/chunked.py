@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +13,6 @@ from lance_arrow.errors import CorruptFileError, UnsupportedError
 from lance_arrow.pages.bound_pages import BoundChunks
 from lance_arrow.pages.chunk_index import ChunkIndex, ChunkSelection, chunk_table, row_table
 from lance_arrow.pages.native_pages import chunk_template, native_chunks
-from lance_arrow.records import dataclass
 from lance_arrow.spi.blocks import FixedWidth, LayerKind, PackedStruct, VariableWidth
 from lance_arrow.spi.codecs import BoundChunkCodec
 from lance_arrow.spi.keys import BufferRole, DecodeContext

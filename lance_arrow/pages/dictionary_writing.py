@@ -5,6 +5,8 @@ Source: the reference's policy, spec 10 point 4.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,7 +14,6 @@ from lance_arrow import kernels
 from lance_arrow.errors import PluginContractError, UnsupportedError
 from lance_arrow.pages.open_chunks import visible_levels
 from lance_arrow.pages.picked_values import values_at
-from lance_arrow.records import dataclass
 from lance_arrow.spi.blocks import BlockSlice, FixedWidth, VariableWidth
 from lance_arrow.spi.encoding import EncodedBlock, PageContent
 from lance_arrow.spi.keys import COMPRESSIVE, DecodeContext, EncodingKey

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from google.protobuf.message import Message
 from numpy.typing import NDArray
 
 from lance_arrow import kernels
 from lance_arrow.errors import InternalError
-from lance_arrow.records import dataclass
 from lance_arrow.spi.blocks import BlockSlice, FixedWidth, LayerKind, Levels
 from lance_arrow.spi.encoding import EncodedChunks
 from lance_arrow.spi.scopes import EncodeScope

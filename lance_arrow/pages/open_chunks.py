@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,7 +11,6 @@ from lance_arrow import kernels
 from lance_arrow.errors import CorruptPageError
 from lance_arrow.pages.bound_pages import BoundChunks
 from lance_arrow.pages.chunk_index import ChunkIndex, ChunkSelection, RowTable
-from lance_arrow.records import dataclass
 from lance_arrow.spi.block_runs import copy_runs
 from lance_arrow.spi.blocks import BlockSlice, FixedWidth, Levels, max_visible_def
 from lance_arrow.spi.chunks import ChunkBatch

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -19,7 +19,6 @@ from lance_arrow.arrays.column_paths import Path
 from lance_arrow.arrays.column_tree import storage_type
 from lance_arrow.engine import NativeProgram
 from lance_arrow.pruning.zone_values import are_alike, cast_bounds, keeps_order
-from lance_arrow.records import dataclass
 from lance_arrow.statistics.zone_bounds import successor
 from lance_arrow.statistics.zone_types import form_of, is_variable
 

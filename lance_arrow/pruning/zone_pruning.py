@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -14,7 +15,6 @@ from lance_arrow.late_arrow import pc
 from lance_arrow.pruning.described_file import DescribedFile, HasZoneMaps
 from lance_arrow.pruning.zone_predicates import Tree, Verdict, ZonePredicate
 from lance_arrow.pruning.zone_values import UNCOMPARABLE
-from lance_arrow.records import dataclass
 from lance_arrow.spi import RowRanges
 from lance_arrow.statistics.zone_maps import ZoneMap
 from lance_arrow.structure.row_selection import intersection, joined_ranges

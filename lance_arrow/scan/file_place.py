@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import pyarrow
 
-from lance_arrow.records import dataclass
 from lance_arrow.scan.row_restriction import RowRestriction
 
 

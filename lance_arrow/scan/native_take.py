@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,7 +24,6 @@ from lance_arrow.arrays.unravel import NodeStructure
 from lance_arrow.io import MeteredSource, Positional
 from lance_arrow.kernels import native_codecs
 from lance_arrow.pages import struct_field_bytes, value_bits
-from lance_arrow.records import dataclass
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan.blobs.native_blobs import BlobLimits, read_laid_out
 from lance_arrow.settings import Limits

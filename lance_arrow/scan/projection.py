@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -21,7 +21,6 @@ from lance_arrow.arrays.column_paths import (
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.late_arrow import pc
-from lance_arrow.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

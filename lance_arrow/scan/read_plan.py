@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -11,7 +12,6 @@ from lance_arrow.arrays.arrow_arrays import ArrayBuilder, DecodedLeaf
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
 from lance_arrow.engine import ColumnForms
 from lance_arrow.errors import CorruptPageError
-from lance_arrow.records import dataclass
 from lance_arrow.scan.blobs.native_blobs import BlobLimits
 from lance_arrow.scan.native_take import Done, TakePlan
 from lance_arrow.spi import FixedWidth, VariableWidth

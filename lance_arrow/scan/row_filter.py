@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cached_property, partial
 from types import ModuleType
 
@@ -19,7 +20,6 @@ from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.late_arrow import pc
 from lance_arrow.pruning.zone_predicates import ZonePredicate
 from lance_arrow.pruning.zone_pruning import PruneResult, zone_predicate
-from lance_arrow.records import dataclass
 from lance_arrow.scan.pages_ahead import ScanAhead
 from lance_arrow.scan.predicates import MISFITS, fitting
 from lance_arrow.scan.projection import have_blobs

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.records import dataclass
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import joined_ranges
 

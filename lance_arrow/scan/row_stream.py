@@ -7,6 +7,7 @@ sources ─► windows of candidate rows ─► batches of wanted rows ─► cu
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -14,7 +15,6 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from lance_arrow.errors import LanceError
-from lance_arrow.records import dataclass
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.projection import Projection

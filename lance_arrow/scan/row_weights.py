@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
 from lance_arrow.container.columns import ColumnMeta
-from lance_arrow.records import dataclass
 from lance_arrow.settings import Limits
 from lance_arrow.spi import BlockShape, FixedSizeList, FixedWidth, NodeKind, PackedStruct, RowRanges, VariableWidth
 

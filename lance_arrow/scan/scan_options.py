@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from lance_arrow.choices import Verify
 from lance_arrow.container.file_checks import check_verify
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

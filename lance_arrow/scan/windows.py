@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import overload
 
 import pyarrow as pa
 
 from lance_arrow.arrays.column_tree import ColumnNode, storage_type
-from lance_arrow.records import dataclass
 from lance_arrow.scan.row_weights import USUAL_EXPANSION, RowWeights
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import cut

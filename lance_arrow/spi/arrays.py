@@ -9,13 +9,13 @@ keeps it. All other bytes are read only for the selected rows.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from google.protobuf.message import Message
 from numpy.typing import NDArray
 
-from lance_arrow.records import dataclass
 from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes
 from lance_arrow.spi.keys import BufferRole
 from lance_arrow.spi.layouts import BufferSlices, FetchedSlices, LoadedPage, PageFacts, PageIndex, PageReadPlan

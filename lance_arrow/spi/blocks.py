@@ -8,13 +8,11 @@ conversion.
 from __future__ import annotations
 
 import enum
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-
-from lance_arrow.records import dataclass
 
 Bytes: TypeAlias = NDArray[np.uint8]
 """A contiguous one-dimensional array of bytes."""

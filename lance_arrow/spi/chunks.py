@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow.records import dataclass
 from lance_arrow.spi.blocks import Bytes
 
 T = TypeVar("T")

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
-
-from lance_arrow.records import dataclass
 
 
 class TablePlace(Protocol):

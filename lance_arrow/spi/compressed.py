@@ -7,7 +7,7 @@ Source: CompressiveEncoding.General; spec 5.11.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from lance_arrow import kernels
 from lance_arrow.errors import UnsupportedError
 from lance_arrow.kernels import native_codecs
-from lance_arrow.records import dataclass
 from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes, NumBytes
 from lance_arrow.spi.chunks import ChunkBatch, ValueBatch
 from lance_arrow.spi.codecs import BoundChunkCodec, BoundCodec, BoundPerValueCodec

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from lance_arrow.choices import Preset, names
 from lance_arrow.errors import InvalidArgumentError, did_you_mean
-from lance_arrow.records import dataclass
 
 PRESETS = names(Preset)
 METADATA_PREFIX = "lance-encoding:"

@@ -9,13 +9,13 @@ write has these methods too; they are optional.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from google.protobuf.message import Message
 from numpy.typing import NDArray
 
-from lance_arrow.records import dataclass
 from lance_arrow.spi.blocks import BlockSlice, Bytes, Levels, PackedStruct, VariableWidth
 from lance_arrow.spi.keys import EncodingKey
 from lance_arrow.spi.leaf_type import LeafType

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow.records import dataclass
 from lance_arrow.spi.blocks import Bytes
 from lance_arrow.spi.codecs import BoundBufferScheme
 from lance_arrow.spi.keys import DecodeContext

@@ -8,12 +8,12 @@ one destination for many pages, and `LoadedPage.decode` fills the part of this p
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow.records import dataclass
 from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes, NumBytes
 from lance_arrow.spi.keys import BufferRole
 from lance_arrow.spi.rows import RowRanges

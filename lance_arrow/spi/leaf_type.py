@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from lance_arrow.records import dataclass
 from lance_arrow.spi.blocks import BlockShape
 
 

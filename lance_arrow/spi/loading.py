@@ -9,14 +9,13 @@ from __future__ import annotations
 import importlib.metadata
 import threading
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
 
 import pluggy
 
 from lance_arrow.errors import PluginContractError, PluginLoadError
-from lance_arrow.records import dataclass
 from lance_arrow.spi import hookspecs
 from lance_arrow.spi.declarations import GROUP, KEYS_GROUP, Declarations, wrong_hooks, wrong_keys
 from lance_arrow.spi.keys import EncodingKey

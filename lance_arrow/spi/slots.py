@@ -7,13 +7,13 @@ run of rows is a run of slots in every layer, so a selection needs no entries.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow import kernels
-from lance_arrow.records import dataclass
 from lance_arrow.spi.blocks import Bytes, Levels
 from lance_arrow.spi.rows import RowRanges
 

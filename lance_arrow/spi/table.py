@@ -9,13 +9,13 @@ are looked up when the table is built, so that every conflict is reported then.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from google.protobuf.message import Message
 
 from lance_arrow.errors import PluginConflictError, PluginContractError, UnknownEncodingError
-from lance_arrow.records import dataclass
 from lance_arrow.spi.hookspecs import PROVIDE_HOOKS
 from lance_arrow.spi.keys import EncodingKey
 from lance_arrow.spi.loading import LoadedPlugins, PluginRecord

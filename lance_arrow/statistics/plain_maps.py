@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from threading import Lock
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from lance_arrow.records import dataclass
 from lance_arrow.statistics.zone_streams import COUNT_TYPES, StreamLayout
 from lance_arrow.statistics.zone_types import is_large, is_variable
 

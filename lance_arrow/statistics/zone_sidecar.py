@@ -12,6 +12,7 @@ import posixpath
 import struct
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from threading import Lock
 
 import numpy as np
@@ -22,7 +23,6 @@ from lance_arrow.errors import LanceError
 from lance_arrow.io import Location, RangeSource, open_source, read_coalesced
 from lance_arrow.io.modified import modified_ns
 from lance_arrow.kernels import crc32c
-from lance_arrow.records import dataclass
 from lance_arrow.settings import Limits
 from lance_arrow.statistics.zone_maps import ZoneMap, decode_zones
 

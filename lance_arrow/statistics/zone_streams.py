@@ -11,6 +11,7 @@ from __future__ import annotations
 import struct
 from collections import OrderedDict
 from collections.abc import Mapping
+from dataclasses import dataclass
 from threading import Lock
 
 import numpy as np
@@ -19,7 +20,6 @@ from numpy.typing import NDArray
 
 from lance_arrow.arrays.plain_numbers import as_numbers
 from lance_arrow.errors import CorruptFileError
-from lance_arrow.records import dataclass
 from lance_arrow.statistics.zone_types import COUNTS, zones_schema
 
 FLAGS = ("min_exact", "max_exact")

@@ -11,7 +11,7 @@ Invalid descriptions are rejected here; code below this level uses neither proto
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,7 +19,6 @@ from google.protobuf.message import Message
 
 from lance_arrow.errors import CorruptFileError, PluginContractError, UnsupportedError
 from lance_arrow.proto.reading import parse, set_case
-from lance_arrow.records import dataclass
 from lance_arrow.spi import (
     PRIVATE_CODEC,
     DecodeContext,

@@ -8,7 +8,7 @@ printed by their names. Scalars are parameters, messages are children. Unknown f
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
@@ -19,7 +19,6 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 from lance_arrow.errors import CorruptFileError, ResourceLimitError, UnknownEncodingError
 from lance_arrow.proto import encodings_v20_pb2, encodings_v21_pb2, encodings_v23_pb2
 from lance_arrow.proto.reading import parse, set_case
-from lance_arrow.records import dataclass
 from lance_arrow.spi import COMPRESSIVE, PRIVATE_CODEC, EncodingKey
 from lance_arrow.spi.table import EncodingTable, Provided
 

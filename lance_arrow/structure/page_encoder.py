@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Hashable
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from lance_arrow.choices import Preset
 from lance_arrow.errors import InternalError, InvalidArgumentError, PluginContractError, UnsupportedError
-from lance_arrow.records import dataclass
 from lance_arrow.settings import Limits
 from lance_arrow.spi import (
     PRIVATE_CODEC,

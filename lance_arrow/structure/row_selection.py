@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 
 from lance_arrow import kernels
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.records import dataclass
 from lance_arrow.spi import RowRanges
 
 

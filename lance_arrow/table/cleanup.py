@@ -14,7 +14,7 @@ import datetime
 import posixpath
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from lance_arrow.engine import split_manifest
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError
@@ -28,7 +28,6 @@ from lance_arrow.manifests.versions import VERSIONS, ManifestFile, list_manifest
 from lance_arrow.manifests.zone_indices import INDICES
 from lance_arrow.proto.reading import iter_unknown, parse
 from lance_arrow.proto.table_pb2 import IndexSection, Manifest
-from lance_arrow.records import dataclass
 from lance_arrow.settings import Limits
 from lance_arrow.table.index_section import read_indices
 from lance_arrow.table.transactions import TRANSACTIONS

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import uuid
+from dataclasses import dataclass
 
 from fsspec import AbstractFileSystem
 from fsspec.implementations.local import LocalFileSystem
@@ -23,7 +24,6 @@ from lance_arrow.manifests.table_facts import protocols_of
 from lance_arrow.manifests.versions import VERSIONS, is_table, manifest_place
 from lance_arrow.manifests.writing import check_fragment_known, editable, finish, manifest_bytes
 from lance_arrow.proto.transaction_pb2 import Transaction
-from lance_arrow.records import dataclass
 from lance_arrow.settings import Limits
 from lance_arrow.spi import CommitAttempt, CommitStrategy
 from lance_arrow.table.index_section import read_indices

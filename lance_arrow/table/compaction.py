@@ -11,7 +11,7 @@ index by address are left out. Groups are cut so that an index covers all fragme
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,6 @@ from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.writing import check_fragment_known, editable
 from lance_arrow.manifests.zone_indices import REUSE_TYPE, details_type
 from lance_arrow.proto.table_pb2 import DataFragment, IndexSection
-from lance_arrow.records import dataclass
 from lance_arrow.scan.fragments.field_sources import expanded
 from lance_arrow.scan.fragments.table_columns import VirtualColumn
 from lance_arrow.scan.fragments.table_reader import TableReader

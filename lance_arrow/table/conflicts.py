@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from google.protobuf.message import DecodeError
 
 from lance_arrow.errors import CorruptManifestError
 from lance_arrow.proto.transaction_pb2 import Transaction
-from lance_arrow.records import dataclass
 
 
 class Outcome(enum.Enum):

@@ -6,6 +6,7 @@ import datetime
 import posixpath
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,7 +23,6 @@ from lance_arrow.manifests.fragments import row_counts
 from lance_arrow.manifests.manifest import TAIL_BYTES, ManifestMeta, manifest_from_source, manifest_source
 from lance_arrow.manifests.references import branch_root
 from lance_arrow.manifests.versions import VERSIONS, ManifestFile, list_manifests, manifest_place
-from lance_arrow.records import dataclass
 from lance_arrow.runtime import default_runtime
 from lance_arrow.settings import Limits
 from lance_arrow.table.transactions import TransactionMeta, read_transaction

@@ -10,13 +10,13 @@ import posixpath
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from lance_arrow.files.batch_inputs import Rows
 from lance_arrow.late_arrow import pc
-from lance_arrow.records import dataclass
 from lance_arrow.scan.predicates import all_of
 from lance_arrow.statistics.zone_types import has_order
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lance_arrow.choices import Durability, Preset
@@ -10,7 +11,6 @@ from lance_arrow.files.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER
 from lance_arrow.io import Location
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.references import branch_root, line_name
-from lance_arrow.records import dataclass
 from lance_arrow.runtime import default_runtime
 from lance_arrow.table.strategies import choose_strategy
 from lance_arrow.table.writable_branch import WritableBranch, check_durability

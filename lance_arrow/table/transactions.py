@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from lance_arrow.manifests.base_paths import check_file_name
 from lance_arrow.manifests.manifest import ManifestMeta, read_section
 from lance_arrow.proto.reading import parse
 from lance_arrow.proto.transaction_pb2 import Transaction
-from lance_arrow.records import dataclass
 from lance_arrow.settings import Limits
 
 TRANSACTIONS = "_transactions"

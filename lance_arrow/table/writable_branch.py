@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -15,7 +16,6 @@ from lance_arrow.io import Location
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.versions import VersionChoice, open_version
 from lance_arrow.manifests.writing import editable
-from lance_arrow.records import dataclass
 from lance_arrow.settings import Settings
 from lance_arrow.spi import CommitStrategy
 from lance_arrow.table.commit import commit

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +31,6 @@ from lance_arrow.io import Bytes
 from lance_arrow.proto import file_schema_pb2, table_pb2
 from lance_arrow.proto.legacy_pb2 import Dictionary, LegacyPage, ListOffsets, Nothing, Plain, VarBinary
 from lance_arrow.proto.reading import MessageT, parse
-from lance_arrow.records import dataclass
 
 _TAIL_BYTES = 16
 _LENGTH_BYTES = 4

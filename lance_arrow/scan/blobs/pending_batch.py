@@ -6,7 +6,7 @@ batch with descriptors ─► places of all blobs, checked ─► pieces of few 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, type_over
 from lance_arrow.late_arrow import pc
-from lance_arrow.records import dataclass
 from lance_arrow.scan.projection import shown_field
 from lance_arrow.spi import NodeKind, RowRanges
 from lance_arrow.structure.row_selection import cut

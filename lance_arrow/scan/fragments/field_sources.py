@@ -9,7 +9,7 @@ A column of the table is found by the ids of its leaves; names and order in the 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,6 @@ from lance_arrow.arrays.column_paths import Steps, node_at, pruned
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, storage_type, type_over
 from lance_arrow.errors import CorruptFileError, CorruptManifestError
 from lance_arrow.late_arrow import pc
-from lance_arrow.records import dataclass
 from lance_arrow.spi import NodeKind
 
 

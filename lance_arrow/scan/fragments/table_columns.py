@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -26,7 +26,6 @@ from lance_arrow.container.footer import FileVersion
 from lance_arrow.container.schema import arrow_schema, column_mapping, fields_from_arrow
 from lance_arrow.errors import CorruptFileError, CorruptManifestError, located
 from lance_arrow.manifests.table_facts import TableFacts
-from lance_arrow.records import dataclass
 from lance_arrow.spi import FixedWidth, LeafType, NodeKind
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import posixpath
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +28,6 @@ from lance_arrow.proto.reading import parse
 from lance_arrow.proto.table_pb2 import IndexSection
 from lance_arrow.pruning.zone_predicates import Verdict, ZonePredicate
 from lance_arrow.pruning.zone_pruning import PruneResult, prune_zones
-from lance_arrow.records import dataclass
 from lance_arrow.scan.file_place import FilePlace
 from lance_arrow.scan.open_files import OpenFiles
 from lance_arrow.settings import Limits

@@ -10,6 +10,8 @@ shows this, but the lower bound does. Source: spec 0.1, 6 and 7; docs/format/zon
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -18,7 +20,6 @@ from lance_arrow.arrays.arrow_arrays import true_flags
 from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.errors import CorruptFileError
 from lance_arrow.late_arrow import pc
-from lance_arrow.records import dataclass
 from lance_arrow.statistics.zone_bounds import bound_array, successor
 from lance_arrow.statistics.zone_maps import ZoneMap
 from lance_arrow.statistics.zone_types import is_text, is_variable, zones_schema

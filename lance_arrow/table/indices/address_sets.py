@@ -10,6 +10,7 @@ from __future__ import annotations
 import posixpath
 import struct
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +22,6 @@ from lance_arrow.files.lance_file import LanceFile
 from lance_arrow.io import Location
 from lance_arrow.manifests.zone_indices import details_type
 from lance_arrow.proto.table_pb2 import IndexMetadata
-from lance_arrow.records import dataclass
 from lance_arrow.runtime import default_runtime
 from lance_arrow.table.indices.moves import RowMoves
 from lance_arrow.table.indices.remake import WRITABLE_VERSIONS, IndexTarget, Remake

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.proto.table_pb2 import IndexSection
-from lance_arrow.records import dataclass
 from lance_arrow.table.indices.coverage import IndexCoverage
 from lance_arrow.table.indices.remaking import IndexRemaking
 from lance_arrow.table.operations.rewriting import Rewrite, RewriteGroup

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from lance_arrow.errors import InternalError
-from lance_arrow.records import dataclass
 from lance_arrow.scan.fragments.field_sources import expanded
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.table.operations.rewriting import RewriteGroup

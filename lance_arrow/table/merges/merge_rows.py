@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,6 @@ from numpy.typing import NDArray
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.manifests.manifest import ManifestMeta
-from lance_arrow.records import dataclass
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.statistics.zone_types import is_variable
 from lance_arrow.table.data_files import write_fragments

@@ -7,12 +7,12 @@ source rows whose key no table row has: insert or leave
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.records import dataclass
 from lance_arrow.scan.predicates import Predicate
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
 

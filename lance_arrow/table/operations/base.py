@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from google.protobuf.message import Message
 
@@ -25,7 +25,6 @@ from lance_arrow.manifests.writing import (
 )
 from lance_arrow.proto.table_pb2 import DataFragment, IndexSection
 from lance_arrow.proto.transaction_pb2 import Transaction
-from lance_arrow.records import dataclass
 
 _FILE_FORMAT = "lance"
 _MAX_FRAGMENT_ID = (1 << 32) - 1

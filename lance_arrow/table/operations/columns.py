@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from lance_arrow.container.fields import SchemaField, fields_to_messages
 from lance_arrow.errors import InternalError
@@ -14,7 +14,6 @@ from lance_arrow.manifests.writing import check_fragment_known, editable
 from lance_arrow.proto.file_schema_pb2 import Field
 from lance_arrow.proto.table_pb2 import DataFile, IndexSection, Manifest
 from lance_arrow.proto.transaction_pb2 import Transaction
-from lance_arrow.records import dataclass
 from lance_arrow.table.operations.base import NextVersion, Operation
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from lance_arrow.errors import InternalError, InvalidArgumentError
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.writing import editable
 from lance_arrow.proto.table_pb2 import IndexMetadata, IndexSection
 from lance_arrow.proto.transaction_pb2 import Transaction
-from lance_arrow.records import dataclass
 from lance_arrow.table.operations.base import NextVersion, Operation
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import pyroaring
 
@@ -13,7 +13,6 @@ from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.writing import editable, next_fragment_id
 from lance_arrow.proto.table_pb2 import DataFragment, IndexMetadata, IndexSection
 from lance_arrow.proto.transaction_pb2 import Transaction
-from lance_arrow.records import dataclass
 from lance_arrow.table.indices.coverage import IndexCoverage, moved_coverage
 from lance_arrow.table.operations.base import NextVersion, Operation, drop_fragments
 
