@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.arrays.leaf_blocks import VisibleValues, build_block
 from lance_arrow.arrays.leaf_path import storage_array
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError
-from lance_arrow.late_arrow import pc
 from lance_arrow.spi import BlockSlice
 
 

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lance_arrow.arrays.arrow_arrays import retyped
 from lance_arrow.arrays.list_items import list_items
@@ -24,7 +25,6 @@ from lance_arrow.container.footer import FileVersion
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError, located
 from lance_arrow.files.batch_inputs import Rows
 from lance_arrow.files.offset_checks import check_offsets
-from lance_arrow.late_arrow import pc
 
 _SUGGESTIONS = (
     (pa.types.is_interval, "cast it to duration or to a struct of integers"),

@@ -6,12 +6,12 @@ import posixpath
 from collections.abc import Sequence
 
 from fsspec import AbstractFileSystem
+from pyarrow import fs as arrow_fs
 
 from lance_arrow.io.arrow_source import unwrap_arrow
 from lance_arrow.io.fsspec_sink import create_fsspec
 from lance_arrow.io.local_sink import LocalSink, hidden_name
 from lance_arrow.io.sink import BufferedSink, ByteSink
-from lance_arrow.late_arrow import arrow_fs
 
 _WITHOUT_RENAME = ("s3", "gcs", "abfs")
 """Stores that rename a file by copying it (S3 up to 5 GiB only), and show a new file when it is closed."""

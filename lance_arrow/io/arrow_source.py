@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from fsspec import AbstractFileSystem
+from pyarrow import fs as arrow_fs
 
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.io.foreign_errors import foreign_errors
@@ -27,7 +28,6 @@ from lance_arrow.io.source import (
     joined,
     truncated,
 )
-from lance_arrow.late_arrow import arrow_fs
 
 
 def unwrap_arrow(filesystem: arrow_fs.FileSystem, path: str) -> tuple[arrow_fs.FileSystem | AbstractFileSystem, str]:

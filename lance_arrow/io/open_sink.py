@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fsspec.implementations.local import LocalFileSystem
+from pyarrow import fs as arrow_fs
 
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.io.arrow_sink import create_arrow
@@ -16,7 +17,6 @@ from lance_arrow.io.local_sink import LocalSink
 from lance_arrow.io.location import AnyFileSystem, Location, resolve
 from lance_arrow.io.sink import ByteSink
 from lance_arrow.io.stream_sink import BinaryStream, StreamSink
-from lance_arrow.late_arrow import arrow_fs
 
 
 @foreign_errors()

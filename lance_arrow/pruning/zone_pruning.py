@@ -8,10 +8,10 @@ from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lance_arrow.arrays.column_paths import Path
-from lance_arrow.late_arrow import pc
 from lance_arrow.pruning.described_file import DescribedFile, HasZoneMaps
 from lance_arrow.pruning.zone_predicates import Tree, Verdict, ZonePredicate
 from lance_arrow.pruning.zone_values import UNCOMPARABLE

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lance_arrow.arrays.column_paths import Path
 from lance_arrow.arrays.column_tree import storage_type
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.late_arrow import pc
 from lance_arrow.scan.predicates import MISFITS, fitting, sql_reader
 from lance_arrow.scan.row_filter import columns_of, evaluated
 

@@ -19,8 +19,8 @@ from decimal import Decimal
 from typing import Any, TypeAlias, TypeVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from lance_arrow.late_arrow import pc
 from lance_arrow.scan.predicates import all_of, type_at
 
 Binary: TypeAlias = Callable[[Any, Any], pc.Expression]

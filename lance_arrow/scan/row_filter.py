@@ -12,12 +12,12 @@ from functools import cached_property, partial
 from types import ModuleType
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lance_arrow.arrays.column_paths import Path, parse_dot_path, project
 from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.arrays.schema_cache import PerTree
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.late_arrow import pc
 from lance_arrow.pruning.zone_predicates import ZonePredicate
 from lance_arrow.pruning.zone_pruning import PruneResult, zone_predicate
 from lance_arrow.scan.pages_ahead import ScanAhead

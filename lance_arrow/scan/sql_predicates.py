@@ -18,12 +18,12 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.late_arrow import pc
 from lance_arrow.scan.predicate_builder import NULL, Binary, InexpressibleError, Operand, joined, natural
 from lance_arrow.scan.predicates import type_at
 

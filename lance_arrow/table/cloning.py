@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from fsspec import AbstractFileSystem
 from fsspec.implementations.local import LocalFileSystem
+from pyarrow import fs as arrow_fs
 
 from lance_arrow.errors import InvalidArgumentError, TableExistsError, UnsupportedError
 from lance_arrow.io import Location, file_exists, make_folder, write_file
-from lance_arrow.late_arrow import arrow_fs
 from lance_arrow.manifests.draft import ManifestDraft
 from lance_arrow.manifests.feature_flags import NO_TRANSACTION_FILES
 from lance_arrow.manifests.manifest import ManifestMeta, manifest_from_bytes, read_manifest

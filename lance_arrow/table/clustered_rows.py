@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lance_arrow.container.schema import arrow_schema
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError, did_you_mean
 from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.io import Location
-from lance_arrow.late_arrow import pc
 from lance_arrow.manifests.row_id_writing import encode_row_ids, encode_row_versions
 from lance_arrow.manifests.table_facts import TableFacts
 from lance_arrow.proto.table_pb2 import DataFragment

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lance_arrow.files.batch_inputs import Rows
-from lance_arrow.late_arrow import pc
 from lance_arrow.scan.predicates import all_of
 from lance_arrow.statistics.zone_types import has_order
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyroaring
 from numpy.typing import NDArray
 
@@ -20,7 +21,6 @@ from lance_arrow.choices import FileVersionName
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.files.lance_writer import LanceWriter
 from lance_arrow.io import Location, make_folder
-from lance_arrow.late_arrow import pc
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.zone_indices import INDICES, ZONE_FILE
 from lance_arrow.proto.table_pb2 import IndexMetadata, ZoneMapIndexDetails

@@ -9,11 +9,11 @@ import posixpath
 from collections.abc import Iterator
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lance_arrow.errors import InternalError, InvalidArgumentError
 from lance_arrow.files.lance_file import LanceFile
 from lance_arrow.io import Location
-from lance_arrow.late_arrow import pc
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.zone_indices import ZONE_FILE
 from lance_arrow.proto.table_pb2 import IndexMetadata, ZoneMapIndexDetails

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.late_arrow import pc
 from lance_arrow.scan.predicates import MISFITS
 
 Numbers = NDArray[np.int64]

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.late_arrow import pc
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.scan.predicates import Predicate, all_of, as_expression, fitting
 from lance_arrow.scan.row_filter import columns_of, evaluated
