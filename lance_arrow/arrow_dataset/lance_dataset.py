@@ -380,6 +380,8 @@ class LanceDataset(FileSystemDataset):
             return None
         # Fragments that a caller made may have a guarantee about their rows.
         self._has_guarantees = not all(fragment.partition_expression.equals(_TRUE) for fragment in fragments)
+        from lance_arrow.scan.fragments.table_reader import TableReader  # noqa: PLC0415 - for tables alone
+
         handler = self.format.handler
         place = locate(fragments[0].path, filesystem=self.filesystem)
         assert place is not None
