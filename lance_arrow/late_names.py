@@ -1,7 +1,8 @@
-"""Names of a package that are imported when they are first used (PEP 562), so that a light use stays light.
+"""Names and modules that are imported when they are first used, so that a light use stays light.
 
-A package lists the names under ``if TYPE_CHECKING:`` too, for type checkers; `tests/budget/test_late_names.py` compares
-the two lists.
+`late_names` is for the names of a package (PEP 562). A package lists them under ``if TYPE_CHECKING:`` too, for type
+checkers; `tests/budget/test_late_names.py` compares the two lists. `late_module` is for a module that another one needs
+in some of its functions only.
 """
 
 from __future__ import annotations
@@ -66,3 +67,37 @@ def _package_with(names: frozenset[str]) -> type[ModuleType]:
                 super().__setattr__(name, value)
 
     return Package
+
+
+class _LateModule(ModuleType):
+    """Stand-in for a module; the first attribute that is asked for imports it."""
+
+    def __getattr__(self, name: str) -> Any:
+        module = importlib.import_module(self.__name__)
+        value = getattr(module, name)
+        # Later uses find the attribute here, as fast as in the module itself.
+        setattr(self, name, value)
+        return value
+
+    def __dir__(self) -> list[str]:
+        return dir(importlib.import_module(self.__name__))
+
+
+def late_module(name: str) -> Any:
+    """Return a stand-in for a module that is imported when one of its attributes is first used.
+
+    Parameters
+    ----------
+    name
+        Full name of the module. What it holds must stay what it is: attributes are looked up once.
+
+    Notes
+    -----
+    Type checkers see the module itself, which is imported under ``if TYPE_CHECKING:``::
+
+        if TYPE_CHECKING:
+            import pyarrow.compute as pc
+        else:
+            pc = late_module("pyarrow.compute")
+    """
+    return _LateModule(name)

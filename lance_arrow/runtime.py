@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain, islice
 from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
@@ -19,6 +18,8 @@ from lance_arrow.structure.binder import Binder
 from lance_arrow.structure.index_cache import IndexCache
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
+
     from lance_arrow.io import RangeSource
     from lance_arrow.io.kept_bytes import KeptBytes
     from lance_arrow.spi.commits import CommitStrategy, TablePlace
@@ -148,6 +149,8 @@ class Runtime:
         with self._lock:
             pid = os.getpid()
             if self._threads is None or self._threads_pid != pid:
+                from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - for reads that need threads
+
                 # Threads do not survive a fork: a child starts its own.
                 self._threads = ThreadPoolExecutor(self.settings.num_threads, thread_name_prefix="lance-arrow")
                 self._threads_pid = pid

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lance_arrow.arrays.arrow_arrays import check_text
 from lance_arrow.arrays.column_destination import Allocator, LeafBuffers, decode_values
 from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.arrays.unravel import NodeStructure
 from lance_arrow.errors import CorruptPageError, UnsupportedError
+from lance_arrow.late_arrow import pc
 from lance_arrow.spi import BlockShape, BlockSlice, DictionaryItems, Levels, LoadedPage
 
 

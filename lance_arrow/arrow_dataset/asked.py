@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
 
@@ -11,14 +12,16 @@ from lance_arrow.arrays.column_paths import parse_dot_path, project
 from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.arrays.schema_cache import PerTree
 from lance_arrow.arrow_dataset.handler_protocol import ScanRequest
-from lance_arrow.pruning.file_pruner import FileCounter, FilePruner
 from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.pages_ahead import ScanAhead
 from lance_arrow.scan.projection import joined_nodes
 from lance_arrow.scan.read_counts import UNWATCHED, Receipt, receipt_for
-from lance_arrow.scan.row_filter import FilterPlan
 from lance_arrow.scan.row_source import RowSource
 from lance_arrow.spi import RowRanges
+
+if TYPE_CHECKING:
+    from lance_arrow.pruning.file_pruner import FileCounter, FilePruner
+    from lance_arrow.scan.row_filter import FilterPlan
 
 _TRUE = pc.scalar(True)
 _FIRST_SOURCES = 4
@@ -93,7 +96,11 @@ class Asked:
     def of(cls, request: ScanRequest) -> Asked:
         paths = [parse_dot_path(column) for column in request.columns]
         is_all = request.filter.equals(_TRUE)
-        plan = None if is_all else FilterPlan(request.filter, request.dataset_schema)
+        plan = None
+        if not is_all:
+            from lance_arrow.scan.row_filter import FilterPlan  # noqa: PLC0415 - for filters alone
+
+            plan = FilterPlan(request.filter, request.dataset_schema)
         return cls(PerTree(lambda roots: project(roots, paths, missing_ok=True)), plan)
 
 

@@ -14,10 +14,9 @@ from contextvars import ContextVar
 from types import FrameType
 from typing import Any, Protocol
 
-from pyarrow import fs as arrow_fs
-
 from lance_arrow.errors import UnsupportedError
 from lance_arrow.io import Location, has_file, list_tree
+from lance_arrow.late_arrow import arrow_fs
 from lance_arrow.manifests.base_paths import DATA
 from lance_arrow.manifests.versions import VersionChoice, is_table, open_version, table_location
 from lance_arrow.runtime import default_runtime
@@ -74,7 +73,7 @@ def check_searched(asked: FrameType | None, chosen: ChosenVersion) -> None:
     if root is None or not is_table(root):
         return
     folder = posixpath.join(root.path, DATA)
-    if has_file(root.filesystem, folder, _is_searched) or any(map(_is_searched, list_tree(root.filesystem, folder))):
+    if has_file(root.given, folder, _is_searched) or any(map(_is_searched, list_tree(root.filesystem, folder))):
         return
     choice = VersionChoice(version=chosen.version, tag=chosen.tag, as_of=chosen.as_of)
     manifest = open_version(root, choice, default_runtime().settings.limits)

@@ -17,7 +17,6 @@ from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.arrow_dataset.dataset_parts import all_fragments, put_together, take_apart
 from lance_arrow.arrow_dataset.interruptible import collect
 from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
-from lance_arrow.arrow_dataset.scan_plan import FilePlan, ScanExplainer, ScanPlan
 from lance_arrow.arrow_dataset.scanner_options import (
     BATCH_READAHEAD,
     BATCH_ROWS,
@@ -27,9 +26,7 @@ from lance_arrow.arrow_dataset.scanner_options import (
 from lance_arrow.arrow_dataset.table_heads import table_head
 from lance_arrow.arrow_dataset.table_parts import TablePart
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.html_repr import as_html
 from lance_arrow.io import locate
-from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.scan.predicates import Predicate, all_of, as_expression, fitting
 from lance_arrow.scan.row_arguments import as_offsets
 from lance_arrow.scan.row_taking import rows_without_columns
@@ -38,6 +35,8 @@ from lance_arrow.structure.row_selection import check_numbers
 
 if TYPE_CHECKING:
     from lance_arrow.arrow_dataset.grouped_view import GroupedView
+    from lance_arrow.arrow_dataset.scan_plan import ScanPlan
+    from lance_arrow.scan.fragments.table_reader import TableReader
 
 _SHOWN_FILES = 5
 _TRUE = pyarrow.compute.scalar(True)
@@ -285,6 +284,8 @@ class LanceDataset(FileSystemDataset):
         InvalidArgumentError
             The filter or a column does not fit the schema.
         """
+        from lance_arrow.arrow_dataset.scan_plan import FilePlan, ScanExplainer  # noqa: PLC0415 - for plans alone
+
         wanted = self._expression(filter)
         own = self._own_filter
         both = all_of((own, wanted))
@@ -387,6 +388,8 @@ class LanceDataset(FileSystemDataset):
             return None
         # Fragments that a caller made may have a guarantee about their rows.
         self._has_guarantees = not all(fragment.partition_expression.equals(_TRUE) for fragment in fragments)
+        from lance_arrow.scan.fragments.table_reader import TableReader  # noqa: PLC0415 - for tables alone
+
         handler = self.format.handler
         place = locate(fragments[0].path, filesystem=self.filesystem)
         assert place is not None
@@ -416,6 +419,8 @@ class LanceDataset(FileSystemDataset):
         return f"<LanceDataset files={len(files):,}{filtered}: {shown}>\n{fields}"
 
     def _repr_html_(self) -> str:
+        from lance_arrow.html_repr import as_html  # noqa: PLC0415 - for notebooks
+
         facts = {"files": f"{len(self.files):,}", "format": repr(self.format)}
         if self._own_filter is not None:
             facts["filter"] = str(self._own_filter)

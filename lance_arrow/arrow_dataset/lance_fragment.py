@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from pyarrow.dataset import Dataset, FragmentScanOptions
 
 from lance_arrow.arrow_dataset.bridge.loading import bridge
-from lance_arrow.arrow_dataset.fragment_zones import FragmentZones, left_by_filter, pieces
 from lance_arrow.arrow_dataset.scanner_options import (
     BATCH_READAHEAD,
     BATCH_ROWS,
@@ -20,7 +19,6 @@ from lance_arrow.arrow_dataset.scanner_options import (
     ScannerOptions,
 )
 from lance_arrow.errors import UnsupportedError
-from lance_arrow.html_repr import as_html
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.predicates import Predicate
 from lance_arrow.scan.projection import Projection
@@ -29,6 +27,9 @@ from lance_arrow.scan.row_restriction import RestrictedPayload, RowRestriction, 
 from lance_arrow.scan.row_taking import is_as_stored, take_rows
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import cut, intersection, nth_rows, take_order
+
+if TYPE_CHECKING:
+    from lance_arrow.arrow_dataset.fragment_zones import FragmentZones
 
 _FIRST_FILTERED_ROWS = 1024
 _SHOWN_RANGES = 3
@@ -63,6 +64,8 @@ class LanceFileFragment(bridge.BridgeFragment):
     @property
     def zones(self) -> FragmentZones:
         """The zones that hold rows of this fragment, with their bounds; reads the zone maps of the file."""
+        from lance_arrow.arrow_dataset.fragment_zones import FragmentZones  # noqa: PLC0415 - for callers who look at zones
+
         file = self._opened()
         return FragmentZones.of(file, self._ranges(file))
 
@@ -99,6 +102,8 @@ class LanceFileFragment(bridge.BridgeFragment):
         UnsupportedError
             The fragment belongs to a table.
         """
+        from lance_arrow.arrow_dataset.fragment_zones import FragmentZones, left_by_filter  # noqa: PLC0415 - as above
+
         file = self._opened()
         kept = self._ranges(file)
         if zones is not None:
@@ -131,6 +136,12 @@ class LanceFileFragment(bridge.BridgeFragment):
         list
             In order of rows; empty when nothing is left.
         """
+        from lance_arrow.arrow_dataset.fragment_zones import (  # noqa: PLC0415 - as above
+            FragmentZones,
+            left_by_filter,
+            pieces,
+        )
+
         file = self._opened()
         kept = self._ranges(file)
         if filter is not None:
@@ -271,6 +282,8 @@ class LanceFileFragment(bridge.BridgeFragment):
         return f"<LanceFileFragment type=lance path={self.path}{rows}{guarantee}>"
 
     def _repr_html_(self) -> str:
+        from lance_arrow.html_repr import as_html  # noqa: PLC0415 - for notebooks
+
         facts = {"path": self.path, "rows": f"{self.num_rows:,}"}
         if self.rows is not None:
             facts["rows of the file"] = _text_of(self.rows)

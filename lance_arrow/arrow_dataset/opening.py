@@ -13,7 +13,7 @@ from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.arrow_dataset.discovery import in_no_table
 from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
 from lance_arrow.arrow_dataset.lance_format import LanceFormat
-from lance_arrow.arrow_dataset.table_dataset import as_arrow, table_dataset
+from lance_arrow.arrow_dataset.places import as_arrow
 from lance_arrow.choices import Blobs, Dictionaries, Json, Verify
 from lance_arrow.errors import InvalidArgumentError, TableNotFoundError
 from lance_arrow.io import AnyFileSystem, foreign_errors
@@ -90,6 +90,8 @@ def dataset(
     if newest is not None:
         if partitioning is not None:
             raise InvalidArgumentError("a table has no partitioning", path=locations[0].name, detail=partitioning)
+        from lance_arrow.arrow_dataset.table_dataset import table_dataset  # noqa: PLC0415 - for tables alone
+
         (root,) = locations
         manifest = open_version(root, choice, default_runtime().settings.limits, newest=newest)
         table = table_dataset(manifest, root.filesystem, options)
@@ -102,7 +104,7 @@ def dataset(
         dataset = pads.dataset(
             paths if many else paths[0],
             format=LanceFormat(version=version, tag=tag, as_of=as_of, read_options=options),
-            filesystem=as_arrow(locations[0].filesystem),
+            filesystem=as_arrow(locations[0].given),
             schema=schema,
             partitioning=partitioning,
             exclude_invalid_files=exclude_invalid_files,

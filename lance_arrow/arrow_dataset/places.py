@@ -7,6 +7,7 @@ import os
 import pyarrow
 from pyarrow.fs import FileSystem, FSSpecHandler, LocalFileSystem, PyFileSystem, SubTreeFileSystem
 
+from lance_arrow.io import AnyFileSystem, is_local_kind
 from lance_arrow.scan.file_place import FilePlace, Following
 from lance_arrow.scan.row_restriction import unrestricted
 
@@ -57,3 +58,10 @@ def resolve(file: object, filesystem: object | None) -> tuple[object, FileSystem
     elif not isinstance(filesystem, FileSystem):
         filesystem = PyFileSystem(FSSpecHandler(filesystem))
     return path, filesystem
+
+
+def as_arrow(filesystem: AnyFileSystem | None) -> FileSystem:
+    """Return a filesystem as pyarrow's datasets want it; None is the local one."""
+    if isinstance(filesystem, FileSystem):
+        return filesystem
+    return LocalFileSystem() if is_local_kind(filesystem) else PyFileSystem(FSSpecHandler(filesystem))

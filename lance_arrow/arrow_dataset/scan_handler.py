@@ -24,15 +24,10 @@ from lance_arrow.arrow_dataset.table_session import FoundPart, TableSession, Tab
 from lance_arrow.container.footer import NOT_LANCE
 from lance_arrow.errors import CorruptFileError, InternalError, InvalidArgumentError, LanceError
 from lance_arrow.io import AnyFileSystem, locate
-from lance_arrow.manifests.fragments import FragmentMeta
-from lance_arrow.manifests.table_facts import TableFacts
 from lance_arrow.manifests.versions import VersionChoice
-from lance_arrow.pruning.file_pruner import FileCounter, file_pruner
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.file_place import FilePlace
 from lance_arrow.scan.filtered_reading import FilteredReading
-from lance_arrow.scan.fragments.fragment_rows import FragmentRows
-from lance_arrow.scan.fragments.table_columns import TableColumns
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.open_files import OpenFiles
 from lance_arrow.scan.row_restriction import rows_within
@@ -40,6 +35,10 @@ from lance_arrow.scan.scan_options import ScanOptions
 
 if TYPE_CHECKING:
     from lance_arrow.arrow_dataset.table_files import TableFiles
+    from lance_arrow.manifests.fragments import FragmentMeta
+    from lance_arrow.manifests.table_facts import TableFacts
+    from lance_arrow.scan.fragments.fragment_rows import FragmentRows
+    from lance_arrow.scan.fragments.table_columns import TableColumns
 
 _KEPT_TABLES = 16
 _KEPT_FRAGMENTS = 256
@@ -173,6 +172,8 @@ class FileScanHandler:
 
     def columns_of(self, facts: TableFacts) -> TableColumns:
         """Return the columns of a version of a table; those of the last few are kept."""
+        from lance_arrow.scan.fragments.table_columns import TableColumns  # noqa: PLC0415 - for tables alone
+
         with self._lock:
             for known in reversed(self._columns):
                 if known.facts is facts or known.facts == facts:
@@ -193,6 +194,8 @@ class FileScanHandler:
         self, facts: TableFacts, fragment: FragmentMeta, place: FilePlace, scan_options: ScanOptions
     ) -> FragmentRows:
         """Return the rows of a fragment; deletions and row ids of the last few are kept."""
+        from lance_arrow.scan.fragments.fragment_rows import FragmentRows  # noqa: PLC0415 - for tables alone
+
         columns = self.columns_of(facts)
         key = id(columns), fragment.id, scan_options
         location = locate(place.path, filesystem=place.filesystem)
@@ -242,6 +245,8 @@ class FileScanHandler:
         verify = scan_options.verify if scan_options.verify is not None else self.options.verify
         may_prune = scan_options.zone_maps and verify != "full" and not file.rows.runtime.is_watched
         if is_first and may_prune:
+            from lance_arrow.pruning.file_pruner import FileCounter, file_pruner  # noqa: PLC0415 - for many files
+
             predicate = None if asked.filter is None else asked.filter.predicate
             if predicate is not None:
                 asked.pruner = file_pruner(predicate, has_checks=verify != "off")

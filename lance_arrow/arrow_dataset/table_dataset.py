@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from fsspec.implementations.local import LocalFileSystem
-from pyarrow import fs as arrow_fs
-
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
 from lance_arrow.arrow_dataset.lance_format import LanceFormat
+from lance_arrow.arrow_dataset.places import as_arrow
 from lance_arrow.arrow_dataset.table_parts import TablePart
 from lance_arrow.io import AnyFileSystem
 from lance_arrow.manifests.fragments import first_files
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.scan.fragments.table_reader import TableReader
-
-_LOCAL = arrow_fs.LocalFileSystem()
 
 
 def table_dataset(manifest: ManifestMeta, filesystem: AnyFileSystem, options: ReadOptions) -> LanceDataset:
@@ -59,12 +55,3 @@ def _files(manifest: ManifestMeta, options: ReadOptions) -> tuple[list[str], lis
         paths[number] = facts.data_path(files[0], allow_external_bases=options.allow_external_bases)
         sizes[number] = -1 if files[0].size_bytes is None else files[0].size_bytes
     return [path for path in paths if path is not None], sizes
-
-
-def as_arrow(filesystem: AnyFileSystem) -> arrow_fs.FileSystem:
-    """Return a filesystem as pyarrow's datasets want it."""
-    if isinstance(filesystem, arrow_fs.FileSystem):
-        return filesystem
-    if isinstance(filesystem, LocalFileSystem):
-        return _LOCAL
-    return arrow_fs.PyFileSystem(arrow_fs.FSSpecHandler(filesystem))

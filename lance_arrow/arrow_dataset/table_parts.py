@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from lance_arrow.manifests.fragments import FragmentMeta
-from lance_arrow.manifests.table_facts import TableFacts
+if TYPE_CHECKING:
+    from lance_arrow.manifests.fragments import FragmentMeta
+    from lance_arrow.manifests.table_facts import TableFacts
 
 
 class TablePart:

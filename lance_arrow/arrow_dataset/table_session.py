@@ -17,7 +17,7 @@ import posixpath
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.arrow_dataset.handler_protocol import FoundFiles, SharedPayload
@@ -26,12 +26,14 @@ from lance_arrow.arrow_dataset.table_parts import TablePart
 from lance_arrow.errors import InternalError, MissingFileError, UnsupportedError
 from lance_arrow.io import Location, list_names, locate, redact
 from lance_arrow.manifests.base_paths import DATA
-from lance_arrow.manifests.fragments import FragmentMeta, first_files, row_counts
-from lance_arrow.manifests.manifest import ManifestMeta
-from lance_arrow.manifests.table_facts import TableFacts
 from lance_arrow.manifests.versions import VersionChoice, is_table, open_version
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.file_place import FilePlace
+
+if TYPE_CHECKING:
+    from lance_arrow.manifests.fragments import FragmentMeta
+    from lance_arrow.manifests.manifest import ManifestMeta
+    from lance_arrow.manifests.table_facts import TableFacts
 
 _KEPT_SESSIONS = 16
 _INSTEAD = "lance_arrow.dataset(...) reads them"
@@ -100,6 +102,8 @@ class TableSession(SharedPayload):
     def _used(self) -> ManifestMeta:
         manifest = self._resolved()
         if not self.found_files.is_used:
+            from lance_arrow.manifests.fragments import row_counts  # noqa: PLC0415 - for tables alone
+
             counts = row_counts(manifest.fragments).tolist()
             self.found_files.use({path: counts[number] for path, number in self._by_anchor.items()})
         return manifest
@@ -115,8 +119,10 @@ class TableSession(SharedPayload):
 
     def _anchors(self, manifest: ManifestMeta) -> dict[str, int]:
         """Return the numbers of fragments by the path of their first file; every one must be found as a file."""
+        from lance_arrow.manifests.fragments import first_files  # noqa: PLC0415 - for tables alone
+
         folder = posixpath.join(self.root.path, DATA)
-        names = set(list_names(self.root.filesystem, folder))
+        names = set(list_names(self.root.given, folder))
         facts, fragments = manifest.facts, manifest.fragments
         anchors: dict[str, int] = {}
         prefix = facts.data_prefix

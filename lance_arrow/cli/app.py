@@ -22,22 +22,29 @@ from lance_arrow.cli.printing import to_printable
 from lance_arrow.cli.render import ErrorReport, HelpReport, error_report, print_json, print_text
 from lance_arrow.cli.storage import StorageOptions, parse_storage_options
 from lance_arrow.cli.table_commands import table_app
+from lance_arrow.cli.words import WordsGroup, advice
 from lance_arrow.errors import InvalidArgumentError
 
 DONE, FAILED, WRONG_USAGE, INTERRUPTED, NO_READER = 0, 1, 2, 130, 141
-_JSON_FLAG = "--json"
-_EPILOG = "--json, before or after the command: print exactly one JSON document."
+_JSON_FLAG, _WIDE_FLAG = "--json", "--wide"
+_EPILOG = (
+    "--json, before or after the command: print exactly one JSON document. "
+    "--wide: show all columns of a table, each row in one line."
+)
 # Typer brings its own copy of click, or used to bring click itself; both derive their usage errors from one class.
 _UsageError: Any = typer.BadParameter.__base__
 
 app = typer.Typer(
+    cls=WordsGroup,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     help="Inspect, verify, convert and maintain Lance files and tables.",
     epilog=_EPILOG,
 )
-zones_app = typer.Typer(rich_markup_mode=None, help="Zone maps: bounds of runs of rows, by which scans skip rows.")
+zones_app = typer.Typer(
+    cls=WordsGroup, rich_markup_mode=None, help="Zone maps: bounds of runs of rows, by which scans skip rows."
+)
 app.add_typer(zones_app, name="zones", epilog=_EPILOG)
 app.add_typer(table_app, name="table", epilog=_EPILOG)
 File = Annotated[str, typer.Argument(metavar="FILE", help="A Lance file: local path, or any URL that fsspec opens.")]
@@ -224,11 +231,12 @@ def run(arguments: Sequence[str]) -> int:
     Parameters
     ----------
     arguments
-        Without the program's name. ``--json`` may stand anywhere before a ``--``.
+        Without the program's name. ``--json`` and ``--wide`` may stand anywhere before a ``--``.
     """
-    arguments, as_json = _take_json_flag(arguments)
+    arguments, as_json = _take_flag(arguments, _JSON_FLAG)
+    arguments, is_wide = _take_flag(arguments, _WIDE_FLAG)
     try:
-        code = _run_json(arguments) if as_json else _run_text(arguments)
+        code = _run_json(arguments) if as_json else _run_text(arguments, is_wide)
         sys.stdout.flush()
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -239,7 +247,7 @@ def run(arguments: Sequence[str]) -> int:
     return code
 
 
-def _run_text(arguments: Sequence[str]) -> int:
+def _run_text(arguments: Sequence[str], is_wide: bool) -> int:
     report, code, printed = _report(arguments)
     if code == INTERRUPTED:
         return code
@@ -247,7 +255,7 @@ def _run_text(arguments: Sequence[str]) -> int:
     if isinstance(report, ErrorReport):
         _say(report)
     elif report is not None:
-        print_text(report, sys.stdout)
+        print_text(report, sys.stdout, is_wide=is_wide)
     return code
 
 
@@ -306,17 +314,17 @@ def _usage(error: Any) -> str:
     options = getattr(error, "possibilities", None)
     message = error.message if options else error.format_message()
     meant = f"; did you mean {' or '.join(options)}?" if options else ""
-    return f"{message.rstrip('.')}{meant} (see {command} --help)"
+    return f"{message.rstrip('.')}{meant}{advice(error)} (see {command} --help)"
 
 
 def _say(report: ErrorReport) -> None:
     print(to_printable(f"lance-arrow: {report}"), file=sys.stderr)
 
 
-def _take_json_flag(arguments: Sequence[str]) -> tuple[list[str], bool]:
-    """Remove ``--json`` before it is parsed: wrong usage must be reported as JSON, too."""
+def _take_flag(arguments: Sequence[str], flag: str) -> tuple[list[str], bool]:
+    """Remove a flag of all commands before they are parsed: wrong usage must be reported as JSON, too."""
     end = arguments.index("--") if "--" in arguments else len(arguments)
-    kept = [argument for argument in arguments[:end] if argument != _JSON_FLAG]
+    kept = [argument for argument in arguments[:end] if argument != flag]
     return [*kept, *arguments[end:]], len(kept) < end
 
 

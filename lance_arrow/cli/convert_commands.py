@@ -13,7 +13,10 @@ from lance_arrow.cli.lazy import view
 from lance_arrow.cli.storage import StorageOptions, parse_storage_options
 from lance_arrow.errors import InvalidArgumentError
 
-_EPILOG = "--json, before or after the command: print exactly one JSON document."
+_EPILOG = (
+    "--json, before or after the command: print exactly one JSON document. "
+    "--wide: show all columns of a table, each row in one line."
+)
 
 
 def add_convert_commands(app: typer.Typer) -> None:

@@ -84,6 +84,34 @@ def lay_out(
             yield from table.block([*range(leading), *block], widths, rows[start : start + _GROUP_ROWS])
 
 
+def fitting_columns(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], optional: Sequence[int], width: int
+) -> list[int]:
+    """Choose the columns to show: leave out optional ones, the first of them first, until the others fit.
+
+    Parameters
+    ----------
+    columns, rows
+        As for `lay_out`.
+    optional
+        Columns that may be left out.
+    width
+        Characters of a line.
+
+    Returns
+    -------
+    list
+        Numbers of the columns to show. Without all optional ones, they may still be too wide.
+    """
+    table = _Table(columns, rows, frozenset())
+    kept = list(range(len(columns)))
+    for at in optional:
+        if table.line_width(kept, table.widths) <= width:
+            break
+        kept.remove(at)
+    return kept
+
+
 def display_width(text: str) -> int:
     """Return how many columns of a terminal a printable text takes."""
     return len(text) if text.isascii() else sum(map(_character_width, text))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lance_arrow.cli.plugin_view import MatrixCell, MatrixReport, PluginReport, PluginsReport
-from lance_arrow.cli.printing import Console, print_line, print_table
+from lance_arrow.cli.printing import Console, print_line, print_summary
 from lance_arrow.cli.render import write_report
 from lance_arrow.spi import COMPRESSIVE, EncodingKey
 
@@ -15,8 +15,10 @@ def _(report: PluginsReport, console: Console) -> None:
     if report.conflict is not None:
         print_line(console, f"conflict: {report.conflict}")
         print_line(console)
-    rows = [row for plugin in report.plugins for row in _plugin_rows(plugin)]
-    print_table(console, ["plugin", "distribution", "version", "kind", "provides", "contexts", "in use"], rows)
+    is_short = console.summary_width is not None
+    rows = [row for plugin in report.plugins for row in _plugin_rows(plugin, is_short=is_short)]
+    columns = ["plugin", "distribution", "version", "kind", "provides", "contexts", "in use"]
+    print_summary(console, columns, rows, optional=(5, 2, 3, 1))
     for plugin in report.plugins:
         if plugin.error is not None:
             print_line(
@@ -25,11 +27,12 @@ def _(report: PluginsReport, console: Console) -> None:
             )
 
 
-def _plugin_rows(plugin: PluginReport) -> Iterator[list[str]]:
+def _plugin_rows(plugin: PluginReport, *, is_short: bool) -> Iterator[list[str]]:
     who = [plugin.name, plugin.distribution, plugin.version]
     for entry in plugin.encodings:
         contexts = ", ".join(entry.contexts)
-        yield [*who, entry.kind, entry.key, contexts, "yes" if entry.is_in_use else "no"]
+        key = _short_key(entry.key) if is_short else entry.key
+        yield [*who, entry.kind, key, contexts, "yes" if entry.is_in_use else "no"]
     if not plugin.encodings:
         yield [*who, "", "broken" if plugin.error else ", ".join(plugin.hooks), "", "no" if plugin.error else "yes"]
 
@@ -44,7 +47,15 @@ def _(report: MatrixReport, console: Console) -> None:
         [_codec_name(row.key), *(_matrix_cell(row.contexts[name]) for name in contexts), row.plugin, row.distribution]
         for row in report.codecs
     ]
-    print_table(console, ["codec", *contexts, "plugin", "distribution"], rows)
+    columns = ["codec", *contexts, "plugin", "distribution"]
+    print_summary(console, columns, rows, optional=(len(columns) - 1, len(columns) - 2))
+
+
+def _short_key(key: str) -> str:
+    """The message without its package, and the case."""
+    parsed = EncodingKey.parse(key)
+    message = parsed.message.rpartition(".")[2]
+    return message if parsed.case is None else f"{message}/{parsed.case}"
 
 
 def _codec_name(key: str) -> str:

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterable, Sequence, Set
 from typing import TextIO
 
-from lance_arrow.cli.layout import lay_out
+from lance_arrow.cli.layout import Line, fitting_columns, lay_out
 
 _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 # A character takes at most 4 bytes, and a pipe on Linux takes 4096 bytes whole or not at all (PIPE_BUF). If the
@@ -23,13 +23,19 @@ class Console:
     ----------
     out
         The stream; characters that its encoding lacks are escaped.
+    is_wide
+        Whether lines are as long as they need to be, on a terminal too.
     """
 
-    def __init__(self, out: TextIO) -> None:
+    def __init__(self, out: TextIO, *, is_wide: bool = False) -> None:
         self._out = out
         is_terminal = out.isatty()
-        self.width: int | None = shutil.get_terminal_size().columns if is_terminal else None
+        # Of COLUMNS, else of the terminal, else 80.
+        columns = None if is_wide else shutil.get_terminal_size().columns
+        self.width: int | None = columns if is_terminal else None
         """Characters of a line; None where lines have no end."""
+        self.summary_width: int | None = columns
+        """Characters of a line of a summary, which is cut to its width in files and pipes too; None with `is_wide`."""
         is_plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb" or os.name == "nt"
         self.has_bold = is_terminal and not is_plain
         """Whether headings are bold."""
@@ -88,7 +94,44 @@ def print_table(
         numbered=numbered,
         width=console.width,
     )
+    _print_lines(console, lines)
+
+
+def _print_lines(console: Console, lines: Iterable[Line]) -> None:
     console.write(f"{_BOLD}{one.text}{_PLAIN}" if one.is_heading and console.has_bold else one.text for one in lines)
+
+
+def print_summary(
+    console: Console,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    right: Set[int] = frozenset(),
+    *,
+    optional: Sequence[int],
+) -> None:
+    """Print aligned columns in the width of a line; say which columns are left out, and how to see them.
+
+    Parameters
+    ----------
+    columns, rows, right
+        As for `print_table`.
+    optional
+        Columns that are left out, in this order, until the others fit.
+    """
+    width = console.summary_width
+    if width is None:
+        print_table(console, columns, rows, right)
+        return
+    columns = [to_printable(name) for name in columns]
+    rows = [[to_printable(cell) for cell in row] for row in rows]
+    kept = fitting_columns(columns, rows, optional, width)
+    shown = [[row[at] for at in kept] for row in rows]
+    left = {place for place, at in enumerate(kept) if at in right}
+    _print_lines(console, lay_out([columns[at] for at in kept], shown, right=left, width=width))
+    if len(kept) < len(columns):
+        missing = ", ".join(name for at, name in enumerate(columns) if at not in kept)
+        print_line(console)
+        print_line(console, f"not shown: {missing} (--wide shows all)")
 
 
 def print_line(console: Console, text: str = "") -> None:

@@ -4,7 +4,8 @@ The text of each kind of report is in a `*_render` module, which registers itsel
 imported. `_TEXTS` names the module of each report, so that a command imports only the one it needs.
 
 Text on a terminal is laid out in its width, with bold headings unless ``NO_COLOR`` is set. In a file or a pipe, it has
-plain aligned columns without wrapping. Control characters in names and values of a file are escaped.
+plain aligned columns without wrapping, except for summaries (`print_summary`). ``--wide`` never wraps. Control
+characters in names and values of a file are escaped.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ _TEXTS = {
     "lance_arrow.cli.file_view": "lance_arrow.cli.file_render",
     "lance_arrow.cli.plugin_view": "lance_arrow.cli.plugin_render",
     "lance_arrow.cli.stats_view": "lance_arrow.cli.stats_render",
+    "lance_arrow.cli.log_view": "lance_arrow.cli.log_render",
     "lance_arrow.cli.table_view": "lance_arrow.cli.table_render",
     "lance_arrow.cli.version_view": "lance_arrow.cli.version_render",
     "lance_arrow.cli.zone_commands": "lance_arrow.cli.zone_render",
@@ -88,15 +90,15 @@ def print_json(report: Any, out: TextIO) -> None:
     out.write("\n")
 
 
-def print_text(report: Any, out: TextIO) -> None:
-    """Print a report for eyes.
+def print_text(report: Any, out: TextIO, *, is_wide: bool = False) -> None:
+    """Print a report for eyes; `is_wide` is that of `Console`.
 
     Raises
     ------
     TypeError
         There is no text for a report of this kind.
     """
-    write_report(report, Console(out))
+    write_report(report, Console(out, is_wide=is_wide))
 
 
 @functools.singledispatch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lance_arrow.cli.printing import Console, count, print_line, print_table, subject
+from lance_arrow.cli.printing import Console, count, print_line, print_summary, print_table, subject
 from lance_arrow.cli.render import write_report
 from lance_arrow.cli.row_text import cell
 from lance_arrow.cli.stats_view import StatsReport, ZonesReport
@@ -22,7 +22,7 @@ def _(report: StatsReport, console: Console) -> None:
         rows = count(report.deleted_rows, "deleted row")
         print_line(console, f"{rows} still in the files: counted by no figure but bytes")
     print_line(console)
-    print_table(
+    print_summary(
         console,
         ["column", "type", "values", "nulls", "NaN", "min", "max", "bytes", "codecs", "told by"],
         [
@@ -41,6 +41,7 @@ def _(report: StatsReport, console: Console) -> None:
             for one in report.columns
         ],
         right={2, 3, 4, 7},
+        optional=(8, 9, 4, 2),
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from lance_arrow.arrays.arrow_arrays import true_flags
 from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.cli.file_view import codecs_of
@@ -406,12 +407,12 @@ def _bound(zone_map: ZoneMap, name: str) -> tuple[Any, bool | None]:
     """The smallest lower, or largest upper, bound of all zones, and whether it is a value."""
     bounds = zone_map.zones.column(name)
     values = zone_map.counts("value_count") - zone_map.counts("null_count") - zone_map.counts("nan_count")
-    is_null = bounds.is_null().to_numpy(zero_copy_only=False)
+    is_null = true_flags(bounds.is_null())
     if not (values > 0).any() or (is_null & (values > 0)).any():
         return None, None
     found = bound_array(bounds, np.array([0, len(bounds)], np.int64))
     whole = found.mins if name == "min" else found.maxs
-    exact = zone_map.zones.column(f"{name}_exact").to_numpy(zero_copy_only=False)
+    exact = true_flags(zone_map.zones.column(f"{name}_exact"))
     (value,) = plain_values(whole)
     same = np.array([one == value for one in plain_values(bounds)], np.bool_)
     return value, bool((same & exact).any())
@@ -423,7 +424,7 @@ def _zones_of(zone_map: ZoneMap) -> list[ZoneReport]:
     others = ("min_exact", "max_exact", "null_count", "nan_count", "value_count", "row_count")
     rest: dict[str, list[Any]] = {name: zones.column(name).to_pylist() for name in others}
     rows = rest.pop("row_count")
-    first = np.cumsum(pa.array(rows, pa.int64()).to_numpy()) - np.array(rows, np.int64)
+    first = np.cumsum(np.array(rows, np.int64)) - np.array(rows, np.int64)
     return [
         ZoneReport(
             zone=number,

@@ -8,8 +8,12 @@ import typer
 
 from lance_arrow.cli.lazy import view
 from lance_arrow.cli.storage import StorageOptions, parse_storage_options
+from lance_arrow.cli.words import WordsGroup
 
-_EPILOG = "--json, before or after the command: print exactly one JSON document."
+_EPILOG = (
+    "--json, before or after the command: print exactly one JSON document. "
+    "--wide: show all columns of a table, each row in one line."
+)
 Table = Annotated[
     str, typer.Argument(metavar="TABLE", help="A table's folder: local path, or any URL that fsspec opens.")
 ]
@@ -17,7 +21,7 @@ Branch = Annotated[
     str | None, typer.Option("--branch", "-b", metavar="NAME", help="Branch of the table; default: the main branch.")
 ]
 
-table_app = typer.Typer(rich_markup_mode=None, help="Tables: history, versions, maintenance.")
+table_app = typer.Typer(cls=WordsGroup, rich_markup_mode=None, help="Tables: history, versions, maintenance.")
 
 
 @table_app.command(epilog=_EPILOG)
@@ -26,7 +30,7 @@ def log(table: Table, branch: Branch = None, storage_option: StorageOptions = No
 
     Each with its time, operation, rows, tags and message.
     """
-    return view("table_view").view_log(table, branch=branch, storage_options=parse_storage_options(storage_option))
+    return view("log_view").view_log(table, branch=branch, storage_options=parse_storage_options(storage_option))
 
 
 @table_app.command(epilog=_EPILOG)

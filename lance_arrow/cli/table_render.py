@@ -2,52 +2,23 @@
 
 from __future__ import annotations
 
-import datetime
-
+from lance_arrow.cli.log_render import number_text, time_text
+from lance_arrow.cli.log_view import VersionReport
 from lance_arrow.cli.printing import Console, count, print_line, print_table, size
 from lance_arrow.cli.render import write_report
 from lance_arrow.cli.table_view import (
     CleanReport,
     CompactReport,
     DiffReport,
-    LogReport,
     ShowReport,
-    VersionReport,
 )
 from lance_arrow.table.indices.movable import listed
-
-_MAX_MESSAGE_CHARACTERS = 60
-
-
-@write_report.register
-def _(report: LogReport, console: Console) -> None:
-    print_line(console, f"{report.path}: {count(len(report.versions), 'version')} of {report.branch}")
-    if report.branches:
-        print_line(console, f"branches: {', '.join(report.branches)}")
-    print_line(console)
-    print_table(
-        console,
-        ["version", "time", "operation", "rows", "fragments", "tags", "message"],
-        [
-            [
-                str(one.version),
-                _time(one.timestamp),
-                one.operation or "unknown",
-                _number(one.num_rows),
-                f"{one.num_fragments:,}",
-                ", ".join(one.tags),
-                _cut(one.message or ""),
-            ]
-            for one in report.versions
-        ],
-        right={0, 3, 4},
-    )
 
 
 @write_report.register
 def _(report: ShowReport, console: Console) -> None:
     one = report.version
-    print_line(console, f"{report.path}: version {one.version} of {report.branch}, {_time(one.timestamp)}")
+    print_line(console, f"{report.path}: version {one.version} of {report.branch}, {time_text(one.timestamp)}")
     print_line(console, f"made by: {one.operation or 'unknown'} ({one.writer or 'writer unknown'})")
     if one.message:
         print_line(console, f"message: {one.message}")
@@ -70,7 +41,13 @@ def _(report: ShowReport, console: Console) -> None:
         console,
         ["fragment", "rows", "deleted", "bytes", "files"],
         [
-            [str(one.id), _number(one.num_rows), f"{one.deleted_rows:,}", _number(one.size_bytes), ", ".join(one.files)]
+            [
+                str(one.id),
+                number_text(one.num_rows),
+                f"{one.deleted_rows:,}",
+                number_text(one.size_bytes),
+                ", ".join(one.files),
+            ]
             for one in report.fragments
         ],
         right={0, 1, 2, 3},
@@ -84,7 +61,7 @@ def _(report: ShowReport, console: Console) -> None:
 def _(report: DiffReport, console: Console) -> None:
     print_line(console, f"{report.path}: {_said(report.old)} -> {_said(report.new)}")
     print_line(console, f"operations: {', '.join(report.operations) or 'none'}")
-    print_line(console, f"rows: {_number(report.rows_added)} added, {_number(report.rows_removed)} removed")
+    print_line(console, f"rows: {number_text(report.rows_added)} added, {number_text(report.rows_removed)} removed")
     for verb, numbers in (
         ("added", report.fragments_added),
         ("removed", report.fragments_removed),
@@ -132,7 +109,7 @@ def _(report: CleanReport, console: Console) -> None:
         print_line(console, f"versions: {', '.join(map(str, found.versions))}")
     if found.files:
         print_line(console)
-        rows = [[one.path, _number(one.size_bytes), one.reason] for one in found.files]
+        rows = [[one.path, number_text(one.size_bytes), one.reason] for one in found.files]
         print_table(console, ["file", "bytes", "named by"], rows, right={1})
     if found.is_dry_run and found.files:
         print_line(console)
@@ -141,17 +118,4 @@ def _(report: CleanReport, console: Console) -> None:
 
 def _said(version: VersionReport) -> str:
     tags = f" ({', '.join(version.tags)})" if version.tags else ""
-    return f"version {version.version}{tags}, {_number(version.num_rows)} rows"
-
-
-def _time(moment: datetime.datetime | None) -> str:
-    return "" if moment is None else moment.isoformat(sep=" ", timespec="seconds")
-
-
-def _number(number: int | None) -> str:
-    return "unknown" if number is None else f"{number:,}"
-
-
-def _cut(text: str) -> str:
-    first = text.split("\n", 1)[0]
-    return first if len(first) <= _MAX_MESSAGE_CHARACTERS else first[: _MAX_MESSAGE_CHARACTERS - 1] + "…"
+    return f"version {version.version}{tags}, {number_text(version.num_rows)} rows"

@@ -1,4 +1,4 @@
-"""Reports of the `table` commands: history, a version, the difference of two versions, compaction and cleanup."""
+"""Reports of the `table` commands: a version, the difference of two versions, compaction and cleanup."""
 
 from __future__ import annotations
 
@@ -9,39 +9,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from lance_arrow.cli.log_view import VersionReport, tags_of, version_report
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.manifests.manifest import ManifestMeta
-from lance_arrow.manifests.references import line_name
 from lance_arrow.table.cleanup import DEFAULT_AGE, CleanupReport
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
-from lance_arrow.table.history import VersionMeta
 from lance_arrow.table.lance_table import LanceTable
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VersionReport:
-    """One version."""
-
-    version: int
-    timestamp: datetime.datetime | None
-    operation: str | None
-    message: str | None
-    num_rows: int | None
-    num_fragments: int
-    read_version: int | None
-    writer: str | None
-    tags: list[str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogReport:
-    """All versions of a line that are left, the newest first."""
-
-    path: str
-    branch: str
-    branches: list[str]
-    versions: list[VersionReport]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,18 +94,6 @@ class CleanReport:
     report: CleanupReport
 
 
-def view_log(uri: str, *, branch: str | None, storage_options: Mapping[str, Any] | None = None) -> LogReport:
-    """List the versions of a table; errors are those of `LanceTable.open`."""
-    table = LanceTable.open(uri, branch=branch, storage_options=storage_options)
-    tags = _tags(table, branch)
-    return LogReport(
-        path=table.uri,
-        branch=branch or "main",
-        branches=sorted(table.branches),
-        versions=[_version(one, tags) for one in table.history()],
-    )
-
-
 def view_version(
     uri: str, version: str | None, *, branch: str | None, storage_options: Mapping[str, Any] | None = None
 ) -> ShowReport:
@@ -145,7 +107,7 @@ def view_version(
     return ShowReport(
         path=table.uri,
         branch=table.branch or "main",
-        version=_of_history(table, manifest.version, _tags(table, table.branch)),
+        version=_of_history(table, manifest.version, tags_of(table.tags, table.branch)),
         file_version=manifest.data_format,
         stable_row_ids=manifest.facts.has_stable_row_ids,
         size_bytes=None if None in sizes else sum(size or 0 for size in sizes),
@@ -178,14 +140,14 @@ def view_diff(
     else:
         earlier = _chosen(table, old)
     first, second = table.checkout(earlier), table.checkout(later)
-    tags = _tags(table, branch)
+    tags = tags_of(table.tags, branch)
     between = [history[number] for number in numbers if min(earlier, later) < number <= max(earlier, later)]
     ours, theirs = _columns(second.schema), _columns(first.schema)
     fragments = _Compared(first.manifest, second.manifest)
     return DiffReport(
         path=table.uri,
-        old=_version(history[earlier], tags),
-        new=_version(history[later], tags),
+        old=version_report(history[earlier], tags),
+        new=version_report(history[later], tags),
         operations=[one.operation or "unknown" for one in between],
         columns_added={name: ours[name] for name in ours if name not in theirs},
         columns_removed={name: theirs[name] for name in theirs if name not in ours},
@@ -298,15 +260,6 @@ def _columns(schema: pa.Schema) -> dict[str, str]:
     return {one.name: str(one.type) if one.nullable else f"{one.type} not null" for one in schema}
 
 
-def _tags(table: LanceTable, branch: str | None) -> dict[int, list[str]]:
-    own = line_name(branch)
-    found: dict[int, list[str]] = {}
-    for name, tag in sorted(table.tags.items()):
-        if tag.branch == own:
-            found.setdefault(tag.version, []).append(name)
-    return found
-
-
 def _chosen(table: LanceTable, text: str) -> int:
     """Return a version of this line, by number or tag."""
     found = table.checkout(_number_or_tag(text))
@@ -316,21 +269,7 @@ def _chosen(table: LanceTable, text: str) -> int:
 
 
 def _of_history(table: LanceTable, version: int, tags: dict[int, list[str]]) -> VersionReport:
-    return next(_version(one, tags) for one in table.history() if one.version == version)
-
-
-def _version(meta: VersionMeta, tags: dict[int, list[str]]) -> VersionReport:
-    return VersionReport(
-        version=meta.version,
-        timestamp=meta.timestamp,
-        operation=meta.operation,
-        message=meta.message,
-        num_rows=meta.num_rows,
-        num_fragments=meta.num_fragments,
-        read_version=None if meta.transaction is None else meta.transaction.read_version,
-        writer=None if meta.writer is None else " ".join(meta.writer),
-        tags=tags.get(meta.version, []),
-    )
+    return next(version_report(one, tags) for one in table.history() if one.version == version)
 
 
 def _number_or_tag(text: str) -> int | str:

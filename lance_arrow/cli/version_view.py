@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.metadata
 import platform
 from dataclasses import dataclass
 
-import pyarrow
-
 import lance_arrow
+from lance_arrow.arrow_dataset.bridge.builds import installed_build
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,9 +19,9 @@ class VersionsReport:
     lance_arrow, python, pyarrow
         Versions.
     bridge_fits
-        Whether the native bridge to `pyarrow.dataset` can be loaded.
+        Whether there is a native bridge to `pyarrow.dataset` for this pyarrow.
     bridge_problem
-        Why not; None when it can.
+        What is wrong; None when there is one.
     """
 
     lance_arrow: str
@@ -33,16 +32,17 @@ class VersionsReport:
 
 
 def view_versions() -> VersionsReport:
-    """Report the versions; the bridge is loaded, which is the only way to know that it can be."""
+    """Report the versions, without loading pyarrow or the bridge: a bridge fits one ``X.Y``, which its name has."""
     problem: str | None = None
+    pyarrow = importlib.metadata.version("pyarrow")
     try:
-        importlib.import_module("lance_arrow.arrow_dataset.bridge.loading")
+        installed_build(pyarrow)
     except ImportError as error:
         problem = str(error)
     return VersionsReport(
         lance_arrow=lance_arrow.__version__,
         python=platform.python_version(),
-        pyarrow=pyarrow.__version__,
+        pyarrow=pyarrow,
         bridge_fits=problem is None,
         bridge_problem=problem,
     )

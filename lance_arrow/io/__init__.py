@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from lance_arrow.io.local_source import LocalSource as LocalSource
     from lance_arrow.io.location import AnyFileSystem as AnyFileSystem
     from lance_arrow.io.location import Location as Location
+    from lance_arrow.io.location import is_local_kind as is_local_kind
     from lance_arrow.io.location import resolve as resolve
     from lance_arrow.io.metered import MeteredSource as MeteredSource
     from lance_arrow.io.metered import ReadStats as ReadStats
@@ -102,7 +103,7 @@ else:
             ),
             "lance_arrow.io.foreign_errors": ("foreign_errors",),
             "lance_arrow.io.local_source": ("LocalSource",),
-            "lance_arrow.io.location": ("AnyFileSystem", "Location", "resolve"),
+            "lance_arrow.io.location": ("AnyFileSystem", "Location", "is_local_kind", "resolve"),
             "lance_arrow.io.metered": ("MeteredSource", "ReadStats"),
             "lance_arrow.io.open_sink": ("open_sink",),
             "lance_arrow.io.open_source": ("locate", "open_source"),

@@ -6,15 +6,20 @@ import contextlib
 import os
 import posixpath
 from collections.abc import Callable
-
-from fsspec import AbstractFileSystem
-from fsspec.asyn import AsyncFileSystem
-from fsspec.implementations.local import LocalFileSystem
-from pyarrow import fs as arrow_fs
+from typing import TYPE_CHECKING
 
 from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.location import AnyFileSystem, Location
-from lance_arrow.io.open_sink import open_sink
+from lance_arrow.late_arrow import arrow_fs
+from lance_arrow.late_names import late_module
+
+if TYPE_CHECKING:
+    from fsspec import asyn, spec
+    from fsspec.implementations import local
+else:
+    # Local folders are listed without fsspec.
+    asyn, spec = late_module("fsspec.asyn"), late_module("fsspec.spec")
+    local = late_module("fsspec.implementations.local")
 
 _S3 = "s3fs.core.S3FileSystem"
 # Directory buckets of S3 list names without order.
@@ -23,14 +28,14 @@ _WITHOUT_FOLDERS = ("s3", "gcs", "abfs")
 
 
 @foreign_errors()
-def list_sizes(filesystem: AnyFileSystem, folder: str) -> dict[str, int | None]:
+def list_sizes(filesystem: AnyFileSystem | None, folder: str) -> dict[str, int | None]:
     """Return the files directly in `folder` and their sizes in bytes (None if the filesystem does not return sizes).
 
     Parameters, and the result for a missing folder, are those of `list_names`.
     """
-    if type(filesystem) is LocalFileSystem:
+    if filesystem is None or type(filesystem) is local.LocalFileSystem:
         return _local_sizes(folder)
-    if isinstance(filesystem, AbstractFileSystem):
+    if isinstance(filesystem, spec.AbstractFileSystem):
         filesystem.invalidate_cache(folder)
         try:
             found = filesystem.ls(folder, detail=True)
@@ -44,17 +49,24 @@ def list_sizes(filesystem: AnyFileSystem, folder: str) -> dict[str, int | None]:
 
 
 @foreign_errors()
-def list_names(filesystem: AnyFileSystem, folder: str) -> list[str]:
+def list_names(filesystem: AnyFileSystem | None, folder: str) -> list[str]:
     """Return the names of the files directly in `folder`, sorted; empty if the folder does not exist.
+
+    Parameters
+    ----------
+    filesystem
+        None for the local one.
+    folder
+        Its path.
 
     Raises
     ------
     OSError
         Other errors of the filesystem, without credentials in their text.
     """
-    if type(filesystem) is LocalFileSystem:
+    if filesystem is None or type(filesystem) is local.LocalFileSystem:
         return sorted([entry.name for entry in _local_files(folder)])
-    if isinstance(filesystem, AbstractFileSystem):
+    if isinstance(filesystem, spec.AbstractFileSystem):
         # Object stores would answer with an old listing from their cache.
         filesystem.invalidate_cache(folder)
         try:
@@ -67,7 +79,7 @@ def list_names(filesystem: AnyFileSystem, folder: str) -> list[str]:
 
 
 @foreign_errors()
-def has_file(filesystem: AnyFileSystem, folder: str, is_wanted: Callable[[str], bool]) -> bool:
+def has_file(filesystem: AnyFileSystem | None, folder: str, is_wanted: Callable[[str], bool]) -> bool:
     """Return whether a wanted file is directly in `folder`; a local folder is listed up to the first one.
 
     Parameters
@@ -77,7 +89,7 @@ def has_file(filesystem: AnyFileSystem, folder: str, is_wanted: Callable[[str], 
     is_wanted
         Judges the name of a file.
     """
-    if type(filesystem) is not LocalFileSystem:
+    if filesystem is not None and type(filesystem) is not local.LocalFileSystem:
         return any(map(is_wanted, list_names(filesystem, folder)))
     try:
         with os.scandir(folder) as entries:
@@ -88,7 +100,7 @@ def has_file(filesystem: AnyFileSystem, folder: str, is_wanted: Callable[[str], 
 
 @foreign_errors()
 def list_first(
-    filesystem: AnyFileSystem, folder: str, count: int, *, after: str = ""
+    filesystem: AnyFileSystem | None, folder: str, count: int, *, after: str = ""
 ) -> tuple[dict[str, int | None], bool] | None:
     """Return the first files directly in `folder` by their names, in one request.
 
@@ -110,8 +122,10 @@ def list_first(
 
     None if the filesystem lists all files at once, or without order.
     """
+    if filesystem is None:
+        return None
     kinds = [f"{kind.__module__}.{kind.__qualname__}" for kind in type(filesystem).__mro__]
-    if not isinstance(filesystem, AbstractFileSystem) or _S3 not in kinds or not hasattr(filesystem, "call_s3"):
+    if not isinstance(filesystem, spec.AbstractFileSystem) or _S3 not in kinds or not hasattr(filesystem, "call_s3"):
         return None
     bucket, key, _ = filesystem.split_path(folder)
     if bucket.endswith(_UNORDERED_BUCKETS):
@@ -156,12 +170,12 @@ def _local_files(folder: str) -> list[os.DirEntry[str]]:
 @foreign_errors()
 def make_folder(filesystem: AnyFileSystem, folder: str) -> None:
     """Create a folder and its parents, if the filesystem has folders and they do not exist."""
-    if type(filesystem) is LocalFileSystem and os.path.isdir(folder):
+    if type(filesystem) is local.LocalFileSystem and os.path.isdir(folder):
         # The usual case; fsspec would try to create it.
         return
-    if isinstance(filesystem, AbstractFileSystem):
+    if isinstance(filesystem, spec.AbstractFileSystem):
         # Object stores have no folders; fsspec would create buckets.
-        if not isinstance(filesystem, AsyncFileSystem):
+        if not isinstance(filesystem, asyn.AsyncFileSystem):
             filesystem.makedirs(folder, exist_ok=True)
     elif filesystem.type_name not in _WITHOUT_FOLDERS:
         filesystem.create_dir(folder, recursive=True)
@@ -169,11 +183,13 @@ def make_folder(filesystem: AnyFileSystem, folder: str) -> None:
 
 def may_write_at_once(filesystem: AnyFileSystem) -> bool:
     """Return whether writing files in several threads is possible and faster: requests of object stores are slow."""
-    return isinstance(filesystem, AsyncFileSystem)
+    return isinstance(filesystem, asyn.AsyncFileSystem)
 
 
 def write_file(place: Location, data: bytes) -> None:
     """Create a file atomically with this content, or replace an existing one."""
+    from lance_arrow.io.open_sink import open_sink  # noqa: PLC0415 - for writing alone
+
     with open_sink(place) as sink:
         sink.write(data)
 
@@ -181,8 +197,10 @@ def write_file(place: Location, data: bytes) -> None:
 @foreign_errors()
 def file_exists(place: Location) -> bool:
     """Ask the store whether a file exists."""
+    if place.given is None:
+        return os.path.isfile(place.path)
     filesystem = place.filesystem
-    if isinstance(filesystem, AbstractFileSystem):
+    if isinstance(filesystem, spec.AbstractFileSystem):
         filesystem.invalidate_cache(posixpath.dirname(place.path))
         return bool(filesystem.isfile(place.path))
     return bool(filesystem.get_file_info(place.path).type == arrow_fs.FileType.File)
@@ -199,9 +217,9 @@ def remove_file(place: Location) -> None:
     """
     filesystem = place.filesystem
     try:
-        if type(filesystem) is LocalFileSystem:
+        if filesystem is None or type(filesystem) is local.LocalFileSystem:
             os.remove(place.path)
-        elif isinstance(filesystem, AbstractFileSystem):
+        elif isinstance(filesystem, spec.AbstractFileSystem):
             filesystem.rm_file(place.path)
         else:
             filesystem.delete_file(place.path)

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
-from pyarrow import fs as arrow_fs
-
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.io.foreign_errors import foreign_errors
+from lance_arrow.late_arrow import arrow_fs
 from lance_arrow.redaction import redact
 
 if TYPE_CHECKING:
@@ -55,6 +54,11 @@ class Location:
         return _local_filesystem() if self._filesystem is None else self._filesystem
 
     @property
+    def given(self) -> AnyFileSystem | None:
+        """The filesystem, or None for the local one while nothing needed it: asking for it imports fsspec."""
+        return self._filesystem
+
+    @property
     def is_local(self) -> bool:
         """Whether the filesystem is exactly fsspec's local one, not a subclass."""
         return self._filesystem is None or type(self._filesystem) is type(_local_filesystem())
@@ -73,6 +77,11 @@ class Location:
 
     def __str__(self) -> str:
         return self.name
+
+
+def is_local_kind(filesystem: AnyFileSystem | None) -> bool:
+    """Return whether a filesystem, as `Location.given` has it, is fsspec's local one or a subclass."""
+    return filesystem is None or isinstance(filesystem, type(_local_filesystem()))
 
 
 def with_slashes(path: str) -> str:

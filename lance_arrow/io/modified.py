@@ -5,10 +5,9 @@ from __future__ import annotations
 import datetime
 import os
 
-from pyarrow import fs as arrow_fs
-
 from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.location import Location
+from lance_arrow.late_arrow import arrow_fs
 
 
 @foreign_errors()

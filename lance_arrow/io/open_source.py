@@ -6,12 +6,11 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from pyarrow import fs as arrow_fs
-
 from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.local_source import LocalSource
 from lance_arrow.io.location import AnyFileSystem, Location, resolve
 from lance_arrow.io.source import RangeSource
+from lance_arrow.late_arrow import arrow_fs
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from fsspec.implementations.cached import CachingFileSystem
-from fsspec.implementations.local import LocalFileSystem
 from numpy.typing import NDArray
-from pyarrow import fs as arrow_fs
 
 from lance_arrow.engine import read_files
 from lance_arrow.io.foreign_errors import foreign_errors
-from lance_arrow.io.fsspec_source import has_ranges
 from lance_arrow.io.location import AnyFileSystem, Location
 from lance_arrow.io.source import Bytes, Positions
+from lance_arrow.late_arrow import arrow_fs
+from lance_arrow.late_names import late_module
+
+if TYPE_CHECKING:
+    from fsspec.implementations import cached, local
+
+    from lance_arrow.io import fsspec_source
+else:
+    # Local files of a dataset that pyarrow opened are read without fsspec.
+    cached, local = late_module("fsspec.implementations.cached"), late_module("fsspec.implementations.local")
+    fsspec_source = late_module("lance_arrow.io.fsspec_source")
 
 SideBySide: TypeAlias = Callable[[Callable[[int], None], Sequence[int]], Any]
 """Calls a function for each of some numbers, in threads if that is faster."""
@@ -26,11 +33,13 @@ _ALIGNMENT_BYTES = 64
 _FILES_PER_PART = 32
 
 
-def reads_small_files(filesystem: AnyFileSystem) -> bool:
-    """Return whether `read_small_files` supports a filesystem."""
-    if type(filesystem) is LocalFileSystem:
+def reads_small_files(filesystem: AnyFileSystem | None) -> bool:
+    """Return whether `read_small_files` supports a filesystem; None is the local one."""
+    if filesystem is None or type(filesystem) is local.LocalFileSystem:
         return True
-    return not isinstance(filesystem, arrow_fs.FileSystem | CachingFileSystem) and has_ranges(filesystem)
+    return not isinstance(filesystem, arrow_fs.FileSystem | cached.CachingFileSystem) and fsspec_source.has_ranges(
+        filesystem
+    )
 
 
 @foreign_errors()
@@ -56,7 +65,7 @@ def read_whole(place: Location, most_bytes: int) -> bytes | None:
         The file does not exist.
     """
     filesystem = place.filesystem
-    if type(filesystem) is LocalFileSystem or not reads_small_files(filesystem):
+    if type(filesystem) is local.LocalFileSystem or not reads_small_files(filesystem):
         return None
     assert not isinstance(filesystem, arrow_fs.FileSystem)
     try:
@@ -71,14 +80,14 @@ def read_whole(place: Location, most_bytes: int) -> bytes | None:
 
 @foreign_errors()
 def read_small_files(
-    filesystem: AnyFileSystem, paths: Sequence[str], sizes: Positions, side_by_side: SideBySide, num_threads: int
+    filesystem: AnyFileSystem | None, paths: Sequence[str], sizes: Positions, side_by_side: SideBySide, num_threads: int
 ) -> tuple[Bytes, Positions, NDArray[np.uint8]]:
     """Read files whole into one array.
 
     Parameters
     ----------
     filesystem, paths
-        Filesystem and paths; local paths are paths, not URLs.
+        Filesystem (None is the local one) and paths; local paths are paths, not URLs.
     sizes
         ``(n,) int64``: bytes of each file, as the caller knows them.
     side_by_side, num_threads
@@ -95,7 +104,7 @@ def read_small_files(
     starts = np.cumsum(padded) - padded
     data = np.empty(int(padded.sum()), np.uint8)
     flags = np.zeros(len(sizes), np.uint8)
-    if type(filesystem) is LocalFileSystem:
+    if filesystem is None or type(filesystem) is local.LocalFileSystem:
         # No file has a zero in its name, or an empty name.
         names = [b"" if "\0" in path else os.fsencode(path) for path in paths]
 

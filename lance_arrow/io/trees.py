@@ -8,14 +8,18 @@ import os
 import posixpath
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
-
-from fsspec import AbstractFileSystem
-from fsspec.implementations.local import LocalFileSystem
-from pyarrow import fs as arrow_fs
+from typing import TYPE_CHECKING, Any
 
 from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.location import AnyFileSystem
+from lance_arrow.late_arrow import arrow_fs
+from lance_arrow.late_names import late_module
+
+if TYPE_CHECKING:
+    from fsspec import spec
+    from fsspec.implementations import local
+else:
+    spec, local = late_module("fsspec.spec"), late_module("fsspec.implementations.local")
 
 # Names of the modification time in the listings of filesystems.
 _TIMES = ("mtime", "LastModified", "last_modified", "updated", "created")
@@ -47,9 +51,9 @@ def list_tree(filesystem: AnyFileSystem, folder: str) -> dict[str, ListedFile]:
         Other errors of the filesystem, without credentials in their text.
     """
     found: dict[str, ListedFile] = {}
-    if type(filesystem) is LocalFileSystem:
+    if type(filesystem) is local.LocalFileSystem:
         found.update(_local_tree(folder, ""))
-    elif isinstance(filesystem, AbstractFileSystem):
+    elif isinstance(filesystem, spec.AbstractFileSystem):
         filesystem.invalidate_cache(folder)
         # Listed names have no protocol.
         stripped = filesystem._strip_protocol(folder).rstrip("/")

@@ -341,7 +341,7 @@ def _checked(
     fields, schema_metadata = _schema_of(parts.schema)
     facts = TableFacts(
         root=root.path,
-        protocols=protocols_of(root.filesystem),
+        protocols=protocols_of(root.given),
         version=version,
         manifest_path=place.name,
         fields=fields,

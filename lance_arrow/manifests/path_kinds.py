@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import enum
+import os
 import posixpath
-
-from fsspec import AbstractFileSystem
-from pyarrow import fs as arrow_fs
 
 from lance_arrow.errors import TableNotFoundError
 from lance_arrow.io import Location, file_exists, foreign_errors, list_tree
+from lance_arrow.late_arrow import arrow_fs
 from lance_arrow.manifests.versions import is_table
 
 
@@ -64,6 +63,8 @@ def files_in(place: Location) -> list[Location]:
 
 @foreign_errors()
 def _is_folder(place: Location) -> bool:
-    if isinstance(place.filesystem, AbstractFileSystem):
-        return bool(place.filesystem.isdir(place.path))
-    return bool(place.filesystem.get_file_info(place.path).type == arrow_fs.FileType.Directory)
+    if place.given is None:
+        return os.path.isdir(place.path)
+    if isinstance(place.filesystem, arrow_fs.FileSystem):
+        return bool(place.filesystem.get_file_info(place.path).type == arrow_fs.FileType.Directory)
+    return bool(place.filesystem.isdir(place.path))

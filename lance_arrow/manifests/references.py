@@ -86,7 +86,7 @@ def branch_root(root: Location, branch: str | None) -> Location:
     if branch is None:
         return root
     _check_name(branch, "branch")
-    return Location(root.filesystem, posixpath.join(root.path, "tree", branch))
+    return Location(root.given, posixpath.join(root.path, "tree", branch))
 
 
 def read_tag(root: Location, tag: str) -> TagMeta:
@@ -161,12 +161,12 @@ def _tag(name: str, content: Mapping[str, object], root: Location) -> TagMeta:
 
 
 def _listed(root: Location, folder: str) -> list[str]:
-    names = list_names(root.filesystem, posixpath.join(root.path, folder))
+    names = list_names(root.given, posixpath.join(root.path, folder))
     return [name.removesuffix(_JSON) for name in names if name.endswith(_JSON)]
 
 
 def _json(root: Location, path: str) -> Mapping[str, object]:
-    place = Location(root.filesystem, posixpath.join(root.path, path))
+    place = Location(root.given, posixpath.join(root.path, path))
     source = open_source(place)
     try:
         size = source.size()

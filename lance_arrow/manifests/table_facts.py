@@ -6,12 +6,10 @@ import posixpath
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fsspec.implementations.local import LocalFileSystem
-from pyarrow import fs as arrow_fs
-
 from lance_arrow.container.fields import SchemaField
 from lance_arrow.errors import CorruptManifestError, located
-from lance_arrow.io import AnyFileSystem
+from lance_arrow.io import AnyFileSystem, is_local_kind
+from lance_arrow.late_arrow import arrow_fs
 from lance_arrow.manifests.base_paths import DATA, DELETIONS, BasePathMeta, place_of
 from lance_arrow.manifests.base_scope import check_followed
 from lance_arrow.manifests.fragments import DataFileMeta, DeletionFileMeta
@@ -121,9 +119,9 @@ class TableFacts:
             return path
 
 
-def protocols_of(filesystem: AnyFileSystem) -> tuple[str, ...]:
-    """Return the protocols of URLs of a filesystem."""
-    if isinstance(filesystem, (LocalFileSystem, arrow_fs.LocalFileSystem)):
+def protocols_of(filesystem: AnyFileSystem | None) -> tuple[str, ...]:
+    """Return the protocols of URLs of a filesystem; None is the local one."""
+    if filesystem is None or is_local_kind(filesystem) or isinstance(filesystem, arrow_fs.LocalFileSystem):
         return "file", "local"
     if isinstance(filesystem, arrow_fs.FileSystem):
         return (filesystem.type_name,)

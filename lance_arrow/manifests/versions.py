@@ -10,16 +10,16 @@ import os
 import posixpath
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from fsspec.implementations.local import LocalFileSystem
+from typing import TYPE_CHECKING, Any
 
 from lance_arrow.errors import CorruptManifestError, InvalidArgumentError, TableNotFoundError, VersionNotFoundError
-from lance_arrow.io import AnyFileSystem, Location, has_file, list_first, list_names, list_sizes, resolve
-from lance_arrow.manifests.manifest import ManifestMeta, read_manifest
+from lance_arrow.io import AnyFileSystem, Location, has_file, is_local_kind, list_first, list_names, list_sizes, resolve
 from lance_arrow.manifests.names import SUFFIX, ManifestName, NamingScheme, names_of, parse_name
 from lance_arrow.manifests.references import branch_root, read_branches, read_tag
 from lance_arrow.settings import Limits
+
+if TYPE_CHECKING:
+    from lance_arrow.manifests.manifest import ManifestMeta
 
 VERSIONS = "_versions"
 _NEWEST = 32
@@ -90,9 +90,9 @@ def table_location(
     """Return the folder of a path or URL, as `resolve` does; relative local paths become absolute."""
     found = resolve(uri, filesystem, storage_options)
     path = found.path.rstrip("/") or found.path
-    if isinstance(found.filesystem, LocalFileSystem):
+    if is_local_kind(found.given):
         path = os.path.abspath(path)
-    return found if path == found.path else Location(found.filesystem, path, found.name)
+    return found if path == found.path else Location(found.given, path, found.name)
 
 
 def is_table(root: Location) -> bool:
@@ -100,7 +100,7 @@ def is_table(root: Location) -> bool:
     if not root.is_local:
         # Stores may list the newest versions alone.
         return newest_manifest(root) is not None
-    return has_file(root.filesystem, posixpath.join(root.path, VERSIONS), _is_attached)
+    return has_file(root.given, posixpath.join(root.path, VERSIONS), _is_attached)
 
 
 def _is_attached(name: str) -> bool:
@@ -202,7 +202,7 @@ def _files(root: Location, *, newest: bool = False) -> Mapping[str, int | None]:
     """List the folder of manifests; with `newest`, older ones may be omitted."""
     folder = posixpath.join(root.path, VERSIONS)
     if root.is_local:
-        return dict.fromkeys(list_names(root.filesystem, folder))
+        return dict.fromkeys(list_names(root.given, folder))
     return (newest and _first_files(root, folder)) or list_sizes(root.filesystem, folder)
 
 
@@ -259,6 +259,8 @@ def open_version(
 
 def read_listed(line: Location, manifest: ManifestFile, limits: Limits | None = None) -> ManifestMeta:
     """Read a manifest from a listing of its line of versions."""
+    from lance_arrow.manifests.manifest import read_manifest  # noqa: PLC0415 - for folders that are tables
+
     place = manifest_place(line, manifest.name)
     return read_manifest(place, line, manifest.version, size_bytes=manifest.size_bytes, limits=limits)
 
@@ -287,6 +289,8 @@ def moment(given: Any) -> datetime.datetime:
 
 
 def _numbered(root: Location, line: Location, version: int, branch: str | None, limits: Limits | None) -> ManifestMeta:
+    from lance_arrow.manifests.manifest import read_manifest  # noqa: PLC0415 - for folders that are tables
+
     for name in names_of(version):
         try:
             return read_manifest(manifest_place(line, name), line, version, limits=limits)
@@ -329,7 +333,7 @@ def _nothing(root: Location, line: Location, branch: str | None) -> TableNotFoun
 
 def manifest_place(line: Location, name: ManifestName) -> Location:
     """Return the place of a manifest of a line of versions."""
-    return Location(line.filesystem, posixpath.join(line.path, VERSIONS, str(name)))
+    return Location(line.given, posixpath.join(line.path, VERSIONS, str(name)))
 
 
 def _is_version(value: object) -> bool:

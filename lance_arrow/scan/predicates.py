@@ -15,11 +15,11 @@ from types import ModuleType
 from typing import Any, TypeAlias
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError, did_you_mean
+from lance_arrow.late_arrow import pc
 
-Predicate: TypeAlias = pc.Expression | list[Any] | str
+Predicate: TypeAlias = "pc.Expression | list[Any] | str"
 
 MISFITS = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, pa.ArrowTypeError)
 """What pyarrow raises for an expression that does not fit a schema, or fails on a value."""

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lance_arrow.arrays.column_paths import (
     Path,
@@ -22,6 +21,7 @@ from lance_arrow.arrays.column_paths import (
 from lance_arrow.arrays.column_roots import named_among, root_names
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
 from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.late_arrow import pc
 
 
 @dataclass(frozen=True, slots=True, eq=False)

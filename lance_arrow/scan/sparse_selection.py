@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lance_arrow import kernels
 from lance_arrow.arrays.column_tree import ColumnNode
+from lance_arrow.late_arrow import pc
 from lance_arrow.scan.row_weights import RowWeights
 from lance_arrow.spi import RowRanges
 

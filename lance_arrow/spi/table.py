@@ -190,6 +190,11 @@ class EncodingTable:
         found = [one for name in names for one in self.answer(name).get(hook, ()) if one.factory.key == key]
         return self._decide(key, found) if found else None
 
+    def messages(self) -> frozenset[str]:
+        """Return the messages with keys of plugins; those with declared keys are not imported for it."""
+        keys = (one.factory.key for name in self._at_once for one in chain.from_iterable(self.answer(name).values()))
+        return frozenset(key.message for key in chain(self.plugins.declaring, keys))
+
     def keys(self, hook: str) -> Iterable[EncodingKey]:
         """Return all keys of a hook in the order of the plugins, each once; all plugins are imported."""
         found = (one.factory.key for name in self.plugins.names for one in self.answer(name).get(hook, ()))

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lance_arrow.kernels import bound_fixed, bound_variable
+from lance_arrow.late_arrow import pc
 from lance_arrow.statistics.zone_types import is_large, is_text, is_variable
 
 MAX_BOUND_BYTES = 64

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lance_arrow.arrays.column_tree import LeafNode, inner_fields, storage_type
 from lance_arrow.arrays.list_items import list_items
 from lance_arrow.errors import InternalError, InvalidArgumentError
+from lance_arrow.late_arrow import pc
 from lance_arrow.statistics.packed_zones import encode_packed
 from lance_arrow.statistics.plain_maps import encode_plain
 from lance_arrow.statistics.zone_bounds import Bounds, bound_array, merge_bounds

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from lance_arrow.late_arrow import pc
 from lance_arrow.statistics.zone_maps import ZoneMap
 
 _UNKNOWABLE = ("null_count", "nan_count")

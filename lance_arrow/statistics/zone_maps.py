@@ -11,13 +11,14 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lance_arrow.arrays.column_tree import LeafNode
+from lance_arrow.arrays.plain_numbers import as_array, as_numbers
 from lance_arrow.engine import NativeZones
 from lance_arrow.errors import CorruptFileError
 from lance_arrow.io import Bytes
+from lance_arrow.late_arrow import pc
 from lance_arrow.settings import Limits
 from lance_arrow.statistics.zone_streams import COUNT_TYPES, FLAGS, OPTIONAL, StoredZones, read_stream
 from lance_arrow.statistics.zone_types import COUNTS, bounds_type, form_of, is_repeated, zones_schema
@@ -95,7 +96,7 @@ class ZoneMap:
             arrays = dict(self._stored.arrays)
             arrays.setdefault("min_exact", self.low.is_valid())
             arrays.setdefault("max_exact", self.high.is_valid())
-            arrays.update({name: pa.array(self.counts(name)) for name in COUNTS})
+            arrays.update({name: as_array(self.counts(name)) for name in COUNTS})
             schema = zones_schema(self.low.type)
             self._zones = pa.RecordBatch.from_arrays([arrays[name] for name in schema.names], schema=schema)
         return self._zones
@@ -110,7 +111,7 @@ class ZoneMap:
         if found is None:
             if name in self._stored.arrays:
                 column = self._stored.arrays[name]
-                found = (column.fill_null(0) if column.null_count else column).to_numpy()
+                found = as_numbers(column.fill_null(0) if column.null_count else column)
             elif name == "value_count":
                 found = self.counts("row_count")
             else:

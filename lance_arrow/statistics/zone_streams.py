@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from lance_arrow.arrays.plain_numbers import as_numbers
 from lance_arrow.errors import CorruptFileError
 from lance_arrow.statistics.packed_zones import HEAD_BYTES, MAGIC, packed_places
 from lance_arrow.statistics.zone_types import COUNTS, zones_schema
@@ -101,7 +102,7 @@ def read_stream(raw: bytes, bounds: pa.DataType) -> StoredZones | None:
     if any(batch.column(name).null_count for name in batch.schema.names if name not in _BOUNDS):
         raise CorruptFileError("the zone map has nulls among its counts")
     names = batch.schema.names
-    counts = {name: _signed(batch.column(name).to_numpy()) for name in COUNTS if name in names}
+    counts = {name: _signed(as_numbers(batch.column(name))) for name in COUNTS if name in names}
     if key[0]:
         found = StreamLayout.of(raw, bounds, batch)
         if found is not None:

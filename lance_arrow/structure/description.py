@@ -94,8 +94,7 @@ def describe(message_name: str, value: bytes, table: EncodingTable, distribution
         message = parse(message_type, value, what="the description")
     except (CorruptFileError, ResourceLimitError) as error:
         return EncodingReport(key=message_name, parameters={"size": size}, detail=str(error))
-    owners = {key.message for held in table.tables() for key in held} | {COMPRESSIVE, message_name}
-    return _Walk(table, frozenset(owners)).of(message)
+    return _Walk(table, table.messages() | {COMPRESSIVE, message_name}).of(message)
 
 
 def _message_type(name: str, table: EncodingTable) -> type[Message] | None:

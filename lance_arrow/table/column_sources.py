@@ -5,16 +5,16 @@ Each kind tells the schema of what it makes and the columns it needs, and makes 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.dataset
 
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.files.batch_inputs import schema_and_rows
+from lance_arrow.late_arrow import pads, pc
 from lance_arrow.scan.computed_columns import ComputedColumns
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.table.merges.key_matching import SourceKeys
@@ -188,7 +188,8 @@ class _Joined:
 
 
 def _whole(values: Any) -> pa.Table:
-    if isinstance(values, pyarrow.dataset.Dataset):
+    # Only a program that imported `pyarrow.dataset` has a dataset to give.
+    if "pyarrow.dataset" in sys.modules and isinstance(values, pads.Dataset):
         return values.to_table()
     schema, rows = schema_and_rows(values)
     return pa.Table.from_batches(list(_batches(rows)), schema)

@@ -105,12 +105,12 @@ def read_history(root: Location, branch: str | None, limits: Limits) -> list[Ver
 
 def _contents(line: Location, manifests: Sequence[ManifestFile]) -> dict[int, memoryview]:
     """Read small manifests together, as far as they can be; the others are left to be read one by one."""
-    if not reads_small_files(line.filesystem):
+    if not reads_small_files(line.given):
         return {}
     sizes = [one.size_bytes for one in manifests]
     folder = posixpath.join(line.path, VERSIONS)
     if line.is_local:
-        known = list_sizes(line.filesystem, folder)
+        known = list_sizes(line.given, folder)
         sizes = [known.get(str(one.name)) for one in manifests]
     small = [at for at, size in enumerate(sizes) if size is not None and 0 < size <= TAIL_BYTES]
     if not small:
@@ -119,7 +119,7 @@ def _contents(line: Location, manifests: Sequence[ManifestFile]) -> dict[int, me
     lengths = np.array([sizes[at] for at in small], np.int64)
     paths = [f"{folder}/{manifests[at].name}" for at in small]
     data, starts, flags = read_small_files(
-        line.filesystem, paths, lengths, runtime.side_by_side, runtime.settings.num_threads
+        line.given, paths, lengths, runtime.side_by_side, runtime.settings.num_threads
     )
     places = zip(small, starts.tolist(), lengths.tolist(), flags.tolist(), strict=True)
     return {manifests[at].version: data[start : start + size].data for at, start, size, is_read in places if is_read}

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from lance_arrow.arrow_dataset import bridge as bridge_package
+from lance_arrow.arrow_dataset.bridge import builds as bridge_builds
 from lance_arrow.arrow_dataset.bridge import loading as bridge_loading
 
 BUILDS = {(major, 0): Path(f"_bridge_{major}00.so") for major in range(22, 27)}
@@ -24,7 +25,7 @@ def run_python(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 def test_the_build_for_this_pyarrow_is_loaded() -> None:
     version = pa.cpp_version_info
-    builds = bridge_loading.built_releases(bridge_package.__path__)
+    builds = bridge_builds.built_releases(bridge_package.__path__)
     assert bridge_loading.bridge.__file__ == str(builds[version.major, version.minor])
     assert bridge_loading.bridge.__name__ == "lance_arrow.arrow_dataset.bridge._bridge"
     assert sys.modules[bridge_loading.bridge.__name__] is bridge_loading.bridge
@@ -42,14 +43,14 @@ def test_builds_are_found_by_their_names(tmp_path: Path) -> None:
     ]
     for name in [*names, *others]:
         (tmp_path / name).touch()
-    found = bridge_loading.built_releases([str(tmp_path / "nothing"), str(tmp_path)])
+    found = bridge_builds.built_releases([str(tmp_path / "nothing"), str(tmp_path)])
     assert found == dict(zip([(22, 0), (23, 1), (26, 0)], [tmp_path / name for name in names], strict=True))
 
 
 @pytest.mark.parametrize("found", ["21.0.0", "25.1.0", "27.0.0.dev3", "unknown"])
 def test_another_release_is_refused_in_one_sentence(found: str) -> None:
     with pytest.raises(ImportError) as caught:
-        bridge_loading.choose_build(BUILDS, found)
+        bridge_builds.choose_build(BUILDS, found)
     message = str(caught.value)
     assert f"was built for pyarrow 22.0, 23.0, 24.0, 25.0, 26.0, found {found}: " in message
     assert "pip install 'pyarrow==26.0.*'" in message
@@ -58,7 +59,7 @@ def test_another_release_is_refused_in_one_sentence(found: str) -> None:
 
 @pytest.mark.parametrize("found", ["26.0.0", "26.0.7", "26.0.1.post1", "22.0.0"])
 def test_the_build_for_a_release_is_chosen(found: str) -> None:
-    assert bridge_loading.choose_build(BUILDS, found) == Path(f"_bridge_{found[:2]}00.so")
+    assert bridge_builds.choose_build(BUILDS, found) == Path(f"_bridge_{found[:2]}00.so")
 
 
 OTHER_PYARROW = """
@@ -116,7 +117,7 @@ except ImportError as error:
 
 def test_a_missing_bridge_is_named() -> None:
     with pytest.raises(ImportError, match="without its bridge"):
-        bridge_loading.choose_build({}, pa.__version__)
+        bridge_builds.choose_build({}, pa.__version__)
 
 
 def test_loading_needs_nothing_imported_before(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_a_file_is_read_with_few_modules(path: Path) -> None:
     own = {one for one in modules if one.startswith("lance_arrow")}
     assert len(own) <= 114, sorted(own)
     # Protobuf 34, pluggy 13, and importlib.metadata, which imports email.
-    assert len(modules) <= 183, sorted(modules - own)
+    assert len(modules) <= 178, sorted(modules - own)
 
 
 @pytest.mark.parametrize(
@@ -95,6 +95,17 @@ def test_a_file_is_read_without(path: Path, packages: tuple[str, ...]) -> None:
     assert not named(imported(path, BY_FILE), *packages)
 
 
+def test_a_file_is_read_without_parts_of_pyarrow(path: Path) -> None:
+    """`pyarrow.dataset` imports pandas; the others are slow to import."""
+    script = SCRIPT.replace("import numpy, pyarrow.dataset", "import pyarrow").replace(
+        "{read}", "table = lance_arrow.LanceFile(sys.argv[1]).read()"
+    )
+    done = run(script, path)
+    assert done.returncode == 0, done.stderr
+    modules = set(json.loads(done.stdout.splitlines()[-1]))
+    assert not modules & {"pandas", "pyarrow.dataset", "pyarrow.compute", "pyarrow.fs", "concurrent.futures.thread"}
+
+
 def test_only_plugins_of_the_file_are_imported(path: Path) -> None:
     plugins = {
         one for one in imported(path, BY_FILE) if one.startswith(("lance_arrow_codecs.", "lance_arrow_layouts."))
@@ -120,5 +131,7 @@ def test_a_dataset_is_read_without_plugins_of_old_versions(path: Path) -> None:
         "lance_arrow.files.row_writers",
         "lance_arrow.files.lance_writer",
     )
-    assert not named(modules, *old, *writers, "pandas", "pyarrow.parquet")
-    assert len(modules) <= 349, len(modules)
+    tables = ("lance_arrow.manifests.manifest", "lance_arrow.scan.fragments", "lance_arrow.table")
+    filters = ("lance_arrow.pruning", "lance_arrow.statistics", "lance_arrow.scan.row_filter")
+    assert not named(modules, *old, *writers, *tables, *filters, "pandas", "pyarrow.parquet", "fsspec", "asyncio")
+    assert len(modules) <= 195, len(modules)

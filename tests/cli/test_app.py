@@ -9,9 +9,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+import typer
 from witness import Witness
 
 from lance_arrow.cli import file_view, plugin_view
+from lance_arrow.cli.app import app
+from lance_arrow.cli.words import ELSEWHERE, SAME
 from lance_arrow.errors import CorruptPageError
 
 ERROR_FIELDS = ["type", "message", "path", "column", "page", "byte_range"]
@@ -192,8 +195,67 @@ def test_urls(command: Callable[..., Any], small: Path) -> None:
         assert outcome.document["num_rows"] == 100
 
 
+@pytest.mark.parametrize("line", ["plugins", "plugins --matrix"])
+def test_summaries_fit_eighty_columns_unless_wide(
+    command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    narrow, wide = command(*line.split()).out, command(*line.split(), "--wide").out
+    assert max(map(len, narrow.splitlines())) <= 80 < max(map(len, wide.splitlines()))
+    assert "not shown: " in narrow
+    assert "(--wide shows all)" in narrow
+    assert "not shown" not in wide
+    assert "distribution" in wide.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("line", "same"),
+    [("info FILE", "inspect FILE"), ("columns FILE", "schema FILE"), ("zones list FILE", "zones show FILE")],
+)
+def test_words_of_other_tools_run_the_command(command: Callable[..., Any], small: Path, line: str, same: str) -> None:
+    one, other = (command(*text.replace("FILE", str(small)).split()) for text in (line, same))
+    assert (one.code, one.out) == (other.code, other.out) == (0, one.out)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("zones show FILE price", "columns are chosen by --column price"),
+        ("head FILE a b", "columns are chosen by --columns a,b"),
+        ("head FILE 3", "a version of a table is chosen by --version 3"),
+        ("history FILE", "it is lance-arrow table log"),
+        ("table head FILE", "it is lance-arrow head"),
+        ("version", "it is lance-arrow --version"),
+        ("verifi FILE", "Did you mean 'verify'"),
+    ],
+)
+def test_wrong_words_are_answered_with_the_right_ones(
+    command: Callable[..., Any], small: Path, line: str, said: str
+) -> None:
+    outcome = command(*line.replace("FILE", str(small)).split())
+    assert (outcome.code, outcome.out) == (2, "")
+    assert said in outcome.err
+
+
+def test_words_mean_commands_that_there_are() -> None:
+    groups = {"": set(), "table": set(), "zones": set()}
+    root = typer.main.get_command(app)
+    groups[""] = set(root.commands)
+    for name in ("table", "zones"):
+        groups[name] = set(root.commands[name].commands)
+    for group, words in SAME.items():
+        assert set(words.values()) <= groups[group]
+        assert not set(words) & groups[group]
+    for group, words in ELSEWHERE.items():
+        assert not set(words) & groups[group]
+        for word, line in words.items():
+            first, *rest = line.format(word=word).split()
+            assert first.startswith("--") or first in groups[""]
+            assert not rest or rest[0] in groups[first]
+
+
 def test_matrix_as_text_and_as_json(command: Callable[..., Any]) -> None:
-    lines = command("plugins", "--matrix").out.splitlines()
+    lines = command("plugins", "--matrix", "--wide").out.splitlines()
     assert lines[0].split() == ["codec", "mini-block", "block", "per-value", "plugin", "distribution"]
     flat = next(line for line in lines if line.startswith("flat "))
     assert flat.split("  ")[0] == "flat"

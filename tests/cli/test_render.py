@@ -181,7 +181,7 @@ PLUGINS = PluginsReport(
 )
 PLUGINS_TEXT = """\
 plugin      distribution  version  kind   provides  contexts  in use
-codec.flat  lance-arrow   1        codec  m.C/flat  block     yes
+codec.flat  lance-arrow   1        codec  C/flat    block     yes
 codec.bad   other         2               broken              no
 broken: codec.bad of other 2 (bad): ImportError: no
 """

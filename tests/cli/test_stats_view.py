@@ -66,13 +66,16 @@ def test_stats_are_those_of_the_values(command: Callable[..., Any], files: dict[
 
 
 def test_stats_as_text(command: Callable[..., Any], files: dict[str, Path]) -> None:
-    outcome = command("stats", files["zoned"], "--columns", "id,word")
+    outcome = command("stats", files["zoned"], "--columns", "id,word", "--wide")
     assert outcome.code == 0
     lines = outcome.out.splitlines()
     assert lines[2].split()[:6] == ["column", "type", "values", "nulls", "NaN", "min"]
     assert lines[3].split()[:7] == ["id", "int64", "3,000", "0", "0", "0", "2999"]
     assert "(cut)" in lines[4]
     assert len(lines) == 5
+    narrow = command("stats", files["zoned"]).out.splitlines()
+    assert max(map(len, narrow)) <= 80
+    assert narrow[-1].startswith("not shown: ")
     assert command("stats", files["zoned"], "-c", "nobody").code == 1
 
 

@@ -1,7 +1,7 @@
 """The native `FileFormat`, `FileFragment` and writer, built once for each pyarrow X.Y that is served.
 
-`loading` chooses the build for the installed pyarrow, imports it as `_bridge` and closes it at exit. All other modules
-use it. `find_pyarrows` lists the pyarrows to build for. `_bridge.pyx` holds the classes that Python sees,
+`builds` chooses the build for the installed pyarrow. `loading` imports it as `_bridge` and closes it at exit; all other
+modules use it. `find_pyarrows` lists the pyarrows to build for. `_bridge.pyx` holds the classes that Python sees,
 `callbacks.pxi` what C++ calls, `expressions.pxi` what reads and evaluates expressions. `_bridge.pxd` declares what they
 use of the headers:
 

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import atexit
 import importlib.util
-import re
 import sys
-from collections.abc import Iterable
-from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader
-from pathlib import Path
+from importlib.machinery import ExtensionFileLoader
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pyarrow
 import pyarrow.dataset
 
-from lance_arrow.arrow_dataset import bridge as _package
+from lance_arrow.arrow_dataset.bridge.builds import installed_build
 
-__all__ = ["bridge", "built_releases", "choose_build"]
+__all__ = ["bridge"]
 
 # Longer than any callback should take to notice; the process then ends without them.
 _EXIT_TIMEOUT_SECONDS = 30.0
@@ -25,48 +22,8 @@ _EXIT_TIMEOUT_SECONDS = 30.0
 _MODULE = "lance_arrow.arrow_dataset.bridge._bridge"
 
 
-def built_releases(folders: Iterable[str]) -> dict[tuple[int, int], Path]:
-    """Return the builds in folders that this Python can load, by the pyarrow ``(major, minor)`` that each is for."""
-    found = {}
-    for path in (path for folder in folders for path in sorted(Path(folder).glob("_bridge_*"))):
-        release, dot, suffix = path.name.removeprefix("_bridge_").partition(".")
-        if dot + suffix in EXTENSION_SUFFIXES and release.isdecimal():
-            found[divmod(int(release), 100)] = path
-    return found
-
-
-def choose_build(builds: dict[tuple[int, int], Path], version: str) -> Path:
-    """Return the build for a pyarrow.
-
-    Parameters
-    ----------
-    builds
-        As `built_releases` returns them.
-    version
-        `pyarrow.__version__`.
-
-    Raises
-    ------
-    ImportError
-        There is none, in one sentence: Arrow's C++ libraries change their ABI with each release ``X.Y``.
-    """
-    if not builds:
-        raise ImportError("lance_arrow was installed without its bridge to pyarrow.dataset: reinstall it")
-    numbers = re.match(r"(\d+)\.(\d+)", version)
-    release = (int(numbers[1]), int(numbers[2])) if numbers else None
-    if release not in builds:
-        names = ", ".join(f"{major}.{minor}" for major, minor in sorted(builds))
-        newest = ".".join(map(str, max(builds)))
-        raise ImportError(
-            f"lance_arrow's bridge to pyarrow.dataset was built for pyarrow {names}, found {version}: "
-            f"pip install 'pyarrow=={newest}.*', or reinstall lance_arrow from its sources beside this pyarrow"
-        )
-    return builds[release]
-
-
 def _load() -> ModuleType:
-    # An editable install has two folders: of sources, and of what was built.
-    path = choose_build(built_releases(_package.__path__), pyarrow.__version__)
+    path = installed_build(pyarrow.__version__)
     loader = ExtensionFileLoader(_MODULE, str(path))
     spec = importlib.util.spec_from_file_location(_MODULE, path, loader=loader)
     if spec is None:

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lance_arrow.arrays.blob_fields import PLACE_TYPE
 from lance_arrow.errors import CorruptPageError, UnsupportedError
 from lance_arrow.io import Positions, RangeSource
+from lance_arrow.late_arrow import pc
 from lance_arrow.scan.blobs.blob_sources import BlobSources
 
 INLINE, PACKED, DEDICATED, EXTERNAL, MANAGED = range(5)

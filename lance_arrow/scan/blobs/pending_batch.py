@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, type_over
+from lance_arrow.late_arrow import pc
 from lance_arrow.scan.projection import shown_field
 from lance_arrow.spi import NodeKind, RowRanges
 from lance_arrow.structure.row_selection import cut

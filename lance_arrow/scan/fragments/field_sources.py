@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lance_arrow.arrays.column_paths import Steps, node_at, pruned
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, storage_type, type_over
 from lance_arrow.errors import CorruptFileError, CorruptManifestError
+from lance_arrow.late_arrow import pc
 from lance_arrow.spi import NodeKind
 
 

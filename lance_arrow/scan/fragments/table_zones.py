@@ -13,13 +13,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lance_arrow.arrays.column_paths import Path
 from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.errors import CorruptFileError, LanceError, TruncatedReadError, UnsupportedError
 from lance_arrow.io import AnyFileSystem, Location
+from lance_arrow.late_arrow import pc
 from lance_arrow.manifests.manifest import read_section
 from lance_arrow.manifests.table_facts import TableFacts
 from lance_arrow.manifests.versions import VERSIONS

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lance_arrow.arrays.arrow_arrays import true_flags
 from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.errors import CorruptFileError
+from lance_arrow.late_arrow import pc
 from lance_arrow.statistics.zone_bounds import bound_array, successor
 from lance_arrow.statistics.zone_maps import ZoneMap
 from lance_arrow.statistics.zone_types import is_text, is_variable, zones_schema
