@@ -218,7 +218,7 @@ def test_a_bridge_that_does_not_fit_is_told(tmp_path: Path) -> None:
         assert "found 1.2.3: " in done.stdout
 
 
-@pytest.mark.parametrize("arguments", ["schema FILE", "head FILE", "inspect FILE", "head TABLE", "--help"])
+@pytest.mark.parametrize("arguments", ["schema FILE", "head FILE", "stats FILE", "inspect FILE", "head TABLE", "--help"])
 def test_commands_do_not_import_the_rooms_of_others(many_rows: Path, tmp_path: Path, arguments: str) -> None:
     lance_arrow.LanceTable.create(tmp_path / "table", pa.table({"a": [1]}))
     line = arguments.replace("FILE", str(many_rows)).replace("TABLE", str(tmp_path / "table"))
@@ -234,6 +234,7 @@ def test_commands_do_not_import_the_rooms_of_others(many_rows: Path, tmp_path: P
         "lance_arrow.files.zone_building",
         "lance_arrow.files.verification",
     }
+    assert not {one for one in modules if one.startswith(("lance_arrow_codecs_v01.", "lance_arrow_codecs_v20."))}
     if "TABLE" not in arguments:
         assert "lance_arrow.table" not in modules
     if "help" in arguments:
