@@ -403,9 +403,11 @@ class LanceDataset(FileSystemDataset):
         shown = ", ".join(files[:_SHOWN_FILES])
         if len(files) > _SHOWN_FILES:
             shown += f" and {len(files) - _SHOWN_FILES:,} more"
+        fields = ", ".join(f"{field.name}: {field.type}" for field in list(self.schema)[:_SHOWN_FILES])
+        if len(self.schema) > _SHOWN_FILES:
+            fields += f" and {len(self.schema) - _SHOWN_FILES:,} more"
         filtered = "" if self._own_filter is None else f" filter={self._own_filter}"
-        fields = self.schema.to_string(show_schema_metadata=False)
-        return f"<LanceDataset files={len(files):,}{filtered}: {shown}>\n{fields}"
+        return " ".join(f"<LanceDataset files={len(files):,}{filtered}: {shown}; columns {fields}>".split())
 
     def _repr_html_(self) -> str:
         facts = {"files": f"{len(self.files):,}", "format": repr(self.format)}

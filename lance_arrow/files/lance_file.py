@@ -15,8 +15,8 @@ from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.choices import Blobs, Dictionaries, Json, Verify
 from lance_arrow.container.file_reader import LanceFileReader
-from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.io import AnyFileSystem, VerifiedSource, locate, open_source
+from lance_arrow.errors import InvalidArgumentError, NotPicklableError
+from lance_arrow.io import AnyFileSystem, Location, VerifiedSource, locate, open_source
 from lance_arrow.runtime import Runtime, default_runtime
 from lance_arrow.scan.file_batches import FileBatches
 from lance_arrow.scan.open_file import OpenFile, row_reader
@@ -88,6 +88,7 @@ class LanceFile:
             verify=verify,
         )
         place = locate(source, filesystem=filesystem, storage_options=storage_options)
+        self._reopening = place, options, runtime is None
         opened = open_source(source if place is None else place)
         with ExitStack() as on_failure:
             on_failure.callback(opened.close)
@@ -308,6 +309,16 @@ class LanceFile:
     def __len__(self) -> int:
         return self.num_rows
 
+    def __reduce__(self) -> tuple[object, ...]:
+        place, options, by_default = self._reopening
+        if place is None or not by_default:
+            raise NotPicklableError(
+                "a LanceFile of bytes in memory, or with a runtime of its own, cannot be pickled; pickle the bytes or "
+                "the path, and open the file where it is read",
+                path=self.name,
+            )
+        return _reopened, (place, options)
+
     def __repr__(self) -> str:
         columns = len(self.schema.names)
         return f"LanceFile({self.name!r}, version={self.version}, rows={self.num_rows:,}, columns={columns})"
@@ -328,3 +339,15 @@ class LanceFile:
         if columns is None:
             return self._opened.everything
         return Projection.of(self._rows.roots, self.schema, columns)
+
+
+def _reopened(place: Location, options: ReadOptions) -> LanceFile:
+    """Open the file that was pickled."""
+    return LanceFile(
+        place,
+        dictionaries=options.dictionaries,
+        blobs=options.blobs,
+        json=options.json,
+        allow_external_blobs=options.allow_external_blobs,
+        verify=options.verify,
+    )

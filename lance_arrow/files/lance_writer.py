@@ -14,7 +14,7 @@ from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.file_form import FileForm
 from lance_arrow.container.file_writer import FileWriter
 from lance_arrow.container.schema import fields_from_arrow
-from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.errors import InvalidArgumentError, NotPicklableError
 from lance_arrow.files.batch_inputs import schema_and_rows
 from lance_arrow.files.row_writers import row_writer
 from lance_arrow.files.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE, WriteOptions
@@ -150,6 +150,21 @@ class OneFileWriter:
             self.close()
         else:
             self.abort()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise NotPicklableError(
+            f"a {type(self).__name__} holds a file that this process is writing; pickle the path and the schema, and "
+            "make the writer in the process that writes",
+            path=self._sink.name,
+        )
+
+    def __repr__(self) -> str:
+        state = "closed" if self._is_closed else "broken" if self._is_broken else "open"
+        columns = len(self.schema.names)
+        return (
+            f"{type(self).__name__}({self._sink.name!r}, version={self.form.version}, rows={self.num_rows:,}, "
+            f"columns={columns}, {state})"
+        )
 
     def __del__(self) -> None:
         if not getattr(self, "_is_closed", True):
