@@ -58,7 +58,15 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Settings of a `Runtime`: limits, memory, threads, plugins."""
+    """Settings of a `Runtime`: limits, memory, threads, plugins.
+
+    Examples
+    --------
+    >>> settings = lance_arrow.Settings(num_threads=1)
+    >>> with lance_arrow.LanceFile("flights.lance", runtime=lance_arrow.Runtime(settings)) as file:
+    ...     file.count_rows("id < 10")
+    10
+    """
 
     limits: Limits = field(default_factory=Limits)
     prefer: Mapping[str, str] = field(default_factory=dict)

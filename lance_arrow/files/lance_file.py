@@ -64,6 +64,13 @@ class LanceFile:
         The file has a version that cannot be read.
     FileNotFoundError
         There is no file at this path.
+
+    Examples
+    --------
+    >>> with lance_arrow.LanceFile("flights.lance") as file:
+    ...     table = file.take([3, 1], columns=["id"])
+    >>> table["id"].to_pylist()
+    [3, 1]
     """
 
     def __init__(

@@ -198,9 +198,12 @@ class LanceWriter(OneFileWriter):
 
     Examples
     --------
-    >>> with LanceWriter("flights.lance", table.schema) as writer:  # doctest: +SKIP
-    ...     for batch in table.to_batches():
+    >>> table = pyarrow.table({"id": range(100)})
+    >>> with lance_arrow.LanceWriter("batches.lance", table.schema) as writer:
+    ...     for batch in table.to_batches(max_chunksize=50):
     ...         writer.write(batch)
+    >>> writer.num_rows
+    100
     """
 
     def __init__(
@@ -265,6 +268,13 @@ def write_table(
     ------
     LanceError
         As `LanceWriter`; no file appears.
+
+    Examples
+    --------
+    >>> table = pyarrow.table({"id": [1, 2, 3]})
+    >>> lance_arrow.write_table(table, "numbers.lance")
+    >>> lance_arrow.read_table("numbers.lance").equals(table)
+    True
     """
     found, rows = schema_and_rows(table, schema)
     options = WriteOptions(

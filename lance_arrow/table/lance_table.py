@@ -53,6 +53,13 @@ class LanceTable(TableReads, TableEdits, TableUpkeep):
         How columns are read: dictionaries, blobs, checksums.
     unsafe_single_writer, durability
         As for `open`.
+
+    Examples
+    --------
+    >>> table = lance_arrow.LanceTable.create("new", pyarrow.table({"id": [1, 2, 3]}))
+    >>> table.delete("id = 2")
+    >>> table.version, table.to_table()["id"].to_pylist()
+    (2, [1, 3])
     """
 
     def __init__(
