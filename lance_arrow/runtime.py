@@ -45,6 +45,12 @@ class Runtime:
     ------
     PluginConflictError, PluginLoadError
         The installed plugins cannot be resolved.
+
+    Examples
+    --------
+    >>> runtime = lance_arrow.Runtime(lance_arrow.Settings(num_threads=1))
+    >>> lance_arrow.verify("flights.lance", runtime=runtime).ok
+    True
     """
 
     def __init__(self, settings: Settings | None = None, plugins: LoadedPlugins | None = None) -> None:

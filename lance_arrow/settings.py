@@ -22,6 +22,12 @@ class Limits:
 
     Set them by ``Settings(limits=Limits(name=value))``. Datasets and tables take no settings: set
     ``LANCE_ARROW_LIMITS=name=value`` in the environment.
+
+    Examples
+    --------
+    >>> limits = lance_arrow.Limits(max_expanded_bytes=1 << 32)
+    >>> lance_arrow.Settings(limits=limits).limits.max_expanded_bytes
+    4294967296
     """
 
     max_metadata_bytes: int = 512 * MEBIBYTE

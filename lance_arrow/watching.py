@@ -15,6 +15,13 @@ class Receipts(Sequence[ReadReport]):
     """Reports of reads, in the order in which the reads finished.
 
     Threads may finish reads while another one looks.
+
+    Examples
+    --------
+    >>> with lance_arrow.receipts() as found:
+    ...     table = lance_arrow.read_table("flights.lance")
+    >>> len(found), found.total.rows
+    (1, 100)
     """
 
     def __init__(self) -> None:

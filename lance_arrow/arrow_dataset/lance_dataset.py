@@ -46,6 +46,12 @@ class LanceDataset(FileSystemDataset):
     """A `pyarrow.dataset.FileSystemDataset` of Lance files; get one from `lance_arrow.dataset` or `from_dataset`.
 
     It works wherever pyarrow's datasets do. Filters may also be SQL or DNF tuples.
+
+    Examples
+    --------
+    >>> flights = lance_arrow.dataset("flights")
+    >>> flights.take([3, 1], columns=["id"])["id"].to_pylist()
+    [3, 1]
     """
 
     _has_guarantees = False

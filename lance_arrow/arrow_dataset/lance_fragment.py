@@ -40,6 +40,12 @@ class LanceFileFragment(bridge.BridgeFragment):
 
     It is a `pyarrow.dataset.FileFragment`, with `path`, `filesystem`, `partition_expression`, `physical_schema`,
     `scanner` and so on. `subset`, `split_by_zone` and `zones` correspond to the row groups of Parquet fragments.
+
+    Examples
+    --------
+    >>> (fragment,) = lance_arrow.dataset("flights.lance").fragments
+    >>> fragment.subset(rows=(2, 5)).num_rows
+    3
     """
 
     @property
