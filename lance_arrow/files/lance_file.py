@@ -166,6 +166,12 @@ class LanceFile:
             The file is damaged.
         ResourceLimitError
             The rows take more than `Limits.max_expanded_bytes`, and a thousand times the size of the file.
+
+        Examples
+        --------
+        >>> file = lance_arrow.LanceFile("flights.lance")
+        >>> file.read(["id"], filter="price > 49").num_rows
+        1
         """
         projection = Projection.of(self._rows.roots, self.schema, columns)
         selected = as_rows(rows, self.num_rows)
@@ -185,6 +191,12 @@ class LanceFile:
         ------
         InvalidArgumentError
             A number is negative or not below `num_rows`; the message has the number.
+
+        Examples
+        --------
+        >>> file = lance_arrow.LanceFile("flights.lance")
+        >>> file.take([3, 1], ["id"])["id"].to_pylist()
+        [3, 1]
         """
         return take_rows(self._opened, self._projection(columns), as_offsets(indices))
 
@@ -254,6 +266,12 @@ class LanceFile:
         -----
         A batch is shorter only in two cases: 32-bit offsets cannot count its bytes, or its blobs have too many bytes.
         The limit for blobs is ``Settings.blob_batch_bytes``, and an eighth of the memory budget.
+
+        Examples
+        --------
+        >>> file = lance_arrow.LanceFile("flights.lance")
+        >>> [batch.num_rows for batch in file.to_batches(batch_size=60)]
+        [60, 40]
         """
         if batch_size is not None and (not isinstance(batch_size, (int, np.integer)) or batch_size < 1):
             raise InvalidArgumentError(
@@ -265,7 +283,14 @@ class LanceFile:
         return self._batches.stream(projection, filter, batch_rows, selected)
 
     def count_rows(self, filter: Predicate | None = None) -> int:
-        """Count all rows, or those that satisfy `filter`. Zones whose bounds have the answer are not decoded."""
+        """Count all rows, or those that satisfy `filter`. Zones whose bounds have the answer are not decoded.
+
+        Examples
+        --------
+        >>> file = lance_arrow.LanceFile("flights.lance")
+        >>> file.count_rows("id < 10")
+        10
+        """
         if filter is None:
             return self.num_rows
         return self._batches.count(filter, as_rows(None, self.num_rows))
@@ -291,6 +316,12 @@ class LanceFile:
             The file has no such column, or the column has others below it.
         CorruptFileError
             The map is damaged.
+
+        Examples
+        --------
+        >>> file = lance_arrow.LanceFile("flights.lance")
+        >>> file.zones("id")["max"].to_pylist()
+        [99]
         """
         (path,) = column_paths([column], self._rows.roots)
         (node,) = project(self._rows.roots, [path])
