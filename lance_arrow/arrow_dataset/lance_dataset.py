@@ -325,6 +325,12 @@ class LanceDataset(FileSystemDataset):
         ------
         InvalidArgumentError
             `max_rows` is not a positive integer.
+
+        Examples
+        --------
+        >>> parts = lance_arrow.dataset("flights.lance").split(max_rows=60)
+        >>> sum(part.count_rows() for part in parts)
+        100
         """
         own = self._own_filter
         parts: list[LanceFileFragment] = []

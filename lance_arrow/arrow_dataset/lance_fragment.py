@@ -104,6 +104,12 @@ class LanceFileFragment(bridge.BridgeFragment):
             The fragment has no such zone or row, or no argument is given.
         UnsupportedError
             The fragment belongs to a table.
+
+        Examples
+        --------
+        >>> (fragment,) = lance_arrow.dataset("flights.lance").fragments
+        >>> fragment.subset(rows=slice(10, 30)).num_rows
+        20
         """
         file = self._opened()
         kept = self._ranges(file)
@@ -173,6 +179,12 @@ class LanceFileFragment(bridge.BridgeFragment):
         ------
         InvalidArgumentError
             A number is negative or not below `num_rows`; it is named.
+
+        Examples
+        --------
+        >>> (fragment,) = lance_arrow.dataset("flights.lance").fragments
+        >>> fragment.take([3, 1], ["id"])["id"].to_pylist()
+        [3, 1]
         """
         options = ScannerOptions.of(locals())
         offsets = as_offsets(indices)
