@@ -89,6 +89,10 @@ class UnsupportedError(LanceError, NotImplementedError):
     """Valid, but not supported by this package."""
 
 
+class NotPicklableError(UnsupportedError, TypeError):
+    """An object of one process was pickled or copied; the message names what to pickle instead."""
+
+
 class UnknownEncodingError(UnsupportedError):
     """No installed plugin provides an encoding; the error of a broken plugin that declares it is the cause."""
 

@@ -9,7 +9,7 @@ from itertools import chain, islice
 from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
-from lance_arrow.errors import PluginContractError
+from lance_arrow.errors import NotPicklableError, PluginContractError
 from lance_arrow.settings import Settings
 from lance_arrow.spi.loading import LoadedPlugins, load_plugins
 from lance_arrow.spi.scratch import Scratch
@@ -46,6 +46,12 @@ class Runtime:
     ------
     PluginConflictError, PluginLoadError
         The installed plugins cannot be resolved.
+
+    Examples
+    --------
+    >>> runtime = lance_arrow.Runtime(lance_arrow.Settings(num_threads=1))
+    >>> lance_arrow.verify("flights.lance", runtime=runtime).ok
+    True
     """
 
     def __init__(self, settings: Settings | None = None, plugins: LoadedPlugins | None = None) -> None:
@@ -144,6 +150,20 @@ class Runtime:
                 f"lance_commit_strategy returned {type(found).__name__}, which has no publish()", path=location.name
             )
         return found
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise NotPicklableError(
+            "a Runtime holds threads, caches and loaded plugins of this process; pickle its settings, and make "
+            "Runtime(settings) in the other process"
+        )
+
+    def __repr__(self) -> str:
+        plugins = len(self.plugins.manager.get_plugins())
+        settings = self.settings
+        return (
+            f"Runtime(plugins={plugins}, num_threads={settings.num_threads}, "
+            f"memory_budget_bytes={settings.memory_budget_bytes:,})"
+        )
 
     def _executor(self) -> ThreadPoolExecutor:
         with self._lock:

@@ -22,6 +22,12 @@ class Limits:
 
     Set them by ``Settings(limits=Limits(name=value))``. Datasets and tables take no settings: set
     ``LANCE_ARROW_LIMITS=name=value`` in the environment.
+
+    Examples
+    --------
+    >>> limits = lance_arrow.Limits(max_expanded_bytes=1 << 32)
+    >>> lance_arrow.Settings(limits=limits).limits.max_expanded_bytes
+    4294967296
     """
 
     max_metadata_bytes: int = 512 * MEBIBYTE
@@ -58,7 +64,15 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Settings of a `Runtime`: limits, memory, threads, plugins."""
+    """Settings of a `Runtime`: limits, memory, threads, plugins.
+
+    Examples
+    --------
+    >>> settings = lance_arrow.Settings(num_threads=1)
+    >>> with lance_arrow.LanceFile("flights.lance", runtime=lance_arrow.Runtime(settings)) as file:
+    ...     file.count_rows("id < 10")
+    10
+    """
 
     limits: Limits = field(default_factory=Limits)
     prefer: Mapping[str, str] = field(default_factory=dict)

@@ -37,6 +37,12 @@ class ReadOptions:
     ------
     InvalidArgumentError
         An option has an unknown value; the message names both.
+
+    Examples
+    --------
+    >>> options = lance_arrow.LanceReadOptions(dictionaries="decode")
+    >>> lance_arrow.LanceFormat(read_options=options).dictionaries
+    'decode'
     """
 
     dictionaries: Dictionaries = "keep"

@@ -34,6 +34,12 @@ class LanceFragmentScanOptions(bridge.BridgeScanOptions):
     ------
     InvalidArgumentError
         An option has an unknown value; the message names both.
+
+    Examples
+    --------
+    >>> options = lance_arrow.LanceFragmentScanOptions(zone_maps=False)
+    >>> lance_arrow.dataset("flights").count_rows("id < 10", fragment_scan_options=options)
+    10
     """
 
     options: ScanOptions

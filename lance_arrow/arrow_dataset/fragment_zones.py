@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.arrow_dataset.bridge.loading import bridge
-from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.errors import InvalidArgumentError, NotPicklableError
 from lance_arrow.pruning.zone_predicates import ZonePredicate
 from lance_arrow.pruning.zone_pruning import prune_rows
 from lance_arrow.pruning.zone_values import UNCOMPARABLE
@@ -155,6 +155,9 @@ class FragmentZones(Sequence[ZoneInfo]):
 
     def __iter__(self) -> Iterator[ZoneInfo]:
         return (self[index] for index in range(len(self)))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise NotPicklableError("FragmentZones belong to a file that is open here; pickle the fragment instead")
 
     def __repr__(self) -> str:
         return (

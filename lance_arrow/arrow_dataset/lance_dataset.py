@@ -23,7 +23,6 @@ from lance_arrow.arrow_dataset.scanner_options import (
     FRAGMENT_READAHEAD,
     ScannerOptions,
 )
-from lance_arrow.arrow_dataset.table_heads import table_head
 from lance_arrow.arrow_dataset.table_parts import TablePart
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.io import locate
@@ -46,6 +45,12 @@ class LanceDataset(FileSystemDataset):
     """A `pyarrow.dataset.FileSystemDataset` of Lance files; get one from `lance_arrow.dataset` or `from_dataset`.
 
     It works wherever pyarrow's datasets do. Filters may also be SQL or DNF tuples.
+
+    Examples
+    --------
+    >>> flights = lance_arrow.dataset("flights")
+    >>> flights.take([3, 1], columns=["id"])["id"].to_pylist()
+    [3, 1]
     """
 
     _has_guarantees = False
@@ -241,6 +246,8 @@ class LanceDataset(FileSystemDataset):
         both = all_of((own, wanted))
         table = self._table if memory_pool is None and fragment_scan_options is None else None
         if table is not None and not isinstance(columns, dict) and self.schema.equals(table.columns.schema):
+            from lance_arrow.arrow_dataset.table_heads import table_head  # noqa: PLC0415 - for tables alone
+
             few = table_head(table, missing, columns, both)
             if few is not None:
                 return few
@@ -328,6 +335,12 @@ class LanceDataset(FileSystemDataset):
         ------
         InvalidArgumentError
             `max_rows` is not a positive integer.
+
+        Examples
+        --------
+        >>> parts = lance_arrow.dataset("flights.lance").split(max_rows=60)
+        >>> sum(part.count_rows() for part in parts)
+        100
         """
         own = self._own_filter
         parts: list[LanceFileFragment] = []
@@ -414,9 +427,11 @@ class LanceDataset(FileSystemDataset):
         shown = ", ".join(files[:_SHOWN_FILES])
         if len(files) > _SHOWN_FILES:
             shown += f" and {len(files) - _SHOWN_FILES:,} more"
+        fields = ", ".join(f"{field.name}: {field.type}" for field in list(self.schema)[:_SHOWN_FILES])
+        if len(self.schema) > _SHOWN_FILES:
+            fields += f" and {len(self.schema) - _SHOWN_FILES:,} more"
         filtered = "" if self._own_filter is None else f" filter={self._own_filter}"
-        fields = self.schema.to_string(show_schema_metadata=False)
-        return f"<LanceDataset files={len(files):,}{filtered}: {shown}>\n{fields}"
+        return " ".join(f"<LanceDataset files={len(files):,}{filtered}: {shown}; columns {fields}>".split())
 
     def _repr_html_(self) -> str:
         from lance_arrow.html_repr import as_html  # noqa: PLC0415 - for notebooks

@@ -56,6 +56,13 @@ class LanceFormat(bridge.BridgeFormat):
     ------
     InvalidArgumentError
         More than one of `version`, `tag` and `as_of` is given, or an option has none of the values above.
+
+    Examples
+    --------
+    >>> import pyarrow.dataset
+    >>> files = pyarrow.dataset.dataset("flights.lance", format=lance_arrow.LanceFormat())
+    >>> files.count_rows()
+    100
     """
 
     def __init__(

@@ -41,6 +41,12 @@ class LanceFileFragment(bridge.BridgeFragment):
 
     It is a `pyarrow.dataset.FileFragment`, with `path`, `filesystem`, `partition_expression`, `physical_schema`,
     `scanner` and so on. `subset`, `split_by_zone` and `zones` correspond to the row groups of Parquet fragments.
+
+    Examples
+    --------
+    >>> (fragment,) = lance_arrow.dataset("flights.lance").fragments
+    >>> fragment.subset(rows=(2, 5)).num_rows
+    3
     """
 
     @property
@@ -101,6 +107,12 @@ class LanceFileFragment(bridge.BridgeFragment):
             The fragment has no such zone or row, or no argument is given.
         UnsupportedError
             The fragment belongs to a table.
+
+        Examples
+        --------
+        >>> (fragment,) = lance_arrow.dataset("flights.lance").fragments
+        >>> fragment.subset(rows=slice(10, 30)).num_rows
+        20
         """
         from lance_arrow.arrow_dataset.fragment_zones import FragmentZones, left_by_filter  # noqa: PLC0415 - as above
 
@@ -178,6 +190,12 @@ class LanceFileFragment(bridge.BridgeFragment):
         ------
         InvalidArgumentError
             A number is negative or not below `num_rows`; it is named.
+
+        Examples
+        --------
+        >>> (fragment,) = lance_arrow.dataset("flights.lance").fragments
+        >>> fragment.take([3, 1], ["id"])["id"].to_pylist()
+        [3, 1]
         """
         options = ScannerOptions.of(locals())
         offsets = as_offsets(indices)

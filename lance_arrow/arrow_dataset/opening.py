@@ -71,6 +71,12 @@ def dataset(
         The table contradicts itself, or needs a feature that this release does not know.
     FileNotFoundError
         There is nothing at this path.
+
+    Examples
+    --------
+    >>> flights = lance_arrow.dataset("flights")
+    >>> flights.to_table(["id"], filter="price > 49").num_rows
+    1
     """
     many = isinstance(uri, Sequence) and not isinstance(uri, (str, bytes))
     choice = VersionChoice(version=version, tag=tag, as_of=as_of, branch=branch)

@@ -104,6 +104,12 @@ def convert(
         The format cannot store a column.
     CorruptFileError
         A source cannot be read, or what was written does not verify.
+
+    Examples
+    --------
+    >>> report = lance_arrow.convert("flights.parquet", "converted.lance", exclude=["name"])
+    >>> report.num_rows, report.columns, report.verified
+    (100, ['id', 'price'], True)
     """
     begun = time.perf_counter()
     if append and schema is not None:

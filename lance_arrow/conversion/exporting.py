@@ -102,6 +102,12 @@ def export(
         apply to the format.
     UnsupportedError
         The other format cannot hold a column: nothing was written.
+
+    Examples
+    --------
+    >>> report = lance_arrow.export("flights", "cheap.parquet", filter="price < 5")
+    >>> report.num_rows, report.format
+    (10, 'parquet')
     """
     begun = time.perf_counter()
     place = table_location(target, target_filesystem, None if target_filesystem is not None else storage_options)

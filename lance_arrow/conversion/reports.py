@@ -69,6 +69,12 @@ class ConvertReport:
         How much was compared and decoded.
     seconds
         Time taken, verification included.
+
+    Examples
+    --------
+    >>> report = lance_arrow.convert("flights.parquet", "converted.lance")
+    >>> report.target_kind, report.file_version, report.num_rows
+    ('file', '2.2', 100)
     """
 
     sources: list[SourceReport]
@@ -104,6 +110,12 @@ class ExportReport:
         Columns written, in order.
     seconds
         Time taken.
+
+    Examples
+    --------
+    >>> report = lance_arrow.export("flights.lance", "flights.csv")
+    >>> report.source_kind, report.format, report.num_rows
+    ('file', 'csv', 100)
     """
 
     source: str

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lance_arrow.errors import NotPicklableError
 from lance_arrow.io import BufferSource, RangeSource, fetch_into
 from lance_arrow.scan.blobs.blob_places import BlobPlaces
 
@@ -118,6 +119,13 @@ class BlobFile(io.RawIOBase):
     def _check_open(self) -> None:
         if self.closed:
             raise ValueError("the blob is closed")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise NotPicklableError(
+            "a BlobFile reads from a file that this process has open; pickle the LanceFile, the column and the row "
+            "number, or the bytes that read() returns",
+            path=self.name,
+        )
 
     def __repr__(self) -> str:
         return f"BlobFile({self.name!r}, size={self._size:,})"

@@ -15,8 +15,8 @@ from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.choices import Blobs, Dictionaries, Json, Verify
 from lance_arrow.container.file_reader import LanceFileReader
-from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.io import AnyFileSystem, VerifiedSource, locate, open_source
+from lance_arrow.errors import InvalidArgumentError, NotPicklableError
+from lance_arrow.io import AnyFileSystem, Location, VerifiedSource, locate, open_source
 from lance_arrow.runtime import Runtime, default_runtime
 from lance_arrow.scan.file_batches import FileBatches
 from lance_arrow.scan.open_file import OpenFile, row_reader
@@ -64,6 +64,13 @@ class LanceFile:
         The file has a version that cannot be read.
     FileNotFoundError
         There is no file at this path.
+
+    Examples
+    --------
+    >>> with lance_arrow.LanceFile("flights.lance") as file:
+    ...     table = file.take([3, 1], columns=["id"])
+    >>> table["id"].to_pylist()
+    [3, 1]
     """
 
     def __init__(
@@ -88,6 +95,7 @@ class LanceFile:
             verify=verify,
         )
         place = locate(source, filesystem=filesystem, storage_options=storage_options)
+        self._reopening = place, options, runtime is None
         opened = open_source(source if place is None else place)
         with ExitStack() as on_failure:
             on_failure.callback(opened.close)
@@ -158,6 +166,12 @@ class LanceFile:
             The file is damaged.
         ResourceLimitError
             The rows take more than `Limits.max_expanded_bytes`, and a thousand times the size of the file.
+
+        Examples
+        --------
+        >>> file = lance_arrow.LanceFile("flights.lance")
+        >>> file.read(["id"], filter="price > 49").num_rows
+        1
         """
         projection = self._projection(columns)
         selected = as_rows(rows, self.num_rows)
@@ -177,6 +191,12 @@ class LanceFile:
         ------
         InvalidArgumentError
             A number is negative or not below `num_rows`; the message has the number.
+
+        Examples
+        --------
+        >>> file = lance_arrow.LanceFile("flights.lance")
+        >>> file.take([3, 1], ["id"])["id"].to_pylist()
+        [3, 1]
         """
         return take_rows(self._opened, self._projection(columns), as_offsets(indices))
 
@@ -246,6 +266,12 @@ class LanceFile:
         -----
         A batch is shorter only in two cases: 32-bit offsets cannot count its bytes, or its blobs have too many bytes.
         The limit for blobs is ``Settings.blob_batch_bytes``, and an eighth of the memory budget.
+
+        Examples
+        --------
+        >>> file = lance_arrow.LanceFile("flights.lance")
+        >>> [batch.num_rows for batch in file.to_batches(batch_size=60)]
+        [60, 40]
         """
         if batch_size is not None and (not isinstance(batch_size, (int, np.integer)) or batch_size < 1):
             raise InvalidArgumentError(
@@ -257,7 +283,14 @@ class LanceFile:
         return self._batches.stream(projection, filter, batch_rows, selected)
 
     def count_rows(self, filter: Predicate | None = None) -> int:
-        """Count all rows, or those that satisfy `filter`. Zones whose bounds have the answer are not decoded."""
+        """Count all rows, or those that satisfy `filter`. Zones whose bounds have the answer are not decoded.
+
+        Examples
+        --------
+        >>> file = lance_arrow.LanceFile("flights.lance")
+        >>> file.count_rows("id < 10")
+        10
+        """
         if filter is None:
             return self.num_rows
         return self._batches.count(filter, as_rows(None, self.num_rows))
@@ -283,6 +316,12 @@ class LanceFile:
             The file has no such column, or the column has others below it.
         CorruptFileError
             The map is damaged.
+
+        Examples
+        --------
+        >>> file = lance_arrow.LanceFile("flights.lance")
+        >>> file.zones("id")["max"].to_pylist()
+        [99]
         """
         (path,) = column_paths([column], self._rows.roots)
         (node,) = project(self._rows.roots, [path])
@@ -308,6 +347,16 @@ class LanceFile:
     def __len__(self) -> int:
         return self.num_rows
 
+    def __reduce__(self) -> tuple[object, ...]:
+        place, options, by_default = self._reopening
+        if place is None or not by_default:
+            raise NotPicklableError(
+                "a LanceFile of bytes in memory, or with a runtime of its own, cannot be pickled; pickle the bytes or "
+                "the path, and open the file where it is read",
+                path=self.name,
+            )
+        return _reopened, (place, options)
+
     def __repr__(self) -> str:
         columns = len(self.schema.names)
         return f"LanceFile({self.name!r}, version={self.version}, rows={self.num_rows:,}, columns={columns})"
@@ -328,3 +377,15 @@ class LanceFile:
         if columns is None:
             return self._opened.everything
         return Projection.of(self._rows.roots, self._rows.metadata, columns)
+
+
+def _reopened(place: Location, options: ReadOptions) -> LanceFile:
+    """Open the file that was pickled."""
+    return LanceFile(
+        place,
+        dictionaries=options.dictionaries,
+        blobs=options.blobs,
+        json=options.json,
+        allow_external_blobs=options.allow_external_blobs,
+        verify=options.verify,
+    )

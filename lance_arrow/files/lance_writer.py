@@ -14,7 +14,7 @@ from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.file_form import FileForm
 from lance_arrow.container.file_writer import FileWriter
 from lance_arrow.container.schema import fields_from_arrow
-from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.errors import InvalidArgumentError, NotPicklableError
 from lance_arrow.files.batch_inputs import schema_and_rows
 from lance_arrow.files.row_writers import row_writer
 from lance_arrow.files.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE, WriteOptions
@@ -162,6 +162,21 @@ class OneFileWriter:
         else:
             self.abort()
 
+    def __reduce__(self) -> tuple[object, ...]:
+        raise NotPicklableError(
+            f"a {type(self).__name__} holds a file that this process is writing; pickle the path and the schema, and "
+            "make the writer in the process that writes",
+            path=self._sink.name,
+        )
+
+    def __repr__(self) -> str:
+        state = "closed" if self._is_closed else "broken" if self._is_broken else "open"
+        columns = len(self.schema.names)
+        return (
+            f"{type(self).__name__}({self._sink.name!r}, version={self.form.version}, rows={self.num_rows:,}, "
+            f"columns={columns}, {state})"
+        )
+
     def __del__(self) -> None:
         if not getattr(self, "_is_closed", True):
             self.abort()
@@ -194,9 +209,12 @@ class LanceWriter(OneFileWriter):
 
     Examples
     --------
-    >>> with LanceWriter("flights.lance", table.schema) as writer:  # doctest: +SKIP
-    ...     for batch in table.to_batches():
+    >>> table = pyarrow.table({"id": range(100)})
+    >>> with lance_arrow.LanceWriter("batches.lance", table.schema) as writer:
+    ...     for batch in table.to_batches(max_chunksize=50):
     ...         writer.write(batch)
+    >>> writer.num_rows
+    100
     """
 
     def __init__(
@@ -261,6 +279,13 @@ def write_table(
     ------
     LanceError
         As `LanceWriter`; no file appears.
+
+    Examples
+    --------
+    >>> table = pyarrow.table({"id": [1, 2, 3]})
+    >>> lance_arrow.write_table(table, "numbers.lance")
+    >>> lance_arrow.read_table("numbers.lance").equals(table)
+    True
     """
     found, rows = schema_and_rows(table, schema)
     options = WriteOptions(

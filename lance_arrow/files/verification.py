@@ -104,6 +104,12 @@ class VerifyReport:
         Counts of files, blocks, pages and rows.
     version
         Version of the table that was verified; None for files.
+
+    Examples
+    --------
+    >>> report = lance_arrow.verify("flights.lance")
+    >>> report.ok, report.has_checksums, report.errors
+    (True, True, [])
     """
 
     path: str

@@ -43,6 +43,12 @@ def read_table(
     ------
     LanceError
         As `LanceFile.read`.
+
+    Examples
+    --------
+    >>> table = lance_arrow.read_table("flights.lance", columns=["id", "price"], filters="id < 10")
+    >>> table.num_rows, table.column_names
+    (10, ['id', 'price'])
     """
     with LanceFile(
         source,
@@ -64,7 +70,14 @@ def read_schema(
     storage_options: Mapping[str, Any] | None = None,
     blobs: Blobs = "bytes",
 ) -> pa.Schema:
-    """Read the Arrow schema of one Lance file, without its columns. Arguments are those of `LanceFile`."""
+    """Read the Arrow schema of one Lance file, without its columns. Arguments are those of `LanceFile`.
+
+    Examples
+    --------
+    >>> schema = lance_arrow.read_schema("flights.lance")
+    >>> schema.names
+    ['id', 'price', 'name']
+    """
     with LanceFile(source, filesystem=filesystem, storage_options=storage_options, blobs=blobs) as file:
         return file.schema
 
@@ -75,6 +88,13 @@ def read_metadata(
     filesystem: AnyFileSystem | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> dict[bytes, bytes]:
-    """Read the schema metadata of one Lance file, without its columns. Arguments are those of `LanceFile`."""
+    """Read the schema metadata of one Lance file, without its columns. Arguments are those of `LanceFile`.
+
+    Examples
+    --------
+    >>> metadata = lance_arrow.read_metadata("flights.lance")
+    >>> metadata[b"source"]
+    b'example'
+    """
     with LanceFile(source, filesystem=filesystem, storage_options=storage_options) as file:
         return file.metadata

@@ -102,6 +102,12 @@ def build_zones(
     Notes
     -----
     Readers ignore a sidecar that is older than its file, as the filesystem reports it.
+
+    Examples
+    --------
+    >>> (built,) = lance_arrow.build_zones("plain.lance", columns=["id"])
+    >>> built.columns, built.num_rows
+    (('id',), 100)
     """
     many = isinstance(paths, Sequence) and not isinstance(paths, (str, bytes))
     locations = [resolve(one, filesystem, storage_options) for one in (paths if many else [paths])]

@@ -53,7 +53,8 @@ class TableBranches(NamedVersions[BranchMeta]):
         return len(read_branches(self._root))
 
     def __repr__(self) -> str:
-        return repr({name: (one.parent_branch, one.parent_version) for name, one in self.items()})
+        shown = {name: (one.parent_branch, one.parent_version) for name, one in self.items()}
+        return f"{type(self).__name__}({shown})"
 
     def create(self, name: str, version: int | str | None = None, *, message: str | None = None) -> None:
         """Make a branch; `LanceTable.open(..., branch=name)` opens it.

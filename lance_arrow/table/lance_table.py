@@ -53,6 +53,13 @@ class LanceTable(TableReads, TableEdits, TableUpkeep):
         How columns are read: dictionaries, blobs, checksums.
     unsafe_single_writer, durability
         As for `open`.
+
+    Examples
+    --------
+    >>> table = lance_arrow.LanceTable.create("new", pyarrow.table({"id": [1, 2, 3]}))
+    >>> table.delete("id = 2")
+    >>> table.version, table.to_table()["id"].to_pylist()
+    (2, [1, 3])
     """
 
     def __init__(
@@ -135,6 +142,12 @@ class LanceTable(TableReads, TableEdits, TableUpkeep):
             The table requires a feature that this library does not know.
         CorruptManifestError
             The manifest contradicts itself.
+
+        Examples
+        --------
+        >>> table = lance_arrow.LanceTable.open("flights", version=1)
+        >>> table.version, table.schema.names
+        (1, ['id', 'price', 'name'])
         """
         options = ReadOptions(
             dictionaries=dictionaries,
@@ -205,6 +218,12 @@ class LanceTable(TableReads, TableEdits, TableUpkeep):
             A type cannot be stored, or the filesystem cannot keep two writers apart.
         LanceError, OSError
             As `LanceWriter`; no file is left behind.
+
+        Examples
+        --------
+        >>> table = lance_arrow.LanceTable.create("new", pyarrow.table({"id": [1, 2, 3]}), message="first rows")
+        >>> table.version, table.count_rows()
+        (1, 3)
         """
         if mode not in ("create", "overwrite", "append"):
             offer = did_you_mean(mode, ("create", "overwrite", "append"))
@@ -298,6 +317,13 @@ class LanceTable(TableReads, TableEdits, TableUpkeep):
         ------
         VersionNotFoundError
             There is no such version or tag.
+
+        Examples
+        --------
+        >>> table = lance_arrow.LanceTable.open("flights")
+        >>> table.delete("id < 10")
+        >>> table.checkout(1).count_rows()
+        100
         """
         manifest = self._find(version)
         return LanceTable(

@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Callable, Mapping
 from typing import ClassVar, TypeVar
 
-from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.errors import InvalidArgumentError, NotPicklableError
 from lance_arrow.io import Location, file_exists, list_sizes, make_folder, write_file
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.versions import VERSIONS
@@ -40,6 +40,12 @@ class NamedVersions(Mapping[str, Named_co]):
         self._branch = branch
         self._strategy_of = strategy_of
         self._limits = limits
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise NotPicklableError(
+            f"a {type(self).__name__} is a view of an open table; pickle the LanceTable, or a dict of this mapping",
+            path=self._root.name,
+        )
 
     def _publish(self, name: str, version: int, place: Location, data: bytes, strategy: CommitStrategy) -> None:
         """Make the file of a name; raises `InvalidArgumentError` where there is one already."""

@@ -61,6 +61,13 @@ class TableEdits(TableHandle):
             This library cannot write the table.
         LanceError, OSError
             As `LanceWriter`; no file is left behind.
+
+        Examples
+        --------
+        >>> table = lance_arrow.LanceTable.open("flights")
+        >>> table.append(pyarrow.table({"id": [100]}))
+        >>> table.version, table.count_rows()
+        (2, 101)
         """
         options = FileOptions(preset, rows_per_zone, checksums, column_options, allow_private_encodings, page_bytes)
         self._append(data, options, max_rows_per_file, message)
@@ -103,6 +110,13 @@ class TableEdits(TableHandle):
             The predicate does not fit the table.
         UnsupportedError, CorruptManifestError
             This library cannot write the table.
+
+        Examples
+        --------
+        >>> table = lance_arrow.LanceTable.open("flights")
+        >>> table.delete("id < 10")
+        >>> table.version, table.count_rows()
+        (2, 90)
         """
         target = self._target()
         self._move(delete_rows(target, self._manifest, self._reader_of, predicate, checked_message(message)))
@@ -136,6 +150,13 @@ class TableEdits(TableHandle):
             rows are searched again in the newest version instead.
         UnsupportedError, CorruptManifestError
             This library cannot write the table.
+
+        Examples
+        --------
+        >>> table = lance_arrow.LanceTable.open("flights")
+        >>> table.update({"price": "price + 1"}, where="id = 0")
+        >>> table.take([99], ["price"])["price"].to_pylist()
+        [1.0]
         """
         made = update_rows(
             self._target(),
@@ -162,6 +183,13 @@ class TableEdits(TableHandle):
             Names of the key columns. A null key matches no row.
         schema
             Schema of an iterable of batches that may be empty.
+
+        Examples
+        --------
+        >>> table = lance_arrow.LanceTable.open("flights")
+        >>> merge = table.merge(pyarrow.table({"id": [99, 100]}), on="id").when_not_matched_insert_all()
+        >>> merge.execute()["num_inserted_rows"]
+        1
         """
         return TableMerge(self._merge, source, on, schema)
 
@@ -196,6 +224,14 @@ class TableEdits(TableHandle):
         ------
         VersionNotFoundError
             There is no such version or tag.
+
+        Examples
+        --------
+        >>> table = lance_arrow.LanceTable.open("flights")
+        >>> table.delete("id < 10")
+        >>> table.restore(1)
+        >>> table.version, table.count_rows()
+        (3, 100)
         """
         old = self._find(version)
         if old.branch != self._manifest.branch:

@@ -27,7 +27,14 @@ class TableReads(TableHandle):
         return self._reader.columns.schema
 
     def count_rows(self, filter: Predicate | None = None) -> int:
-        """Count the rows, or those that satisfy a filter. Without a filter, the manifest mostly has the answer."""
+        """Count the rows, or those that satisfy a filter. Without a filter, the manifest mostly has the answer.
+
+        Examples
+        --------
+        >>> table = lance_arrow.LanceTable.open("flights")
+        >>> table.count_rows("id < 10")
+        10
+        """
         return self._reader.count(filter)
 
     def to_table(self, columns: Sequence[str] | None = None, filter: Predicate | None = None) -> pa.Table:
@@ -50,6 +57,12 @@ class TableReads(TableHandle):
             A file that the manifest names does not exist.
         LanceError
             As `LanceFile.read`.
+
+        Examples
+        --------
+        >>> table = lance_arrow.LanceTable.open("flights")
+        >>> table.to_table(["id"], filter="price > 49").num_rows
+        1
         """
         return self._reader.read(self._reader.projection(columns), filter)
 
@@ -62,6 +75,12 @@ class TableReads(TableHandle):
         ------
         InvalidArgumentError
             The table has no such column, or `batch_size` is not a positive integer. It is raised by the call itself.
+
+        Examples
+        --------
+        >>> table = lance_arrow.LanceTable.open("flights")
+        >>> sum(batch.num_rows for batch in table.to_batches(["id"], batch_size=60))
+        100
         """
         if batch_size is not None and (not isinstance(batch_size, (int, np.integer)) or batch_size < 1):
             raise InvalidArgumentError(
@@ -84,6 +103,12 @@ class TableReads(TableHandle):
         ------
         InvalidArgumentError
             A number is negative or not below `count_rows()`; the message has the number.
+
+        Examples
+        --------
+        >>> table = lance_arrow.LanceTable.open("flights")
+        >>> table.take([3, 1], ["id"])["id"].to_pylist()
+        [3, 1]
         """
         return self._reader.take(indices, columns)
 

@@ -77,6 +77,13 @@ class TableUpkeep(TableHandle):
             Another writer replaced the table. If others changed rows or columns, all is computed again instead.
         UnsupportedError, CorruptManifestError
             This library cannot write the table.
+
+        Examples
+        --------
+        >>> table = lance_arrow.LanceTable.open("flights")
+        >>> table.add_columns({"double": "price * 2"})
+        >>> table.schema.names
+        ['id', 'price', 'name', 'double']
         """
         self._move(
             self._columns(message).add(values, on=on, read_columns=read_columns, batch_size=_checked_size(batch_size))
@@ -91,6 +98,13 @@ class TableUpkeep(TableHandle):
             The table has no such column, or no column would be left.
         CommitConflictError
             Another writer replaced the table.
+
+        Examples
+        --------
+        >>> table = lance_arrow.LanceTable.open("flights")
+        >>> table.drop_columns(["name"])
+        >>> table.schema.names
+        ['id', 'price']
         """
         self._move(self._columns(message).drop(columns))
 
@@ -113,6 +127,13 @@ class TableUpkeep(TableHandle):
             A field within a list would be cast.
         CommitConflictError
             As for `add_columns`.
+
+        Examples
+        --------
+        >>> table = lance_arrow.LanceTable.open("flights")
+        >>> table.alter_columns({"path": "name", "name": "label"})
+        >>> table.schema.names
+        ['id', 'price', 'label']
         """
         self._move(self._columns(message).alter(alterations))
 
@@ -293,6 +314,13 @@ class TableUpkeep(TableHandle):
             The table has no such column, or its type has no order.
         CommitConflictError
             Another writer replaced the table. If others compacted it, the index is made again instead.
+
+        Examples
+        --------
+        >>> table = lance_arrow.LanceTable.open("flights")
+        >>> table.create_zone_map("price")
+        >>> table.indices
+        {'price_idx': ('price',)}
         """
         made = create_zone_index(
             self._target(),
@@ -355,6 +383,13 @@ class TableUpkeep(TableHandle):
             A key or value is not a string.
         CommitConflictError
             Another writer set the same keys.
+
+        Examples
+        --------
+        >>> table = lance_arrow.LanceTable.open("flights")
+        >>> table.update_config({"owner": "billing"})
+        >>> table.config["owner"]
+        'billing'
         """
         self._configure(UpdateConfig(config=MapChange(values, bool(replace))), message)
 

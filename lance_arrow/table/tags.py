@@ -41,7 +41,8 @@ class TableTags(NamedVersions[TagMeta]):
         return len(read_tags(self._root))
 
     def __repr__(self) -> str:
-        return repr({name: tag.version for name, tag in self.items()})
+        shown = {name: tag.version for name, tag in self.items()}
+        return f"{type(self).__name__}({shown})"
 
     def create(self, name: str, version: int) -> None:
         """Tag a version.

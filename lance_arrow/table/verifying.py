@@ -72,6 +72,12 @@ def verify(
         A version was given for a path that is not a table.
     FileNotFoundError, OSError
         As the filesystem says.
+
+    Examples
+    --------
+    >>> report = lance_arrow.verify("flights")
+    >>> report.ok, report.checked.rows, report.version
+    (True, 100, 1)
     """
     choice = VersionChoice(version=version, tag=tag, branch=branch)
     place = locate(source, filesystem=filesystem, storage_options=storage_options)

@@ -254,7 +254,7 @@ def test_reprs_open_nothing(folder: Path, tmp_path: Path) -> None:
     dataset = open_dataset([tmp_path / "<gone>.lance"])
     (tmp_path / "<gone>.lance").unlink()
     assert "files=1" in repr(dataset)
-    assert "id: int64" in repr(dataset)
+    assert "columns id: int64" in repr(dataset)
     assert "&lt;gone&gt;" in dataset._repr_html_()
     assert "filter=(id > 3)" in repr(dataset.filter(pc.field("id") > 3))
     with LanceFile(folder / "0.lance") as file:

@@ -218,7 +218,9 @@ def test_a_bridge_that_does_not_fit_is_told(tmp_path: Path) -> None:
         assert "found 1.2.3: " in done.stdout
 
 
-@pytest.mark.parametrize("arguments", ["schema FILE", "head FILE", "stats FILE", "inspect FILE", "head TABLE", "--help"])
+@pytest.mark.parametrize(
+    "arguments", ["schema FILE", "head FILE", "stats FILE", "inspect FILE", "head TABLE", "--help"]
+)
 def test_commands_do_not_import_the_rooms_of_others(many_rows: Path, tmp_path: Path, arguments: str) -> None:
     lance_arrow.LanceTable.create(tmp_path / "table", pa.table({"a": [1]}))
     line = arguments.replace("FILE", str(many_rows)).replace("TABLE", str(tmp_path / "table"))

@@ -112,7 +112,14 @@ cdef class BridgeFormat(FileFormat):
 
 
 cdef class LanceWriteOptions(FileWriteOptions):
-    """How `pyarrow.dataset.write_dataset` writes Lance files."""
+    """How `pyarrow.dataset.write_dataset` writes Lance files.
+
+    Examples
+    --------
+    >>> options = lance_arrow.LanceFormat().make_write_options(rows_per_zone=1000)
+    >>> options == lance_arrow.LanceFormat().make_write_options()
+    False
+    """
 
     @property
     def format(self):

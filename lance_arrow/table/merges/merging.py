@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.errors import InvalidArgumentError, NotPicklableError
 from lance_arrow.scan.predicates import Predicate
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
 
@@ -150,5 +150,12 @@ class TableMerge:
         self._said.update(what)
         return self
 
+    def __reduce__(self) -> tuple[object, ...]:
+        raise NotPicklableError(
+            "a TableMerge moves the table object that it was made from; pickle the LanceTable and the rows, and call "
+            "merge() in the process that runs it"
+        )
+
     def __repr__(self) -> str:
-        return f"TableMerge({self._said})"
+        said = ", ".join(f"{name}={' '.join(str(value).split())}" for name, value in self._said.items())
+        return f"TableMerge({said})"
