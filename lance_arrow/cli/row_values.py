@@ -58,7 +58,7 @@ def _leaves(values: pa.Array) -> list[Any]:
     type_ = values.type
     if types.is_string(type_) or types.is_large_string(type_):
         # Bytes that are no UTF-8 must not stop the others from being shown.
-        as_bytes = values.cast(pa.large_binary())
+        as_bytes = values.view(pa.large_binary() if types.is_large_string(type_) else pa.binary())
         return _each(as_bytes, lambda value: value.decode("utf-8", "backslashreplace"))
     if types.is_binary(type_) or types.is_large_binary(type_) or types.is_fixed_size_binary(type_):
         return _each(values, bytes.hex)

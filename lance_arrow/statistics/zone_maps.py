@@ -94,8 +94,8 @@ class ZoneMap:
         """All columns; most zone predicates need few of them, and no batch."""
         if self._zones is None:
             arrays = dict(self._stored.arrays)
-            arrays.setdefault("min_exact", self.low.is_valid())
-            arrays.setdefault("max_exact", self.high.is_valid())
+            arrays.setdefault("min_exact", _are_valid(self.low))
+            arrays.setdefault("max_exact", _are_valid(self.high))
             arrays.update({name: as_array(self.counts(name)) for name in COUNTS})
             schema = zones_schema(self.low.type)
             self._zones = pa.RecordBatch.from_arrays([arrays[name] for name in schema.names], schema=schema)
@@ -225,6 +225,14 @@ def _has_default_content(name: str, columns: dict[str, pa.Array]) -> bool:
         has_values = columns[name.removesuffix("_exact")].is_valid()
         return bool(column.equals(has_values))
     return not pc.max(column).as_py()
+
+
+def _are_valid(column: pa.Array) -> pa.Array:
+    """Return flags of the values that are not null, as `Array.is_valid` does, which imports `pyarrow.compute`."""
+    if column.null_count in (0, len(column)):
+        flags = pa.py_buffer((b"\0" if column.null_count else b"\xff") * (len(column) // 8 + 1))
+        return pa.Array.from_buffers(pa.bool_(), len(column), [None, flags])
+    return pa.Array.from_buffers(pa.bool_(), len(column), [None, column.buffers()[0]], offset=column.offset)
 
 
 def _narrow(column: pa.Array) -> pa.Array:
