@@ -370,6 +370,14 @@ class LanceTable(TableReads, TableEdits, TableUpkeep):
             There is a table already.
         UnsupportedError
             `uri` is on another filesystem.
+
+        Examples
+        --------
+        >>> table = lance_arrow.LanceTable.open("flights")
+        >>> clone = table.shallow_clone("copy", version=1)
+        >>> clone.delete("id < 10")
+        >>> clone.count_rows(), table.count_rows()
+        (90, 100)
         """
         manifest = self._manifest if version is None else self._find(version)
         target = table_location(uri, filesystem, storage_options)
