@@ -30,12 +30,13 @@ from lance_arrow.table.history import VersionMeta, read_history
 from lance_arrow.table.table_edits import TableEdits
 from lance_arrow.table.table_handle import FileOptions, line_of
 from lance_arrow.table.table_reads import TableReads
+from lance_arrow.table.table_settings import TableSettings
 from lance_arrow.table.table_upkeep import TableUpkeep
 from lance_arrow.table.tags import TableTags
 from lance_arrow.table.writable_branch import check_durability, checked_message
 
 
-class LanceTable(TableReads, TableEdits, TableUpkeep):
+class LanceTable(TableReads, TableEdits, TableUpkeep, TableSettings):
     """One version of a Lance table: read its rows, list its history, change it.
 
     Get a table from `LanceTable.open`, or make one with `LanceTable.create`. A method that changes the table commits a
