@@ -61,13 +61,29 @@ class TableSettings(TableHandle):
     def update_metadata(
         self, values: Mapping[str, str | None], *, replace: bool = False, message: str | None = None
     ) -> None:
-        """Change the metadata of the table; arguments and errors are those of `update_config`."""
+        """Change the metadata of the table; arguments and errors are those of `update_config`.
+
+        Examples
+        --------
+        >>> table = lance_arrow.LanceTable.open("flights")
+        >>> table.update_metadata({"owner": "billing"})
+        >>> table.metadata["owner"]
+        'billing'
+        """
         self._configure(UpdateConfig(table_metadata=MapChange(values, bool(replace))), message)
 
     def update_schema_metadata(
         self, values: Mapping[str, str | None], *, replace: bool = False, message: str | None = None
     ) -> None:
-        """Change the metadata of the schema; arguments and errors are those of `update_config`."""
+        """Change the metadata of the schema; arguments and errors are those of `update_config`.
+
+        Examples
+        --------
+        >>> table = lance_arrow.LanceTable.open("flights")
+        >>> table.update_schema_metadata({"source": None, "unit": "EUR"})
+        >>> table.schema.metadata
+        {b'unit': b'EUR'}
+        """
         self._configure(UpdateConfig(schema_metadata=MapChange(values, bool(replace))), message)
 
     def update_field_metadata(
@@ -91,6 +107,13 @@ class TableSettings(TableHandle):
         ------
         InvalidArgumentError
             As for `update_config`; also if the table has no such column.
+
+        Examples
+        --------
+        >>> table = lance_arrow.LanceTable.open("flights")
+        >>> table.update_field_metadata({"price": {"unit": "EUR"}})
+        >>> table.schema.field("price").metadata
+        {b'unit': b'EUR'}
         """
         if not isinstance(values, Mapping) or not values:
             raise InvalidArgumentError(f"expected metadata by column, not {values!r}", detail=values)

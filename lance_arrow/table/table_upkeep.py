@@ -185,6 +185,13 @@ class TableUpkeep(TableHandle):
             Copied bytes contradict their checksum, or decoded ones are damaged. No version is committed.
         UnsupportedError, CorruptManifestError
             This library cannot write the table.
+
+        Examples
+        --------
+        >>> table = lance_arrow.LanceTable.open("flights")
+        >>> table.append(pyarrow.table({"id": [100]}))
+        >>> table.compact().fragments_rewritten
+        (0, 1)
         """
         plan = CompactionPlan(
             target_rows=target_rows_per_fragment,
@@ -238,6 +245,14 @@ class TableUpkeep(TableHandle):
         ------
         UnsupportedError, CorruptManifestError
             A manifest of any branch of the table cannot be understood. Nothing is removed.
+
+        Examples
+        --------
+        >>> table = lance_arrow.LanceTable.open("flights")
+        >>> table.delete("id < 10")
+        >>> import datetime
+        >>> table.cleanup(older_than=datetime.timedelta(0)).versions
+        (1,)
         """
         rules = CleanupRules(
             older_than=older_than, retain_versions=retain_versions, delete_unverified=delete_unverified
@@ -268,6 +283,14 @@ class TableUpkeep(TableHandle):
             The table has no such column, the column shares a data file with others, or values do not fit.
         CommitConflictError
             As for `add_columns`.
+
+        Examples
+        --------
+        >>> table = lance_arrow.LanceTable.open("flights")
+        >>> table.add_columns({"double": "price * 2"})
+        >>> table.replace_columns({"double": "price * 4"})
+        >>> table.take([1], ["double"])["double"].to_pylist()
+        [2.0]
         """
         size = _checked_size(batch_size)
         made = replace_columns(
@@ -339,6 +362,14 @@ class TableUpkeep(TableHandle):
         ------
         InvalidArgumentError
             The table has no such index.
+
+        Examples
+        --------
+        >>> table = lance_arrow.LanceTable.open("flights")
+        >>> table.create_zone_map("price")
+        >>> table.drop_index("price_idx")
+        >>> table.indices
+        {}
         """
         self._move(drop_index(self._target(), self._manifest, name, checked_message(message)))
 
