@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from pyarrow.dataset import FileSystemDataset, FragmentScanOptions, Scanner
 
 from lance_arrow.arrow_dataset.bridge.loading import bridge
-from lance_arrow.arrow_dataset.dataset_parts import all_fragments, put_together, take_apart
+from lance_arrow.arrow_dataset.dataset_parts import DatasetOfFragments
 from lance_arrow.arrow_dataset.interruptible import collect
 from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
 from lance_arrow.arrow_dataset.scanner_options import (
@@ -26,7 +25,7 @@ from lance_arrow.arrow_dataset.scanner_options import (
 from lance_arrow.arrow_dataset.table_parts import TablePart
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.io import locate
-from lance_arrow.scan.predicates import Predicate, all_of, as_expression, fitting
+from lance_arrow.scan.predicates import Predicate, all_of
 from lance_arrow.scan.row_arguments import as_offsets
 from lance_arrow.scan.row_taking import rows_without_columns
 from lance_arrow.scan.windows import LEAST_GROUPED
@@ -37,11 +36,10 @@ if TYPE_CHECKING:
     from lance_arrow.arrow_dataset.scan_plan import ScanPlan
     from lance_arrow.scan.fragments.table_reader import TableReader
 
-_SHOWN_FILES = 5
 _TRUE = pyarrow.compute.scalar(True)
 
 
-class LanceDataset(FileSystemDataset):
+class LanceDataset(DatasetOfFragments):
     """A `pyarrow.dataset.FileSystemDataset` of Lance files; get one from `lance_arrow.dataset` or `from_dataset`.
 
     It works wherever pyarrow's datasets do. Filters may also be SQL or DNF tuples.
@@ -69,16 +67,6 @@ class LanceDataset(FileSystemDataset):
             raise InvalidArgumentError(f"not a dataset of files of Lance format: {dataset!r}")
         shown: LanceDataset = bridge.show_as(cls, dataset)
         return shown
-
-    @property
-    def format(self) -> bridge.BridgeFormat:
-        """The format of all fragments."""
-        return bridge.format_of(self)
-
-    @property
-    def fragments(self) -> list[LanceFileFragment]:
-        """All fragments in order; a filter of the dataset is not applied."""
-        return all_fragments(self)
 
     def scanner(
         self,
@@ -421,54 +409,6 @@ class LanceDataset(FileSystemDataset):
     def replace_schema(self, schema: pyarrow.Schema) -> LanceDataset:
         """Return the same files seen with another schema."""
         return type(self).from_dataset(super().replace_schema(schema))
-
-    def __repr__(self) -> str:
-        files = self.files
-        shown = ", ".join(files[:_SHOWN_FILES])
-        if len(files) > _SHOWN_FILES:
-            shown += f" and {len(files) - _SHOWN_FILES:,} more"
-        fields = ", ".join(f"{field.name}: {field.type}" for field in list(self.schema)[:_SHOWN_FILES])
-        if len(self.schema) > _SHOWN_FILES:
-            fields += f" and {len(self.schema) - _SHOWN_FILES:,} more"
-        filtered = "" if self._own_filter is None else f" filter={self._own_filter}"
-        return " ".join(f"<LanceDataset files={len(files):,}{filtered}: {shown}; columns {fields}>".split())
-
-    def _repr_html_(self) -> str:
-        from lance_arrow.html_repr import as_html  # noqa: PLC0415 - for notebooks
-
-        facts = {"files": f"{len(self.files):,}", "format": repr(self.format)}
-        if self._own_filter is not None:
-            facts["filter"] = str(self._own_filter)
-        for number, path in enumerate(self.files[:_SHOWN_FILES]):
-            facts[f"file {number}"] = path
-        return as_html("LanceDataset", facts, self.schema)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return put_together, (type(self), take_apart(self))
-
-    def _get_fragments(self, filter: pyarrow.compute.Expression | None) -> Iterator[LanceFileFragment]:
-        for fragment in super()._get_fragments(filter):
-            yield LanceFileFragment.from_fragment(fragment)
-
-    @property
-    def _own_filter(self) -> pyarrow.compute.Expression | None:
-        """The filter of `Dataset.filter`."""
-        found: pyarrow.compute.Expression | None = self._scan_options.get("filter")
-        return found
-
-    def _fitting(self) -> contextlib.AbstractContextManager[None]:
-        return fitting("the filter or a column does not fit the dataset", self.schema)
-
-    def _expression(self, filter: Predicate | None) -> pyarrow.compute.Expression | None:
-        return None if filter is None else as_expression(filter, self.schema)
-
-    def _left_by_guarantees(self, filter: pyarrow.compute.Expression | None) -> list[LanceFileFragment]:
-        """Fragments of which it is not known beforehand that no row satisfies a filter."""
-        unfiltered = bridge.show_as(FileSystemDataset, self)
-        unfiltered._scan_options = {}
-        with self._fitting():
-            found = list(unfiltered.get_fragments(filter))
-        return [LanceFileFragment.from_fragment(fragment) for fragment in found]
 
     def _over(self, fragments: Sequence[LanceFileFragment]) -> LanceDataset:
         """Return these fragments seen as this dataset sees its own."""
