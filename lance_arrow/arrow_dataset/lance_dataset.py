@@ -62,6 +62,13 @@ class LanceDataset(DatasetOfFragments):
         ------
         InvalidArgumentError
             `dataset` is not a dataset of Lance files.
+
+        Examples
+        --------
+        >>> import pyarrow.dataset
+        >>> files = pyarrow.dataset.dataset("flights.lance", format=lance_arrow.LanceFormat())
+        >>> lance_arrow.LanceDataset.from_dataset(files).take([3, 1], ["id"])["id"].to_pylist()
+        [3, 1]
         """
         if bridge.format_of(dataset) is None:
             raise InvalidArgumentError(f"not a dataset of files of Lance format: {dataset!r}")
@@ -88,6 +95,12 @@ class LanceDataset(DatasetOfFragments):
         ------
         InvalidArgumentError
             A column or the filter does not fit the dataset; here and in all methods that scan.
+
+        Examples
+        --------
+        >>> flights = lance_arrow.dataset("flights")
+        >>> flights.scanner(columns=["_rowid", "id"], filter="id < 2").to_table()["_rowid"].to_pylist()
+        [0, 1]
         """
         options = ScannerOptions.of(locals())
         found = self._table
@@ -116,7 +129,14 @@ class LanceDataset(DatasetOfFragments):
         cache_metadata: bool = True,
         memory_pool: pyarrow.MemoryPool | None = None,
     ) -> pyarrow.Table:
-        """Read the dataset, as `pyarrow.dataset.Dataset.to_table`; Ctrl-C stops it at once."""
+        """Read the dataset, as `pyarrow.dataset.Dataset.to_table`; Ctrl-C stops it at once.
+
+        Examples
+        --------
+        >>> flights = lance_arrow.dataset("flights")
+        >>> flights.to_table(["id"], filter="price > 49").num_rows
+        1
+        """
         return collect(self.scanner(**ScannerOptions.of(locals()).keywords()))
 
     def to_batches(
@@ -131,7 +151,14 @@ class LanceDataset(DatasetOfFragments):
         cache_metadata: bool = True,
         memory_pool: pyarrow.MemoryPool | None = None,
     ) -> Iterator[pyarrow.RecordBatch]:
-        """Read the dataset batch by batch, as `pyarrow.dataset.Dataset.to_batches`."""
+        """Read the dataset batch by batch, as `pyarrow.dataset.Dataset.to_batches`.
+
+        Examples
+        --------
+        >>> flights = lance_arrow.dataset("flights")
+        >>> [batch.num_rows for batch in flights.to_batches(["id"], batch_size=60)]
+        [60, 40]
+        """
         scanner = self.scanner(**ScannerOptions.of(locals()).keywords())
         found: Iterator[pyarrow.RecordBatch] = scanner.to_batches()
         return found
@@ -166,6 +193,12 @@ class LanceDataset(DatasetOfFragments):
         ------
         InvalidArgumentError
             A number is negative or not below the number of rows; the message has the number.
+
+        Examples
+        --------
+        >>> flights = lance_arrow.dataset("flights")
+        >>> flights.take([3, 1], ["name"])["name"].to_pylist()
+        ['n3', 'n1']
         """
         offsets = as_offsets(indices)
         table = self._table
@@ -226,6 +259,12 @@ class LanceDataset(DatasetOfFragments):
             As `pyarrow.dataset.Dataset.head`.
         batch_size, batch_readahead, fragment_readahead, fragment_scan_options, use_threads, cache_metadata, memory_pool
             As `pyarrow.dataset.Dataset.head`.
+
+        Examples
+        --------
+        >>> flights = lance_arrow.dataset("flights")
+        >>> flights.head(2, ["id"], filter="price >= 20")["id"].to_pylist()
+        [40, 41]
         """
         options = ScannerOptions.of(locals())
         missing = max(0, num_rows)
@@ -278,6 +317,12 @@ class LanceDataset(DatasetOfFragments):
         ------
         InvalidArgumentError
             The filter or a column does not fit the schema.
+
+        Examples
+        --------
+        >>> plan = lance_arrow.dataset("flights.lance").explain("id > 1000")
+        >>> plan.total("num_rows"), plan.total("rows_to_read")
+        (100, 0)
         """
         from lance_arrow.arrow_dataset.scan_plan import FilePlan, ScanExplainer  # noqa: PLC0415 - for plans alone
 
@@ -353,7 +398,14 @@ class LanceDataset(DatasetOfFragments):
         cache_metadata: bool = True,
         memory_pool: pyarrow.MemoryPool | None = None,
     ) -> int:
-        """Count rows; of a table, what its manifest says where nothing is filtered."""
+        """Count rows; of a table, what its manifest says where nothing is filtered.
+
+        Examples
+        --------
+        >>> flights = lance_arrow.dataset("flights")
+        >>> flights.count_rows("id < 10")
+        10
+        """
         found = self._table
         if found is not None and filter is None and self._own_filter is None:
             return found.num_rows
@@ -398,7 +450,15 @@ class LanceDataset(DatasetOfFragments):
         return TableReader(handler.columns_of(facts), metas, place.filesystem, handler.files)
 
     def filter(self, expression: pyarrow.compute.Expression) -> LanceDataset:
-        """Return the rows that satisfy a filter, as `pyarrow.dataset.Dataset.filter`."""
+        """Return the rows that satisfy a filter, as `pyarrow.dataset.Dataset.filter`.
+
+        Examples
+        --------
+        >>> import pyarrow.compute
+        >>> cheap = lance_arrow.dataset("flights").filter(pyarrow.compute.field("price") < 5)
+        >>> cheap.count_rows(), cheap.count_rows("id > 5")
+        (10, 4)
+        """
         made: LanceDataset = super().filter(expression)
         # The files are the same: what is known of them need not be found again.
         made._table_reader = self._table
@@ -407,7 +467,14 @@ class LanceDataset(DatasetOfFragments):
         return made
 
     def replace_schema(self, schema: pyarrow.Schema) -> LanceDataset:
-        """Return the same files seen with another schema."""
+        """Return the same files seen with another schema.
+
+        Examples
+        --------
+        >>> flights = lance_arrow.dataset("flights")
+        >>> flights.replace_schema(pyarrow.schema({"id": "int64", "new": "string"})).head(1).to_pylist()
+        [{'id': 0, 'new': None}]
+        """
         return type(self).from_dataset(super().replace_schema(schema))
 
     def _over(self, fragments: Sequence[LanceFileFragment]) -> LanceDataset:

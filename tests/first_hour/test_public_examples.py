@@ -20,21 +20,10 @@ import lance_arrow
 
 CALLABLE = [name for name in lance_arrow.__all__ if not inspect.ismodule(getattr(lance_arrow, name))]
 
-_ONE_SCAN = "pyarrow documents the method that it overrides"
 _OWN_USE = "what the library calls itself; its arguments are not public"
 
 WITHOUT_EXAMPLE = {
-    "LanceDataset.count_rows": _ONE_SCAN,
-    "LanceDataset.explain": "the example of the class shows it",
-    "LanceDataset.filter": _ONE_SCAN,
-    "LanceDataset.from_dataset": _OWN_USE,
-    "LanceDataset.head": _ONE_SCAN,
     "LanceDataset.know_table": _OWN_USE,
-    "LanceDataset.replace_schema": _ONE_SCAN,
-    "LanceDataset.scanner": _ONE_SCAN,
-    "LanceDataset.take": _ONE_SCAN,
-    "LanceDataset.to_batches": _ONE_SCAN,
-    "LanceDataset.to_table": _ONE_SCAN,
     "LanceFileFragment.first_parts": _OWN_USE,
     "LanceFileFragment.take_as": _OWN_USE,
     "Receipts.lance_read_finished": _OWN_USE,
