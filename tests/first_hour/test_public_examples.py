@@ -1,7 +1,7 @@
 """Examples in public docstrings run, in a small folder.
 
 Every public function and class has one of two to five lines, and so has every method that a public class defines in
-Python and that takes arguments. `WITHOUT_EXAMPLE` names the methods that have none yet, or need none, and why.
+Python and that takes arguments. `WITHOUT_EXAMPLE` names the methods that need none, and why.
 Properties, and methods without arguments, may have one.
 """
 
