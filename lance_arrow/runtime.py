@@ -67,7 +67,14 @@ class Runtime:
         self._lock = Lock()
 
     def map(self, function: Callable[[T], R], items: Sequence[T]) -> Iterable[R]:
-        """Apply `function` to each item, on this runtime's threads when that pays; results in order."""
+        """Apply `function` to each item, on this runtime's threads when that pays; results in order.
+
+        Examples
+        --------
+        >>> runtime = lance_arrow.Runtime(lance_arrow.Settings(num_threads=2))
+        >>> list(runtime.map(str, [1, 2]))
+        ['1', '2']
+        """
         if self.settings.num_threads == 1 or len(items) < 2:
             return [function(item) for item in items]
         return self._executor().map(function, items)
@@ -76,6 +83,12 @@ class Runtime:
         """Apply `function` to few items at once, the caller working too; results in order.
 
         The caller also runs items that no thread has started, so busy threads never make it wait.
+
+        Examples
+        --------
+        >>> runtime = lance_arrow.Runtime(lance_arrow.Settings(num_threads=2))
+        >>> runtime.side_by_side(str, [1, 2])
+        ['1', '2']
         """
         if self.settings.num_threads == 1 or len(items) < 2:
             return [function(item) for item in items]
@@ -90,6 +103,12 @@ class Runtime:
         """Apply `function` to items in order, at most `num_ahead` (None: `num_threads`) ahead of the consumer.
 
         A consumer that stops early leaves no more than those running. One item alone is for the consumer itself.
+
+        Examples
+        --------
+        >>> runtime = lance_arrow.Runtime(lance_arrow.Settings(num_threads=2))
+        >>> list(runtime.ahead(str, range(3), num_ahead=1))
+        ['0', '1', '2']
         """
         if self.settings.num_threads == 1:
             yield from map(function, items)

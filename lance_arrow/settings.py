@@ -50,7 +50,14 @@ class Limits:
     least. Also the largest list of deleted rows."""
 
     def check(self, name: str, wanted: int) -> int:
-        """Return `wanted`, or raise `ResourceLimitError` naming the limit and how to raise it."""
+        """Return `wanted`, or raise `ResourceLimitError` naming the limit and how to raise it.
+
+        Examples
+        --------
+        >>> limits = lance_arrow.Limits()
+        >>> limits.check("max_chunk_bytes", 4096)
+        4096
+        """
         ceiling: int = getattr(self, name)
         if wanted > ceiling:
             raise ResourceLimitError(
@@ -117,6 +124,12 @@ class Settings:
         """Return the decoded bytes that each of several windows in flight may take.
 
         It takes as much again encoded, and allocators keep about as much as they were once asked for.
+
+        Examples
+        --------
+        >>> settings = lance_arrow.Settings(memory_budget_bytes=1 << 30)
+        >>> settings.window_bytes(4) > settings.window_bytes(8)
+        True
         """
         return max(1, self.memory_budget_bytes // (_BYTES_PER_DECODED_BYTE * num_windows))
 
@@ -126,7 +139,14 @@ class Settings:
         return max(1, min(self.blob_batch_bytes, self.memory_budget_bytes // (2 * _BYTES_PER_DECODED_BYTE)))
 
     def windows_within_budget(self, window_bytes: float) -> int:
-        """How many windows of a size may be in flight: at least one, at most one per thread and one that waits."""
+        """How many windows of a size may be in flight: at least one, at most one per thread and one that waits.
+
+        Examples
+        --------
+        >>> settings = lance_arrow.Settings(memory_budget_bytes=1 << 30, num_threads=4)
+        >>> settings.windows_within_budget(1 << 20), settings.windows_within_budget(1 << 40)
+        (5, 1)
+        """
         fitting = self.memory_budget_bytes / (_BYTES_PER_DECODED_BYTE * max(window_bytes, 1.0))
         return max(1, min(self.num_threads + 1, int(fitting)))
 

@@ -1,7 +1,9 @@
-"""Datasets of files taken apart into what pickles, and put together again."""
+"""What datasets of files consist of: taken apart into what pickles, put together again, and shown."""
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pyarrow
@@ -11,6 +13,9 @@ from pyarrow.fs import FileSystem
 
 from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
+from lance_arrow.scan.predicates import Predicate, as_expression, fitting
+
+_SHOWN_FILES = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,3 +53,65 @@ def put_together(cls: type[FileSystemDataset], parts: DatasetParts) -> FileSyste
     """Make the dataset that was taken apart."""
     dataset = cls(parts.fragments, parts.schema, parts.format, parts.filesystem, parts.partition_expression)
     return dataset if parts.filter is None else dataset.filter(parts.filter)
+
+
+class DatasetOfFragments(FileSystemDataset):
+    """What a `LanceDataset` consists of: its format, its fragments, and the filter of `Dataset.filter`."""
+
+    @property
+    def format(self) -> bridge.BridgeFormat:
+        """The format of all fragments."""
+        return bridge.format_of(self)
+
+    @property
+    def fragments(self) -> list[LanceFileFragment]:
+        """All fragments in order; a filter of the dataset is not applied."""
+        return all_fragments(self)
+
+    def __repr__(self) -> str:
+        files = self.files
+        shown = ", ".join(files[:_SHOWN_FILES])
+        if len(files) > _SHOWN_FILES:
+            shown += f" and {len(files) - _SHOWN_FILES:,} more"
+        fields = ", ".join(f"{field.name}: {field.type}" for field in list(self.schema)[:_SHOWN_FILES])
+        if len(self.schema) > _SHOWN_FILES:
+            fields += f" and {len(self.schema) - _SHOWN_FILES:,} more"
+        filtered = "" if self._own_filter is None else f" filter={self._own_filter}"
+        return " ".join(f"<LanceDataset files={len(files):,}{filtered}: {shown}; columns {fields}>".split())
+
+    def _repr_html_(self) -> str:
+        from lance_arrow.html_repr import as_html  # noqa: PLC0415 - for notebooks
+
+        facts = {"files": f"{len(self.files):,}", "format": repr(self.format)}
+        if self._own_filter is not None:
+            facts["filter"] = str(self._own_filter)
+        for number, path in enumerate(self.files[:_SHOWN_FILES]):
+            facts[f"file {number}"] = path
+        return as_html("LanceDataset", facts, self.schema)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return put_together, (type(self), take_apart(self))
+
+    def _get_fragments(self, filter: pyarrow.compute.Expression | None) -> Iterator[LanceFileFragment]:
+        for fragment in super()._get_fragments(filter):
+            yield LanceFileFragment.from_fragment(fragment)
+
+    @property
+    def _own_filter(self) -> pyarrow.compute.Expression | None:
+        """The filter of `Dataset.filter`."""
+        found: pyarrow.compute.Expression | None = self._scan_options.get("filter")
+        return found
+
+    def _fitting(self) -> contextlib.AbstractContextManager[None]:
+        return fitting("the filter or a column does not fit the dataset", self.schema)
+
+    def _expression(self, filter: Predicate | None) -> pyarrow.compute.Expression | None:
+        return None if filter is None else as_expression(filter, self.schema)
+
+    def _left_by_guarantees(self, filter: pyarrow.compute.Expression | None) -> list[LanceFileFragment]:
+        """Fragments of which it is not known beforehand that no row satisfies a filter."""
+        unfiltered = bridge.show_as(FileSystemDataset, self)
+        unfiltered._scan_options = {}
+        with self._fitting():
+            found = list(unfiltered.get_fragments(filter))
+        return [LanceFileFragment.from_fragment(fragment) for fragment in found]

@@ -77,7 +77,14 @@ class LanceFragmentScanOptions(bridge.BridgeScanOptions):
         return self.options.memory_budget_bytes
 
     def equals(self, other: LanceFragmentScanOptions) -> bool:
-        """Whether the options are the same."""
+        """Whether the options are the same.
+
+        Examples
+        --------
+        >>> options = lance_arrow.LanceFragmentScanOptions(zone_maps=False)
+        >>> options.equals(lance_arrow.LanceFragmentScanOptions())
+        False
+        """
         if not isinstance(other, LanceFragmentScanOptions):
             raise TypeError(f"expected LanceFragmentScanOptions, got {type(other).__name__}")
         return self.options == other.options

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from pyarrow.dataset import FileSystemDataset, FragmentScanOptions, Scanner
 
 from lance_arrow.arrow_dataset.bridge.loading import bridge
-from lance_arrow.arrow_dataset.dataset_parts import all_fragments, put_together, take_apart
+from lance_arrow.arrow_dataset.dataset_parts import DatasetOfFragments
 from lance_arrow.arrow_dataset.interruptible import collect
 from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
 from lance_arrow.arrow_dataset.scanner_options import (
@@ -26,7 +25,7 @@ from lance_arrow.arrow_dataset.scanner_options import (
 from lance_arrow.arrow_dataset.table_parts import TablePart
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.io import locate
-from lance_arrow.scan.predicates import Predicate, all_of, as_expression, fitting
+from lance_arrow.scan.predicates import Predicate, all_of
 from lance_arrow.scan.row_arguments import as_offsets
 from lance_arrow.scan.row_taking import rows_without_columns
 from lance_arrow.scan.windows import LEAST_GROUPED
@@ -37,11 +36,10 @@ if TYPE_CHECKING:
     from lance_arrow.arrow_dataset.scan_plan import ScanPlan
     from lance_arrow.scan.fragments.table_reader import TableReader
 
-_SHOWN_FILES = 5
 _TRUE = pyarrow.compute.scalar(True)
 
 
-class LanceDataset(FileSystemDataset):
+class LanceDataset(DatasetOfFragments):
     """A `pyarrow.dataset.FileSystemDataset` of Lance files; get one from `lance_arrow.dataset` or `from_dataset`.
 
     It works wherever pyarrow's datasets do. Filters may also be SQL or DNF tuples.
@@ -64,21 +62,18 @@ class LanceDataset(FileSystemDataset):
         ------
         InvalidArgumentError
             `dataset` is not a dataset of Lance files.
+
+        Examples
+        --------
+        >>> import pyarrow.dataset
+        >>> files = pyarrow.dataset.dataset("flights.lance", format=lance_arrow.LanceFormat())
+        >>> lance_arrow.LanceDataset.from_dataset(files).take([3, 1], ["id"])["id"].to_pylist()
+        [3, 1]
         """
         if bridge.format_of(dataset) is None:
             raise InvalidArgumentError(f"not a dataset of files of Lance format: {dataset!r}")
         shown: LanceDataset = bridge.show_as(cls, dataset)
         return shown
-
-    @property
-    def format(self) -> bridge.BridgeFormat:
-        """The format of all fragments."""
-        return bridge.format_of(self)
-
-    @property
-    def fragments(self) -> list[LanceFileFragment]:
-        """All fragments in order; a filter of the dataset is not applied."""
-        return all_fragments(self)
 
     def scanner(
         self,
@@ -100,6 +95,12 @@ class LanceDataset(FileSystemDataset):
         ------
         InvalidArgumentError
             A column or the filter does not fit the dataset; here and in all methods that scan.
+
+        Examples
+        --------
+        >>> flights = lance_arrow.dataset("flights")
+        >>> flights.scanner(columns=["_rowid", "id"], filter="id < 2").to_table()["_rowid"].to_pylist()
+        [0, 1]
         """
         options = ScannerOptions.of(locals())
         found = self._table
@@ -128,7 +129,14 @@ class LanceDataset(FileSystemDataset):
         cache_metadata: bool = True,
         memory_pool: pyarrow.MemoryPool | None = None,
     ) -> pyarrow.Table:
-        """Read the dataset, as `pyarrow.dataset.Dataset.to_table`; Ctrl-C stops it at once."""
+        """Read the dataset, as `pyarrow.dataset.Dataset.to_table`; Ctrl-C stops it at once.
+
+        Examples
+        --------
+        >>> flights = lance_arrow.dataset("flights")
+        >>> flights.to_table(["id"], filter="price > 49").num_rows
+        1
+        """
         return collect(self.scanner(**ScannerOptions.of(locals()).keywords()))
 
     def to_batches(
@@ -143,7 +151,14 @@ class LanceDataset(FileSystemDataset):
         cache_metadata: bool = True,
         memory_pool: pyarrow.MemoryPool | None = None,
     ) -> Iterator[pyarrow.RecordBatch]:
-        """Read the dataset batch by batch, as `pyarrow.dataset.Dataset.to_batches`."""
+        """Read the dataset batch by batch, as `pyarrow.dataset.Dataset.to_batches`.
+
+        Examples
+        --------
+        >>> flights = lance_arrow.dataset("flights")
+        >>> [batch.num_rows for batch in flights.to_batches(["id"], batch_size=60)]
+        [60, 40]
+        """
         scanner = self.scanner(**ScannerOptions.of(locals()).keywords())
         found: Iterator[pyarrow.RecordBatch] = scanner.to_batches()
         return found
@@ -178,6 +193,12 @@ class LanceDataset(FileSystemDataset):
         ------
         InvalidArgumentError
             A number is negative or not below the number of rows; the message has the number.
+
+        Examples
+        --------
+        >>> flights = lance_arrow.dataset("flights")
+        >>> flights.take([3, 1], ["name"])["name"].to_pylist()
+        ['n3', 'n1']
         """
         offsets = as_offsets(indices)
         table = self._table
@@ -238,6 +259,12 @@ class LanceDataset(FileSystemDataset):
             As `pyarrow.dataset.Dataset.head`.
         batch_size, batch_readahead, fragment_readahead, fragment_scan_options, use_threads, cache_metadata, memory_pool
             As `pyarrow.dataset.Dataset.head`.
+
+        Examples
+        --------
+        >>> flights = lance_arrow.dataset("flights")
+        >>> flights.head(2, ["id"], filter="price >= 20")["id"].to_pylist()
+        [40, 41]
         """
         options = ScannerOptions.of(locals())
         missing = max(0, num_rows)
@@ -290,6 +317,12 @@ class LanceDataset(FileSystemDataset):
         ------
         InvalidArgumentError
             The filter or a column does not fit the schema.
+
+        Examples
+        --------
+        >>> plan = lance_arrow.dataset("flights.lance").explain("id > 1000")
+        >>> plan.total("num_rows"), plan.total("rows_to_read")
+        (100, 0)
         """
         from lance_arrow.arrow_dataset.scan_plan import FilePlan, ScanExplainer  # noqa: PLC0415 - for plans alone
 
@@ -365,7 +398,14 @@ class LanceDataset(FileSystemDataset):
         cache_metadata: bool = True,
         memory_pool: pyarrow.MemoryPool | None = None,
     ) -> int:
-        """Count rows; of a table, what its manifest says where nothing is filtered."""
+        """Count rows; of a table, what its manifest says where nothing is filtered.
+
+        Examples
+        --------
+        >>> flights = lance_arrow.dataset("flights")
+        >>> flights.count_rows("id < 10")
+        10
+        """
         found = self._table
         if found is not None and filter is None and self._own_filter is None:
             return found.num_rows
@@ -410,7 +450,15 @@ class LanceDataset(FileSystemDataset):
         return TableReader(handler.columns_of(facts), metas, place.filesystem, handler.files)
 
     def filter(self, expression: pyarrow.compute.Expression) -> LanceDataset:
-        """Return the rows that satisfy a filter, as `pyarrow.dataset.Dataset.filter`."""
+        """Return the rows that satisfy a filter, as `pyarrow.dataset.Dataset.filter`.
+
+        Examples
+        --------
+        >>> import pyarrow.compute
+        >>> cheap = lance_arrow.dataset("flights").filter(pyarrow.compute.field("price") < 5)
+        >>> cheap.count_rows(), cheap.count_rows("id > 5")
+        (10, 4)
+        """
         made: LanceDataset = super().filter(expression)
         # The files are the same: what is known of them need not be found again.
         made._table_reader = self._table
@@ -419,56 +467,15 @@ class LanceDataset(FileSystemDataset):
         return made
 
     def replace_schema(self, schema: pyarrow.Schema) -> LanceDataset:
-        """Return the same files seen with another schema."""
+        """Return the same files seen with another schema.
+
+        Examples
+        --------
+        >>> flights = lance_arrow.dataset("flights")
+        >>> flights.replace_schema(pyarrow.schema({"id": "int64", "new": "string"})).head(1).to_pylist()
+        [{'id': 0, 'new': None}]
+        """
         return type(self).from_dataset(super().replace_schema(schema))
-
-    def __repr__(self) -> str:
-        files = self.files
-        shown = ", ".join(files[:_SHOWN_FILES])
-        if len(files) > _SHOWN_FILES:
-            shown += f" and {len(files) - _SHOWN_FILES:,} more"
-        fields = ", ".join(f"{field.name}: {field.type}" for field in list(self.schema)[:_SHOWN_FILES])
-        if len(self.schema) > _SHOWN_FILES:
-            fields += f" and {len(self.schema) - _SHOWN_FILES:,} more"
-        filtered = "" if self._own_filter is None else f" filter={self._own_filter}"
-        return " ".join(f"<LanceDataset files={len(files):,}{filtered}: {shown}; columns {fields}>".split())
-
-    def _repr_html_(self) -> str:
-        from lance_arrow.html_repr import as_html  # noqa: PLC0415 - for notebooks
-
-        facts = {"files": f"{len(self.files):,}", "format": repr(self.format)}
-        if self._own_filter is not None:
-            facts["filter"] = str(self._own_filter)
-        for number, path in enumerate(self.files[:_SHOWN_FILES]):
-            facts[f"file {number}"] = path
-        return as_html("LanceDataset", facts, self.schema)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return put_together, (type(self), take_apart(self))
-
-    def _get_fragments(self, filter: pyarrow.compute.Expression | None) -> Iterator[LanceFileFragment]:
-        for fragment in super()._get_fragments(filter):
-            yield LanceFileFragment.from_fragment(fragment)
-
-    @property
-    def _own_filter(self) -> pyarrow.compute.Expression | None:
-        """The filter of `Dataset.filter`."""
-        found: pyarrow.compute.Expression | None = self._scan_options.get("filter")
-        return found
-
-    def _fitting(self) -> contextlib.AbstractContextManager[None]:
-        return fitting("the filter or a column does not fit the dataset", self.schema)
-
-    def _expression(self, filter: Predicate | None) -> pyarrow.compute.Expression | None:
-        return None if filter is None else as_expression(filter, self.schema)
-
-    def _left_by_guarantees(self, filter: pyarrow.compute.Expression | None) -> list[LanceFileFragment]:
-        """Fragments of which it is not known beforehand that no row satisfies a filter."""
-        unfiltered = bridge.show_as(FileSystemDataset, self)
-        unfiltered._scan_options = {}
-        with self._fitting():
-            found = list(unfiltered.get_fragments(filter))
-        return [LanceFileFragment.from_fragment(fragment) for fragment in found]
 
     def _over(self, fragments: Sequence[LanceFileFragment]) -> LanceDataset:
         """Return these fragments seen as this dataset sees its own."""

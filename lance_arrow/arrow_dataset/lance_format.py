@@ -179,6 +179,15 @@ class LanceFormat(bridge.BridgeFormat):
         ------
         InvalidArgumentError
             An option is not valid.
+
+        Examples
+        --------
+        >>> import pyarrow.dataset
+        >>> options = lance_arrow.LanceFormat().make_write_options(rows_per_zone=50)
+        >>> rows = lance_arrow.read_table("flights.lance")
+        >>> pyarrow.dataset.write_dataset(rows, "folder", format=lance_arrow.LanceFormat(), file_options=options)
+        >>> lance_arrow.dataset("folder").count_rows()
+        100
         """
         options = WriteOptions(
             file_version=file_version,

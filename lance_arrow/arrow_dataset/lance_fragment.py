@@ -147,6 +147,12 @@ class LanceFileFragment(bridge.BridgeFragment):
         -------
         list
             In order of rows; empty when nothing is left.
+
+        Examples
+        --------
+        >>> (fragment,) = lance_arrow.dataset("flights.lance").fragments
+        >>> [part.num_rows for part in fragment.split_by_zone(max_rows=60)]
+        [60, 40]
         """
         from lance_arrow.arrow_dataset.fragment_zones import (  # noqa: PLC0415 - as above
             FragmentZones,
@@ -261,6 +267,12 @@ class LanceFileFragment(bridge.BridgeFragment):
             As `pyarrow.dataset.Fragment.head`.
         batch_size, batch_readahead, fragment_readahead, fragment_scan_options, use_threads, cache_metadata, memory_pool
             As `pyarrow.dataset.Fragment.head`.
+
+        Examples
+        --------
+        >>> (fragment,) = lance_arrow.dataset("flights.lance").fragments
+        >>> fragment.head(2, ["id"])["id"].to_pylist()
+        [0, 1]
         """
         options = ScannerOptions.of(locals())
         if self._known() is None:

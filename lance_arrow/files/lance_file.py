@@ -221,6 +221,15 @@ class LanceFile:
             The column holds no blobs, or a row does not exist.
         CorruptFileError, MissingFileError, UnsupportedError
             A blob is missing or damaged, or at an address that may not be read.
+
+        Examples
+        --------
+        >>> image = pyarrow.field("image", pyarrow.large_binary(), metadata={"lance-encoding:blob": "true"})
+        >>> rows = pyarrow.table([[b"first", b"second"]], schema=pyarrow.schema([image]))
+        >>> lance_arrow.write_table(rows, "images.lance")
+        >>> (blob,) = lance_arrow.LanceFile("images.lance").take_blobs("image", [1])
+        >>> blob.read()
+        b'second'
         """
         from lance_arrow.files.blob_file import open_blobs  # noqa: PLC0415 - for blobs alone
 

@@ -95,6 +95,13 @@ class OneFileWriter:
             written, and the writer can go on.
         LanceError
             A value cannot be encoded. The writer cannot go on, and `close` raises an error.
+
+        Examples
+        --------
+        >>> with lance_arrow.LanceWriter("new.lance", pyarrow.schema({"id": "int64"})) as writer:
+        ...     writer.write(pyarrow.table({"id": [1, 2, 3]}))
+        >>> writer.num_rows
+        3
         """
         self._check_open()
         _, rows = schema_and_rows(data, self._stored.given)
@@ -112,6 +119,15 @@ class OneFileWriter:
         ------
         LanceError
             A value cannot be encoded. The writer cannot go on, and `close` raises an error.
+
+        Examples
+        --------
+        >>> rows = pyarrow.table({"id": [1, 2, 3]})
+        >>> with lance_arrow.LanceWriter("new.lance", rows.schema) as writer:
+        ...     writer.write(rows)
+        ...     held_bytes = writer.hold_at_most(0)
+        >>> held_bytes
+        0
         """
         self._check_open()
         self._is_broken = True

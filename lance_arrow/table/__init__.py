@@ -21,6 +21,7 @@ schema, history; a dataset; new versions.
 | `history` | what made each version |
 | `table_reads` | the part of it that reads rows |
 | `table_handle`, `table_upkeep` | what its parts share; the part that changes columns and indices, and tidies up |
+| `table_settings` | the part for configuration and metadata |
 | `column_changes`, `replacement` | columns added, dropped, renamed, cast, computed anew |
 | `column_sources`, `added_files`, `field_paths` | their values, the files of those, which fields they are |
 | `compaction` | few large fragments of many small ones |

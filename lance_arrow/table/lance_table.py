@@ -30,12 +30,13 @@ from lance_arrow.table.history import VersionMeta, read_history
 from lance_arrow.table.table_edits import TableEdits
 from lance_arrow.table.table_handle import FileOptions, line_of
 from lance_arrow.table.table_reads import TableReads
+from lance_arrow.table.table_settings import TableSettings
 from lance_arrow.table.table_upkeep import TableUpkeep
 from lance_arrow.table.tags import TableTags
 from lance_arrow.table.writable_branch import check_durability, checked_message
 
 
-class LanceTable(TableReads, TableEdits, TableUpkeep):
+class LanceTable(TableReads, TableEdits, TableUpkeep, TableSettings):
     """One version of a Lance table: read its rows, list its history, change it.
 
     Get a table from `LanceTable.open`, or make one with `LanceTable.create`. A method that changes the table commits a
@@ -370,6 +371,14 @@ class LanceTable(TableReads, TableEdits, TableUpkeep):
             There is a table already.
         UnsupportedError
             `uri` is on another filesystem.
+
+        Examples
+        --------
+        >>> table = lance_arrow.LanceTable.open("flights")
+        >>> clone = table.shallow_clone("copy", version=1)
+        >>> clone.delete("id < 10")
+        >>> clone.count_rows(), table.count_rows()
+        (90, 100)
         """
         manifest = self._manifest if version is None else self._find(version)
         target = table_location(uri, filesystem, storage_options)

@@ -87,7 +87,15 @@ class TableEdits(TableHandle):
         max_rows_per_file: int = DEFAULT_ROWS_PER_FILE,
         message: str | None = None,
     ) -> None:
-        """Replace all rows and the schema. Older versions stay readable. Arguments are those of `create`."""
+        """Replace all rows and the schema. Older versions stay readable. Arguments are those of `create`.
+
+        Examples
+        --------
+        >>> table = lance_arrow.LanceTable.open("flights")
+        >>> table.overwrite(pyarrow.table({"n": [1, 2]}))
+        >>> table.version, table.schema.names
+        (2, ['n'])
+        """
         options = FileOptions(preset, rows_per_zone, checksums, column_options, allow_private_encodings, page_bytes)
         self._overwrite(data, schema, file_version, options, max_rows_per_file, message)
 

@@ -126,6 +126,13 @@ class TableReads(TableHandle):
         ------
         InvalidArgumentError
             No row has such an id, or it is deleted; the message has the id.
+
+        Examples
+        --------
+        >>> table = lance_arrow.LanceTable.open("flights")
+        >>> ids = table.to_table(["_rowid"], filter="id = 7")["_rowid"]
+        >>> table.take_row_ids(ids, ["name"])["name"].to_pylist()
+        ['n7']
         """
         return self._reader.take_ids(as_row_ids(ids), columns)
 

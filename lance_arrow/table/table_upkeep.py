@@ -1,4 +1,4 @@
-"""`TableUpkeep`: methods of `LanceTable` that change columns, files, indices and configuration."""
+"""`TableUpkeep`: methods of `LanceTable` that change columns, files and indices."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from lance_arrow.table.cleanup import DEFAULT_AGE, CleanupReport, CleanupRules, 
 from lance_arrow.table.column_changes import DEFAULT_BATCH_ROWS, ColumnEdit
 from lance_arrow.table.compaction import CompactionPlan, CompactionReport, compact_table
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
-from lance_arrow.table.field_paths import field_at, field_paths
+from lance_arrow.table.field_paths import field_paths
 from lance_arrow.table.group_threads import Progress
 from lance_arrow.table.index_section import read_indices
-from lance_arrow.table.operations.configuration import MapChange, UpdateConfig
 from lance_arrow.table.replacement import replace_columns
 from lance_arrow.table.table_handle import PLAIN, TableHandle
 from lance_arrow.table.writable_branch import checked_message
@@ -33,7 +32,7 @@ def _checked_size(batch_size: object) -> int | None:
 
 
 class TableUpkeep(TableHandle):
-    """Methods of `LanceTable` that maintain a table: columns, compaction, cleanup, indices and configuration.
+    """Methods of `LanceTable` that maintain a table: columns, compaction, cleanup and indices.
 
     A method that changes the table commits a version (`compact` commits two) and moves this object to it. A method that
     fails changes neither the table nor this object.
@@ -186,6 +185,13 @@ class TableUpkeep(TableHandle):
             Copied bytes contradict their checksum, or decoded ones are damaged. No version is committed.
         UnsupportedError, CorruptManifestError
             This library cannot write the table.
+
+        Examples
+        --------
+        >>> table = lance_arrow.LanceTable.open("flights")
+        >>> table.append(pyarrow.table({"id": [100]}))
+        >>> table.compact().fragments_rewritten
+        (0, 1)
         """
         plan = CompactionPlan(
             target_rows=target_rows_per_fragment,
@@ -239,6 +245,14 @@ class TableUpkeep(TableHandle):
         ------
         UnsupportedError, CorruptManifestError
             A manifest of any branch of the table cannot be understood. Nothing is removed.
+
+        Examples
+        --------
+        >>> table = lance_arrow.LanceTable.open("flights")
+        >>> table.delete("id < 10")
+        >>> import datetime
+        >>> table.cleanup(older_than=datetime.timedelta(0)).versions
+        (1,)
         """
         rules = CleanupRules(
             older_than=older_than, retain_versions=retain_versions, delete_unverified=delete_unverified
@@ -269,6 +283,14 @@ class TableUpkeep(TableHandle):
             The table has no such column, the column shares a data file with others, or values do not fit.
         CommitConflictError
             As for `add_columns`.
+
+        Examples
+        --------
+        >>> table = lance_arrow.LanceTable.open("flights")
+        >>> table.add_columns({"double": "price * 2"})
+        >>> table.replace_columns({"double": "price * 4"})
+        >>> table.take([1], ["double"])["double"].to_pylist()
+        [2.0]
         """
         size = _checked_size(batch_size)
         made = replace_columns(
@@ -340,6 +362,14 @@ class TableUpkeep(TableHandle):
         ------
         InvalidArgumentError
             The table has no such index.
+
+        Examples
+        --------
+        >>> table = lance_arrow.LanceTable.open("flights")
+        >>> table.create_zone_map("price")
+        >>> table.drop_index("price_idx")
+        >>> table.indices
+        {}
         """
         self._move(drop_index(self._target(), self._manifest, name, checked_message(message)))
 
@@ -352,92 +382,6 @@ class TableUpkeep(TableHandle):
         return {
             index.name: tuple(paths[number] for number in index.fields if number in paths) for index in section.indices
         }
-
-    @property
-    def config(self) -> Mapping[str, str]:
-        """Configuration of the table."""
-        return self._manifest.config
-
-    @property
-    def metadata(self) -> Mapping[str, str]:
-        """Metadata of the table; the schema and its fields have metadata too, see `schema`."""
-        return self._manifest.table_metadata
-
-    def update_config(
-        self, values: Mapping[str, str | None], *, replace: bool = False, message: str | None = None
-    ) -> None:
-        """Change the configuration of the table.
-
-        Parameters
-        ----------
-        values
-            New values by key; None removes a key.
-        replace
-            Whether to remove all other keys.
-        message
-            As for `create`.
-
-        Raises
-        ------
-        InvalidArgumentError
-            A key or value is not a string.
-        CommitConflictError
-            Another writer set the same keys.
-
-        Examples
-        --------
-        >>> table = lance_arrow.LanceTable.open("flights")
-        >>> table.update_config({"owner": "billing"})
-        >>> table.config["owner"]
-        'billing'
-        """
-        self._configure(UpdateConfig(config=MapChange(values, bool(replace))), message)
-
-    def update_metadata(
-        self, values: Mapping[str, str | None], *, replace: bool = False, message: str | None = None
-    ) -> None:
-        """Change the metadata of the table; arguments and errors are those of `update_config`."""
-        self._configure(UpdateConfig(table_metadata=MapChange(values, bool(replace))), message)
-
-    def update_schema_metadata(
-        self, values: Mapping[str, str | None], *, replace: bool = False, message: str | None = None
-    ) -> None:
-        """Change the metadata of the schema; arguments and errors are those of `update_config`."""
-        self._configure(UpdateConfig(schema_metadata=MapChange(values, bool(replace))), message)
-
-    def update_field_metadata(
-        self,
-        values: Mapping[str, Mapping[str, str | None]],
-        *,
-        replace: bool = False,
-        message: str | None = None,
-    ) -> None:
-        """Change the metadata of columns.
-
-        Parameters
-        ----------
-        values
-            Changes by dotted path of the column, each as for `update_config`. Keys that define how values are stored
-            cannot be changed.
-        replace, message
-            As for `update_config`.
-
-        Raises
-        ------
-        InvalidArgumentError
-            As for `update_config`; also if the table has no such column.
-        """
-        if not isinstance(values, Mapping) or not values:
-            raise InvalidArgumentError(f"expected metadata by column, not {values!r}", detail=values)
-        changes = {
-            field_at(self._manifest.fields, path).id: MapChange(change, bool(replace))
-            for path, change in values.items()
-        }
-        self._configure(UpdateConfig(fields=changes), message)
-
-    def _configure(self, operation: UpdateConfig, message: str | None) -> None:
-        said = checked_message(message)
-        self._move(self._target().retried(self._manifest, lambda base, files: operation, said))
 
     def _columns(self, message: str | None) -> ColumnEdit:
         return ColumnEdit(
