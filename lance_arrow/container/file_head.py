@@ -61,9 +61,8 @@ class FileHead:
         """
         file_size = metadata.file_size
         pieces: list[tuple[int, Bytes]] = []
-        found = read_file_head(metadata.tail, file_size, wants_checksums, pieces)
-        if type(found) is list:
-            found = _read_further(metadata, found, wants_checksums, pieces)
+        told = read_file_head(metadata.tail, file_size, wants_checksums, pieces)
+        found = _read_further(metadata, told, wants_checksums, pieces) if isinstance(told, list) else told
         if found is None:
             return None
         *places, first, stop, schema, num_rows, promises, sums, column_table = found

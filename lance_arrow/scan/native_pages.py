@@ -200,9 +200,9 @@ class _Unopened:
                 continue
             for leaf, meta, number, place in group.members:
                 page = meta.pages[number]
-                native = _page_without_index(group.layout, page, self._cache)
-                task = None if native is not None else PageTask(leaf.path, page, group.layout, rows, place[2])
-                yield task, native, place
+                alone = _page_without_index(group.layout, page, self._cache)
+                task = None if alone is not None else PageTask(leaf.path, page, group.layout, rows, place[2])
+                yield task, alone, place
 
     def _together(self, group: _Group) -> Sequence[NativePage] | None:
         """Open pages that read their index by themselves; None where the layout opens them one by one."""
