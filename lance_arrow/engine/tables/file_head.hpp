@@ -31,8 +31,8 @@ struct Tail {
   Bytes bytes;
   uint64_t file_size;
   uint64_t wanted_bytes = 0;  // from what was asked for first in the file, to its end
-  std::vector<Piece> pieces;
-  std::vector<Range> absent;  // ranges inside of the file that were asked for and are not here
+  std::vector<Piece> pieces = {};
+  std::vector<Range> absent = {};  // ranges inside of the file that were asked for and are not here
 
   // Bytes of the file, if they are here.
   std::optional<Bytes> at(uint64_t position, uint64_t size) {
