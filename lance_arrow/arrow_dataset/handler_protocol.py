@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import pyarrow
 import pyarrow.compute
 
-from lance_arrow.scan.file_place import FilePlace
+from lance_arrow.scan.file_place import FilePlace, Following
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.scan_options import ScanOptions
 
@@ -53,10 +53,10 @@ class ScanRequest:
     options
         Options of this scan that override those of the format; None if there are none.
     kept
-        Cache of the handler for this request; files of one scan share it if their filter is the same. If it holds a
-        `NativeFilePruner` under `FILE_PRUNER`, the bridge excludes files by it before it calls the handler. If it holds
-        a `ReadsAhead` under `READ_AHEAD`, the bridge hands out its rows instead of calling the handler. If it holds
-        anything under `COUNTED_BY_SCAN`, the bridge has Arrow count rows that satisfy a filter by scanning for them.
+        Cache of the handler for this request; files of one scan share it if their filter is the same. The bridge looks
+        at three entries. By a `NativeFilePruner` under `FILE_PRUNER` it excludes files before it calls the handler. Of
+        each `ReadsAhead` in the list under `READ_AHEAD` it hands out rows instead of calling the handler. With anything
+        under `COUNTED_BY_SCAN` it has Arrow count rows that satisfy a filter by scanning for them.
     """
 
     columns: tuple[str, ...]
@@ -138,8 +138,12 @@ class ReadyRows(Protocol):
         """Add neighbours to the group, with the rows that each has of the batches."""
         ...
 
-    def take(self, path: str) -> list[pyarrow.RecordBatch] | None:
-        """Return the rows of a file, once; None where it was not read."""
+    def is_for(self, following: Following) -> bool:
+        """Whether the file of a place with `following` has the filesystem, table version and format of these."""
+        ...
+
+    def take(self, following: Following) -> list[pyarrow.RecordBatch] | None:
+        """Return the rows of the file of a place with `following`, once; None where it was not read."""
         ...
 
 

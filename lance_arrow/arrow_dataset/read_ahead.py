@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Protocol
 
@@ -18,7 +17,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_arrow.arrow_dataset.asked import Asked, asked_of
-from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.arrow_dataset.file_group import BareFiles, ReadFiles, ScansFiles
 from lance_arrow.arrow_dataset.group_scan import GroupState
 from lance_arrow.arrow_dataset.handler_protocol import READ_AHEAD, ReadyRows, ScanRequest, ScanTasks
@@ -41,6 +39,8 @@ _MOST_FILES = 128
 # Arrow has so many files in flight: its threads ask for some of them before their group is read.
 _MOST_OUT_OF_ORDER = 16
 _TRUE = pc.scalar(True)
+# Held for a moment: threads share what reads ahead.
+_MAKING = Lock()
 # These give an answer for every value.
 _TOTAL = frozenset(
     ("and_kleene", "or_kleene", "invert", "less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
@@ -81,15 +81,12 @@ class ReadAhead:
         What the scan wants. Arrow applies its filter to the rows.
     handler
         Reads files.
-
-    Attributes
-    ----------
     rows
-        What was read; the bridge takes it from there.
+        Where rows go; the bridge takes them from there.
     """
 
-    def __init__(self, request: ScanRequest, handler: OpensFiles) -> None:
-        self.rows: ReadyRows = bridge.ReadyRows()
+    def __init__(self, request: ScanRequest, handler: OpensFiles, rows: ReadyRows) -> None:
+        self.rows = rows
         # This stays until another scan begins: open files are let go before.
         self._handler = weakref.ref(handler)
         self._lock = Lock()
@@ -108,10 +105,15 @@ class ReadAhead:
         self._is_off = not may_be_ahead(plan)
 
     @classmethod
-    def of(cls, request: ScanRequest, handler: OpensFiles) -> ReadAhead:
-        """Return that of a scan."""
-        found: ReadAhead = request.kept.get(READ_AHEAD) or request.kept.setdefault(READ_AHEAD, cls(request, handler))
-        return found
+    def of(cls, request: ScanRequest, handler: OpensFiles, following: Following) -> ReadAhead:
+        """Return that of a scan for files of one origin: a union reads several versions, or filesystems."""
+        with _MAKING:
+            known: list[ReadAhead] = request.kept.setdefault(READ_AHEAD, [])
+            for one in known:
+                if one.rows.is_for(following):
+                    return one
+            known.append(cls(request, handler, following.ready_rows()))
+            return known[-1]
 
     def scan(self, handler: OpensFiles, place: FilePlace) -> ScanTasks | None:
         """Return the scan of a file that was read, or is now, with others; None for one to be read by itself.
@@ -123,11 +125,13 @@ class ReadAhead:
         place
             The file, with `following`.
         """
+        following = place.following
+        assert following is not None
         with self._lock:
-            batches = self.rows.take(place.path)
+            batches = self.rows.take(following)
             if batches is None and not self._is_off:
                 self._look(handler, place)
-                batches = self.rows.take(place.path)
+                batches = self.rows.take(following)
         return None if batches is None else _ReadAlready(batches)
 
     def read_next(self) -> None:
@@ -173,7 +177,7 @@ class ReadAhead:
         self._most = _MOST_FILES
         self._upcoming = None
         if count and len(paths) > count:
-            following = partial(_skipping, place.following, count)
+            following = _Skipping(place.following, count)
             self._upcoming = replace(place, path=paths[count], size=sizes[count], following=following)
 
     def _group(
@@ -211,8 +215,19 @@ class ReadAhead:
         return most_bytes if self._plan is None else min(most_bytes, SMALL_FILE_BYTES)
 
 
-def _skipping(following: Following, before: int, most: int, skipped: int = 0) -> tuple[list[str], list[int]]:
-    return following(most, before + skipped)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Skipping:
+    """What follows one of the files that follow another."""
+
+    following: Following
+    before: int
+
+    def __call__(self, most: int, skipped: int = 0) -> tuple[list[str], list[int]]:
+        return self.following(most, self.before + skipped)
+
+    def ready_rows(self) -> ReadyRows:
+        found: ReadyRows = self.following.ready_rows()
+        return found
 
 
 def may_be_ahead(filter: FilterPlan | None) -> bool:

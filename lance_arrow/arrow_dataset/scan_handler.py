@@ -112,7 +112,7 @@ class FileScanHandler:
         if place.following is not None and self._may_read_ahead(scan_options) and any(place.following(1)):
             from lance_arrow.arrow_dataset.read_ahead import ReadAhead  # noqa: PLC0415 - for many files alone
 
-            read = ReadAhead.of(request, self).scan(self, place)
+            read = ReadAhead.of(request, self, place.following).scan(self, place)
             if read is not None:
                 return read
         part = _part_of(place)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow
 
@@ -15,6 +15,10 @@ class Following(Protocol):
 
     def __call__(self, most: int, skipped: int = 0) -> tuple[list[str], list[int]]:
         """Return paths and sizes in bytes."""
+        ...
+
+    def ready_rows(self) -> Any:
+        """Make what keeps rows of these files, and of the place's own, until the scan asks for them."""
         ...
 
 

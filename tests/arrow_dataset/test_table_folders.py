@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import pickle
+import shutil
 import sys
 import threading
 from collections import Counter
@@ -346,3 +347,33 @@ def test_calls_of_a_further_file(large: Path, condition: pc.Expression | None) -
 def test_rows_are_counted_as_numpy_counts_them(large: Path) -> None:
     found = opened(large).to_table(columns=["id"])["id"].to_numpy()
     assert (np.sort(found) == np.arange(300_000)).all()
+
+
+def ids(dataset: pads.Dataset, **how: Any) -> list[int]:
+    return sorted(dataset.to_table(columns=["id"], **how)["id"].to_pylist())
+
+
+@pytest.mark.parametrize("use_threads", [True, False])
+def test_a_union_of_versions(tmp_path: Path, use_threads: bool) -> None:
+    plain(tmp_path / "t.lance").delete("id % 2 = 1")
+    versions = [opened(tmp_path / "t.lance", version=number) for number in (1, 2)]
+    both = pads.UnionDataset(versions[0].schema, versions)
+    expected = sorted([*range(600), *range(0, 600, 2)])
+    for _ in range(3):
+        assert ids(both, use_threads=use_threads) == expected
+    assert both.count_rows(filter=F("id") >= 0) == both.count_rows() == len(expected)
+
+
+@pytest.mark.parametrize("use_threads", [True, False])
+def test_a_union_of_filesystems_with_equal_paths(tmp_path: Path, use_threads: bool) -> None:
+    plain(tmp_path / "0" / "t.lance")
+    shutil.copytree(tmp_path / "0", tmp_path / "1")
+    LanceTable.open(tmp_path / "1" / "t.lance").delete("id % 3 = 1")
+    stores = [DirFileSystem(str(tmp_path / name), fsspec.filesystem("local")) for name in "01"]
+    chosen = LanceFormat()
+    datasets = [pads.dataset("t.lance", format=chosen, filesystem=store) for store in stores]
+    both = pads.UnionDataset(datasets[0].schema, datasets)
+    expected = sorted([*range(600), *(value for value in range(600) if value % 3 != 1)])
+    for _ in range(3):
+        assert ids(both, use_threads=use_threads) == expected
+    assert both.count_rows(filter=F("id") >= 0) == both.count_rows() == len(expected)

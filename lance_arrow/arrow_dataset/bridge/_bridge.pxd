@@ -87,10 +87,12 @@ cdef extern from "file_pruners.hpp" namespace "lance_arrow":
 
 cdef extern from "ready_rows.hpp" namespace "lance_arrow":
     cdef cppclass CReadyRows "lance_arrow::ReadyRows":
+        CReadyRows(const CFileFragment&)
+        c_bool IsFor(const CFileFragment&) const
         int64_t Begin() nogil
         CStatus Add(const vector[c_string]& paths, const vector[int64_t]& num_rows,
                     const vector[shared_ptr[CRecordBatch]]& batches) nogil
-        optional[vector[shared_ptr[CRecordBatch]]] Take(const c_string& path)
+        optional[vector[shared_ptr[CRecordBatch]]] Take(const CFileFragment&)
 
     void KeepReadingAhead(const shared_ptr[ScanOptions]&, const CExpression&, const CFileSource&,
                           const shared_ptr[CReadyRows]&, object read_next)

@@ -8,7 +8,7 @@ from pyarrow.fs import FileSystem
 
 from lance_arrow.arrow_dataset.handler_protocol import ScanHandler
 from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
-from lance_arrow.scan.file_place import FilePlace
+from lance_arrow.scan.file_place import FilePlace, Following
 
 def close_exit_gate(timeout_seconds: float) -> bool:
     """Let no thread of ours into Python any more, and wait for those inside; False if some stayed."""
@@ -35,7 +35,8 @@ class ReadyRows:
             The files have more rows, or fewer, than the batches; no group was begun.
         """
 
-    def take(self, path: str) -> list[pyarrow.RecordBatch] | None: ...
+    def is_for(self, following: Following) -> bool: ...
+    def take(self, following: Following) -> list[pyarrow.RecordBatch] | None: ...
 
 class BridgeFormat(FileFormat):
     """A file format whose files are read by a `ScanHandler`; equal to another of the same class and equal handler.

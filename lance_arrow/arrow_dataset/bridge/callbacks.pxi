@@ -123,14 +123,16 @@ cdef class _FilesAfter:
         cdef CDatasetFiles found = FilesAfter(self.file, skipped, most)
         return [path.decode() for path in found.paths], list(found.sizes)
 
+    def ready_rows(self):
+        cdef ReadyRows made = ReadyRows.__new__(ReadyRows)
+        made.native = make_shared[CReadyRows](self.file.get()[0])
+        return made
+
 
 cdef class ReadyRows:
     """Rows of files that a scan has read before it asks for them."""
 
     cdef shared_ptr[CReadyRows] native
-
-    def __cinit__(self):
-        self.native = make_shared[CReadyRows]()
 
     def begin(self):
         return self.native.get().Begin()
@@ -148,8 +150,11 @@ cdef class ReadyRows:
         with nogil:
             check_status(self.native.get().Add(native_paths, native_rows, native_batches))
 
-    def take(self, path):
-        cdef optional[vector[shared_ptr[CRecordBatch]]] found = self.native.get().Take(path.encode())
+    def is_for(self, _FilesAfter following not None):
+        return self.native.get().IsFor(following.file.get()[0])
+
+    def take(self, _FilesAfter following not None):
+        cdef optional[vector[shared_ptr[CRecordBatch]]] found = self.native.get().Take(following.file.get()[0])
         if not found.has_value():
             return None
         return [pyarrow_wrap_batch(batch) for batch in found.value()]
@@ -173,8 +178,7 @@ cdef object _plan(object handler, const shared_ptr[CFileFragment]& file, object 
     num_tasks[0] = len(tasks)
     starts_slowly[0] = getattr(tasks, "starts_slowly", False)
     _keep_file_pruner(options, filter, request)
-    ahead = request.kept.get(READ_AHEAD)
-    if ahead is not None:
+    for ahead in request.kept.get(READ_AHEAD, ()):
         KeepReadingAhead(options, filter, file.get().source(), (<ReadyRows?> ahead.rows).native, ahead.read_next)
     return tasks
 

@@ -43,18 +43,18 @@ inline arrow::Result<DatasetFiles> FilesOf(arrow::dataset::Dataset* dataset) {
   return found;
 }
 
-// Files of known size that were made after a file, with the same payload and guarantee and in the same filesystem: at
-// most `most`, after the first `skipped`.
+// Files of known size that were made after a file, with the same origin and guarantee: at most `most`, after the first
+// `skipped`.
 inline DatasetFiles FilesAfter(const std::shared_ptr<arrow::dataset::FileFragment>& file, int64_t skipped,
                                int64_t most) {
   DatasetFiles found;
   auto last = std::dynamic_pointer_cast<BridgeFragment>(file);
-  while (last != nullptr && static_cast<int64_t>(found.paths.size()) < most) {
+  if (last == nullptr || !IsWholeFile(*last)) return found;
+  const FileOrigin origin(*last);
+  while (static_cast<int64_t>(found.paths.size()) < most) {
     auto next = last->next();
-    if (next == nullptr || !IsWholeFile(*next) || next->payload() != last->payload() || next->source().Size() < 0)
-      break;
+    if (next == nullptr || !IsWholeFile(*next) || !origin.Has(*next) || next->source().Size() < 0) break;
     if (!next->partition_expression().Equals(file->partition_expression())) break;
-    if (!next->source().filesystem()->Equals(file->source().filesystem())) break;
     if (--skipped < 0) {
       found.paths.push_back(next->source().path());
       found.sizes.push_back(next->source().Size());

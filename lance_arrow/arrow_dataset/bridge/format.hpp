@@ -72,7 +72,7 @@ class BridgeFormat : public arrow::dataset::FileFormat {
     auto payload = PayloadOf(*file);
     ARROW_ASSIGN_OR_RAISE(auto filter,
                           arrow::compute::SimplifyWithGuarantee(options->filter, file->partition_expression()));
-    ARROW_ASSIGN_OR_RAISE(auto ready, TakeReady(options, filter, file->source()));
+    ARROW_ASSIGN_OR_RAISE(auto ready, TakeReady(options, filter, *file));
     if (ready.has_value()) return arrow::MakeVectorGenerator(*std::move(ready));
     if (payload->get() == Py_None && MayBePruned(file->source()) &&
         KnownFilePruners().Exclude(options, filter, file->source())) {

@@ -8,6 +8,7 @@
 
 #include "arrow/compute/expression.h"
 #include "arrow/dataset/file_base.h"
+#include "arrow/filesystem/filesystem.h"
 #include "arrow/type.h"
 #include "arrow/util/compression.h"
 
@@ -36,6 +37,7 @@ class BridgeFragment : public arrow::dataset::FileFragment {
         handler_(std::move(handler)),
         payload_(std::move(payload)) {}
 
+  const std::shared_ptr<const GuardedRef>& handler() const { return handler_; }
   const std::shared_ptr<const Payload>& payload() const { return payload_; }
 
   // The file that the format made after this one, most likely its neighbour in a dataset; null when it is gone.
@@ -73,6 +75,26 @@ inline bool IsWholeFile(const arrow::dataset::FileFragment& file) {
   const auto& source = file.source();
   return source.filesystem() != nullptr && source.compression() == arrow::Compression::UNCOMPRESSED;
 }
+
+// Where rows read ahead belong: one scan may read files of one path from several filesystems, versions or formats.
+class FileOrigin {
+ public:
+  explicit FileOrigin(const BridgeFragment& file)
+      : handler_(file.handler()), payload_(file.payload()), filesystem_(file.source().filesystem()) {}
+
+  bool Has(const BridgeFragment& file) const {
+    const auto filesystem = filesystem_.lock();
+    if (handler_.lock() != file.handler() || payload_.lock() != file.payload() || filesystem == nullptr) return false;
+    const auto& other = file.source().filesystem();
+    return filesystem == other || (filesystem->type_name() == "local" && other->type_name() == "local");
+  }
+
+ private:
+  // Weak: open files are let go with their dataset.
+  std::weak_ptr<const GuardedRef> handler_;
+  std::weak_ptr<const Payload> payload_;
+  std::weak_ptr<arrow::fs::FileSystem> filesystem_;
+};
 
 // Whether it is all of that file, and stands for nothing else.
 inline bool IsBareFile(const arrow::dataset::FileFragment& file) {

@@ -21,6 +21,7 @@
 #include "arrow/record_batch.h"
 #include "arrow/status.h"
 
+#include "fragment.hpp"
 #include "gate.hpp"
 #include "per_process.hpp"
 #include "per_scan.hpp"
@@ -30,6 +31,15 @@ namespace lance_arrow {
 
 class ReadyRows {
  public:
+  // For files that have the origin of `file`, one of the scan's.
+  explicit ReadyRows(const arrow::dataset::FileFragment& file) : origin_(static_cast<const BridgeFragment&>(file)) {}
+
+  // Whether a file has that origin.
+  bool IsFor(const arrow::dataset::FileFragment& file) const {
+    const auto* bridged = dynamic_cast<const BridgeFragment*>(&file);
+    return bridged != nullptr && IsWholeFile(file) && origin_.Has(*bridged);
+  }
+
   // Begin a group. Returns how many files were left of the group that is given up for it.
   int64_t Begin() {
     Files given_up;  // ends outside of the lock
@@ -70,7 +80,9 @@ class ReadyRows {
   }
 
   // The rows of a file, which are handed out once; none where the file was not read.
-  std::optional<arrow::RecordBatchVector> Take(const std::string& path) {
+  std::optional<arrow::RecordBatchVector> Take(const arrow::dataset::FileFragment& file) {
+    if (!IsFor(file)) return std::nullopt;
+    const std::string& path = file.source().path();
     std::lock_guard<std::mutex> lock(mutex_);
     for (auto group = groups_.rbegin(); group != groups_.rend(); ++group) {
       const auto found = group->find(path);
@@ -106,6 +118,7 @@ class ReadyRows {
   // The one that is asked for, the next, and what threads left of the one before.
   static constexpr size_t kMostGroups = 3;
 
+  const FileOrigin origin_;
   std::mutex mutex_;
   std::deque<Files> groups_;
   bool is_newest_asked_ = false;
@@ -146,12 +159,13 @@ inline void ReadOn(const ReadingAhead& ahead, const arrow::dataset::FileSource& 
 // Rows of a file that were read ahead; none where the file is to be read.
 inline arrow::Result<std::optional<arrow::RecordBatchVector>> TakeReady(
     const std::shared_ptr<arrow::dataset::ScanOptions>& options, const arrow::compute::Expression& filter,
-    const arrow::dataset::FileSource& source) {
-  const auto ahead = KnownReadingAhead().Find(options, filter, [](const ReadingAhead&) { return true; });
+    const arrow::dataset::FileFragment& file) {
+  const auto ahead =
+      KnownReadingAhead().Find(options, filter, [&](const ReadingAhead& one) { return one.rows->IsFor(file); });
   if (ahead == nullptr) return std::nullopt;
   ARROW_RETURN_NOT_OK(ahead->rows->error());
-  auto batches = ahead->rows->Take(source.path());
-  if (batches.has_value()) ReadOn(*ahead, source, options);
+  auto batches = ahead->rows->Take(file);
+  if (batches.has_value()) ReadOn(*ahead, file.source(), options);
   return batches;
 }
 
