@@ -64,7 +64,7 @@ class TableFiles:
         """
         fragments = self._session.fragments(paths)
         count = _fitting(fragments)
-        # Files of one kind are read together, whatever lies between them.
+        # Files of one kind are read together, also where files of other kinds lie between them.
         found = [(place, one) for place, one in enumerate(fragments[:count]) if one is not None]
         kinds: dict[object, int] = {}
         found.sort(key=lambda one: kinds.setdefault(joining_key(one[1]), len(kinds)))

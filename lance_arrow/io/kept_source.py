@@ -28,7 +28,7 @@ class _Flight:
         self.starts, self.stops = starts, stops
         self.responses: list[Bytes] | None = None
         self.ended = Event()
-        # Threads do not survive a fork: in a child nobody waits for it.
+        # Threads do not survive a fork: a child must not wait for it.
         self.pid = os.getpid()
 
     def parts(self, start: int, stop: int) -> list[tuple[int, int, int]]:
@@ -134,7 +134,7 @@ class KeptSource:
     def _not_in_flight(
         self, place: int, start: int, stop: int, waits: list[tuple[int, int, int, _Flight, int]]
     ) -> list[tuple[int, int, int]]:
-        """Return the parts of a range that nobody asked for; notes the others in `waits`."""
+        """Return the parts of a range that no thread has requested; add the others to `waits`."""
         pid = os.getpid()
         rest = [(start, stop)]
         for flight in self._flights:

@@ -67,7 +67,7 @@ def parse_sql(text: str, schema: pa.Schema | None = None) -> pc.Expression:
     """
     shorter, lists = without_lists(text)
     if lists:
-        # Whatever is refused here is refused, or understood, value by value below: with its own message.
+        # Lists rejected here are parsed value by value below, which accepts them or names the value.
         with contextlib.suppress(InvalidArgumentError):
             return _translated(shorter, lambda node: _Translation(text, schema, lists).condition(node))
     return _translated(text, lambda node: _Translation(text, schema).condition(node))

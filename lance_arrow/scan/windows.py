@@ -6,6 +6,7 @@ and in bytes. Bytes are estimated from column metadata, and corrected by what ea
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -137,7 +138,26 @@ class Windows:
         return self._batch_rows * max(1, length // self._batch_rows)
 
 
-class WindowList(Sequence[RowRanges]):
+class _CutWhenAsked(Sequence[RowRanges]):
+    """Base of sequences whose windows are cut when they are asked for."""
+
+    @abstractmethod
+    def _at(self, index: int) -> RowRanges:
+        """Return the window of a number from 0 on."""
+
+    @overload
+    def __getitem__(self, index: int) -> RowRanges: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[RowRanges]: ...
+
+    def __getitem__(self, index: int | slice) -> RowRanges | list[RowRanges]:
+        if isinstance(index, slice):
+            return [self[one] for one in range(*index.indices(len(self)))]
+        return self._at(range(len(self))[index])
+
+
+class WindowList(_CutWhenAsked):
     """Rows of windows, each cut when it is asked for: a file may claim any number of rows without a byte of them.
 
     Parameters
@@ -161,23 +181,14 @@ class WindowList(Sequence[RowRanges]):
     def __len__(self) -> int:
         return self._before[-1]
 
-    @overload
-    def __getitem__(self, index: int) -> RowRanges: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[RowRanges]: ...
-
-    def __getitem__(self, index: int | slice) -> RowRanges | list[RowRanges]:
-        if isinstance(index, slice):
-            return [self[one] for one in range(*index.indices(len(self)))]
-        index = range(len(self))[index]
+    def _at(self, index: int) -> RowRanges:
         run = bisect_right(self._before, index) - 1
         first, step = self._runs[run]
         start = first + (index - self._before[run]) * step
         return cut(self._rows, start, min(start + step, self._num_rows))
 
 
-class SlowStart(Sequence[RowRanges]):
+class SlowStart(_CutWhenAsked):
     """Windows of a large source, whose first rows come in small windows and small batches.
 
     Arrow asks for 16 batches ahead, also after its caller has stopped: nothing tells a format that no more are wanted.
@@ -212,16 +223,7 @@ class SlowStart(Sequence[RowRanges]):
     def __len__(self) -> int:
         return len(self._pieces) + len(self._windows)
 
-    @overload
-    def __getitem__(self, index: int) -> RowRanges: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[RowRanges]: ...
-
-    def __getitem__(self, index: int | slice) -> RowRanges | list[RowRanges]:
-        if isinstance(index, slice):
-            return [self[one] for one in range(*index.indices(len(self)))]
-        index = range(len(self))[index]
+    def _at(self, index: int) -> RowRanges:
         after = index - len(self._pieces)
         return self._pieces[index] if after < 0 else self._windows[after] if after else self._rest
 

@@ -1,4 +1,4 @@
-"""Binary JSON as text: what the encoder made of a text is that text again; whatever else is told apart or refused."""
+"""Binary JSON as text: encoded text decodes to the same text; invalid bytes are rejected."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def growth_and_calls(folder: Path, name: str, budget_bytes: int) -> tuple[int, i
 
 
 def test_a_thousand_files_stay_within_the_budget(tmp_path: Path) -> None:
-    # Rows are 110 MB. Arrow holds what it has not given to the files yet, whatever the format; Parquet holds nothing.
+    # Rows are 110 MB. Arrow holds rows that it has not given to the files yet, for each format; Parquet holds none.
     # How much that is depends on the timing of its threads: a busy machine gets three attempts.
     for attempt in range(3):
         arrows, _ = growth_and_calls(tmp_path / f"parquet {attempt}", "parquet", BUDGET_BYTES)

@@ -203,7 +203,7 @@ def spark_reader(path: Path) -> object:
 def test_row_ids_are_refused_where_the_version_is_opened(
     made: dict[bool, Path], tmp_path: Path, lie: Lie, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Nobody has asked for the ids."""
+    """The ids were not requested."""
     path = tmp_path / "t.lance"
     shutil.copytree(made[True], path)
     manifests.change(path, lie.edit)

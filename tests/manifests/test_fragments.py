@@ -165,7 +165,7 @@ def test_wrong_row_ids(monkeypatch: pytest.MonkeyPatch, ids: bytes) -> None:
     assert refused == told_in_python(message.SerializeToString(), monkeypatch)
     message.fragments[-1].inline_row_ids = FIVE
     assert len(told(message.SerializeToString())[1]) == 8
-    # Without the flag, nobody reads them.
+    # Without the flag, they are not read.
     message.reader_feature_flags = 0
     message.fragments[-1].inline_row_ids = ids
     assert len(told(message.SerializeToString())[1]) == 8

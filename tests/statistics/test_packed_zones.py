@@ -86,7 +86,7 @@ def test_damage_of_the_head_is_refused(array: pa.Array) -> None:
                 found = decoded(leaf, bytes(damaged), len(array))
             except CorruptFileError:
                 continue
-            # What is no contradiction is another bound, count or flag; checksums tell.
+            # Other changes give another bound, count or flag; checksums find them.
             assert found.num_zones == 1
             assert position >= HEAD_BYTES - 2 or position == 3 or not found.zones.equals(expected)
 
