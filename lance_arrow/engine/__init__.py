@@ -8,9 +8,9 @@
 | `plan/` | finding the bytes of rows in pages, and opening them, page by page |
 | `decode/` | bytes to values |
 | `arrays/` | levels and values to Arrow |
-| `encode/` | Arrow to bytes: the kernels of writers |
+| `encode/` | Arrow to bytes: the kernels of writers; `encode/symbols/` trains and applies FSST |
 | `prune/` | zones and files in which no row, or every row, satisfies a filter |
-| `door/` | the parts of `_engine.pyx`: the Python interface of the C++ code |
+| `door/` | the parts of `_engine.pyx`: the Python interface of the C++ code; `door/encode/` those for writing |
 
 A header declares the interface, a ``.cpp`` of the same name defines it. `lance_arrow.kernels` is the part for plugins;
 everything else here is internal to the package.

@@ -11,11 +11,11 @@ cdef extern from "engine/decode/symbols.hpp" namespace "lance_arrow::engine" nog
     Outcome _measure_symbols "lance_arrow::engine::measure_symbols"(const uint8_t*, int64_t, CodedValues, int64_t*)
     Outcome _expand_symbols "lance_arrow::engine::expand_symbols"(const uint8_t*, int64_t, CodedValues, VariableOut)
 
-cdef extern from "engine/encode/symbol_training.hpp" namespace "lance_arrow::engine" nogil:
+cdef extern from "engine/encode/symbols/symbol_training.hpp" namespace "lance_arrow::engine" nogil:
     Outcome _train_symbols "lance_arrow::engine::train_symbols"(
         StoredOffsets, const uint8_t*, int64_t, uint8_t*, int64_t) except +
 
-cdef extern from "engine/encode/symbol_encoding.hpp" namespace "lance_arrow::engine" nogil:
+cdef extern from "engine/encode/symbols/symbol_encoding.hpp" namespace "lance_arrow::engine" nogil:
     Outcome _compress_symbols "lance_arrow::engine::compress_symbols"(
         const uint8_t*, int64_t, StoredOffsets, const uint8_t*, int64_t, VariableOut, int64_t*) except +
 

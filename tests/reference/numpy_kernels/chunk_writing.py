@@ -1,4 +1,4 @@
-"""Mini-block chunks put together one by one: the meaning of ``engine/door/chunk_writing.pxi``. Source: spec 3."""
+"""Mini-block chunks one by one: the meaning of ``engine/door/encode/chunk_writing.pxi``. Source: spec 3."""
 
 from __future__ import annotations
 

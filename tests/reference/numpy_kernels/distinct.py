@@ -1,4 +1,4 @@
-"""Distinct values by a dictionary: the meaning of ``engine/door/distinct.pxi``."""
+"""Distinct values by a dictionary: the meaning of ``engine/door/encode/distinct.pxi``."""
 
 from __future__ import annotations
 

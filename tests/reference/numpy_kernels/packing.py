@@ -1,4 +1,4 @@
-"""Numpy twins of ``engine/door/packing.pxi``."""
+"""Numpy twins of ``engine/door/encode/packing.pxi``."""
 
 from __future__ import annotations
 

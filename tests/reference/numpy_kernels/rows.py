@@ -1,4 +1,4 @@
-"""Numpy twins of ``engine/door/rows.pxi``."""
+"""Numpy twins of ``engine/door/encode/rows.pxi``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numpy twins of ``engine/door/run_encoding.pxi``."""
+"""Numpy twins of ``engine/door/encode/run_encoding.pxi``."""
 
 from __future__ import annotations
 

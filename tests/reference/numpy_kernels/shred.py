@@ -1,4 +1,4 @@
-"""Validity and offsets to levels, slot by slot: the meaning of ``engine/door/shred.pxi``. Source: spec 2."""
+"""Validity and offsets to levels, slot by slot: the meaning of ``engine/door/encode/shred.pxi``. Source: spec 2."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numpy twins of ``engine/door/summaries.pxi``."""
+"""Numpy twins of ``engine/door/encode/summaries.pxi``."""
 
 from __future__ import annotations
 

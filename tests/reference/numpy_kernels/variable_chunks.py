@@ -1,4 +1,4 @@
-"""Numpy twins of ``engine/door/variable_chunks.pxi``."""
+"""Numpy twins of ``engine/door/encode/variable_chunks.pxi``."""
 
 from __future__ import annotations
 

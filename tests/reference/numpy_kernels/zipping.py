@@ -1,4 +1,4 @@
-"""Levels and values put together entry by entry: the meaning of ``engine/door/zipping.pxi``. Source: spec section 6."""
+"""Levels and values entry by entry: the meaning of ``engine/door/encode/zipping.pxi``. Source: spec section 6."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-#include "engine/encode/symbol_training.hpp"
+#include "engine/encode/symbols/symbol_training.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/common/arithmetic.hpp"
-#include "engine/encode/symbol_matcher.hpp"
+#include "engine/encode/symbols/symbol_matcher.hpp"
 #include "engine/encode/variable_chunks.hpp"
 
 namespace lance_arrow::engine {

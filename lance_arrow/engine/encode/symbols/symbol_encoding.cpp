@@ -1,9 +1,9 @@
-#include "engine/encode/symbol_encoding.hpp"
+#include "engine/encode/symbols/symbol_encoding.hpp"
 
 #include <algorithm>
 #include <memory>
 
-#include "engine/encode/symbol_matcher.hpp"
+#include "engine/encode/symbols/symbol_matcher.hpp"
 #include "engine/encode/variable_chunks.hpp"
 
 namespace lance_arrow::engine {
