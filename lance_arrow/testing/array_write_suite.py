@@ -29,7 +29,7 @@ from lance_arrow.spi import (
     LeafType,
     RowRanges,
 )
-from lance_arrow.structure.page_encoder import PageScope
+from lance_arrow.structure.page_scope import PageScope
 from lance_arrow.testing.array_pages import ArrayPage
 from lance_arrow.testing.array_samples import NULL_NAMES, STRANGE_LEAVES, ArraySample, make_array_sample
 from lance_arrow.testing.round_trip import encode_scope

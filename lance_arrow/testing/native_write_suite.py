@@ -21,7 +21,7 @@ from lance_arrow.spi import (
     EncodingKey,
     FixedWidth,
 )
-from lance_arrow.structure.page_encoder import PageScope
+from lance_arrow.structure.page_scope import PageScope
 from lance_arrow.testing.samples import Sample, filled, filled_with_nulls
 
 _ASK = -2.0

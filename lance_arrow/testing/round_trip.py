@@ -21,7 +21,8 @@ from lance_arrow.spi import (
     ValueBatch,
     new_block,
 )
-from lance_arrow.structure.page_encoder import PageEncoder, PageScope
+from lance_arrow.structure.page_encoder import PageEncoder
+from lance_arrow.structure.page_scope import PageScope
 
 
 @cache

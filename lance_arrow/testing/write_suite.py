@@ -34,7 +34,7 @@ from lance_arrow.spi import (
     LeafType,
 )
 from lance_arrow.spi.table import version_number
-from lance_arrow.structure.page_encoder import PageScope
+from lance_arrow.structure.page_scope import PageScope
 from lance_arrow.testing.native_write_suite import NativeWriteSuite
 from lance_arrow.testing.round_trip import decode, decode_blocks, encode_scope
 from lance_arrow.testing.samples import (

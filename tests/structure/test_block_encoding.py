@@ -13,7 +13,8 @@ from lance_arrow.runtime import Runtime
 from lance_arrow.settings import Settings
 from lance_arrow.spi import BlockSlice, ChunkBatch, DecodeContext, EncodeOptions, FixedWidth, LeafType, new_block
 from lance_arrow.spi.loading import entry_points, load_plugins
-from lance_arrow.structure.page_encoder import PageEncoder, PageScope
+from lance_arrow.structure.page_encoder import PageEncoder
+from lance_arrow.structure.page_scope import PageScope
 from lance_arrow.testing.round_trip import encode_scope
 
 PLUGIN = """
