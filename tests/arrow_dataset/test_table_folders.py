@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import pickle
 import shutil
-import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
 import pytest
+from call_counts import count_calls
 from fsspec.implementations.dirfs import DirFileSystem
 from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 from same import assert_same
@@ -302,21 +302,6 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def calls(read: Callable[[], Any]) -> int:
-    """Count the calls of Python in this thread."""
-    counts = [0]
-
-    def look(frame: Any, event: str, _: object) -> None:
-        counts[0] += event == "call"
-
-    sys.setprofile(look)
-    try:
-        read()
-    finally:
-        sys.setprofile(None)
-    return counts[0]
-
-
 def test_files_are_adopted_without_python(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
     adopt = TableSessions.adopt
@@ -326,7 +311,7 @@ def test_files_are_adopted_without_python(large: Path, monkeypatch: pytest.Monke
     assert len(asked) == 1
     assert dataset.count_rows() == 300_000
     # Once the version is fixed, the bridge counts: fewer calls than files.
-    assert calls(dataset.count_rows) < 150
+    assert count_calls(dataset.count_rows, of_c=False) < 150
 
 
 @pytest.mark.parametrize("condition", [None, F("narrow") == 17, F("id") < 5000], ids=str)
@@ -337,7 +322,7 @@ def test_calls_of_a_further_file(large: Path, condition: pc.Expression | None) -
     def scan(count: int) -> int:
         part = pads.FileSystemDataset(fragments[:count], dataset.schema, LanceFormat(), dataset.filesystem)
         scanner = part.scanner(filter=condition, use_threads=False)
-        return calls(scanner.to_table)
+        return count_calls(scanner.to_table, of_c=False)
 
     scan(100)
     # About 4,400 where each file is scanned by itself.

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import gc
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.dataset as pads
 import pytest
+from call_counts import count_calls
 from fsspec.implementations.memory import MemoryFileSystem
 
 import lance_arrow
@@ -34,22 +33,7 @@ def calls_of(done: Callable[[Path], object], first: Path, path: Path) -> int:
     """Calls of what is done with one path after it was done with others."""
     for _ in range(3):
         done(first)
-    count = 0
-
-    def look(frame: object, event: str, argument: object) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    # What is collected meanwhile makes calls of its own.
-    gc.collect()
-    gc.disable()
-    sys.setprofile(look)
-    try:
-        done(path)
-    finally:
-        sys.setprofile(None)
-        gc.enable()
-    return count
+    return count_calls(lambda: done(path))
 
 
 @pytest.mark.parametrize(

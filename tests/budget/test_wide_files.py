@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import gc
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from call_counts import count_calls
 from stores import CountingStore
 from values import seeded
 
@@ -37,22 +36,7 @@ def wide(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 def calls_of(done: Callable[[Path], object], path: Path) -> int:
     """Calls of Python functions, in this thread."""
-    count = 0
-
-    def look(frame: object, event: str, argument: object) -> None:
-        nonlocal count
-        count += event == "call"
-
-    # What is collected meanwhile makes calls of its own.
-    gc.collect()
-    gc.disable()
-    sys.setprofile(look)
-    try:
-        done(path)
-    finally:
-        sys.setprofile(None)
-        gc.enable()
-    return count
+    return count_calls(lambda: done(path), of_c=False)
 
 
 def three_of(path: Path) -> pa.Table:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import struct
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from call_counts import count_calls
 
 from lance_arrow import LanceTable, write_table
 
@@ -55,29 +54,13 @@ def wide(make: Callable[[np.random.Generator], pa.Array], num_columns: int) -> p
     return pa.table({f"c{number}": make(rng) for number in range(num_columns)})
 
 
-def calls_of(action: Callable[[], Any]) -> int:
-    """Count the calls of Python and C functions, in this thread."""
-    count = 0
-
-    def look(frame: Any, event: str, argument: Any) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    sys.setprofile(look)
-    try:
-        action()
-    finally:
-        sys.setprofile(None)
-    return count
-
-
 @pytest.mark.parametrize("make", KINDS)
 def test_each_further_column_of_a_file(tmp_path: Path, make: Callable[[np.random.Generator], pa.Array]) -> None:
     found = []
     for num_columns in (100, 500):
         table = wide(make, num_columns)
         write_table(table, tmp_path / "first.lance")
-        found.append(calls_of(lambda table=table: write_table(table, tmp_path / "file.lance")))
+        found.append(count_calls(lambda table=table: write_table(table, tmp_path / "file.lance")))
     # The plan of the schema is kept; the rest is a few calls for all columns.
     assert (found[1] - found[0]) / 400 <= MOST_CALLS
 
@@ -87,7 +70,7 @@ def test_each_further_column_does_not_cost_more_in_wider_files(tmp_path: Path) -
     for num_columns in (500, 1000, 2000):
         table = wide(doubles, num_columns)
         write_table(table, tmp_path / "first.lance")
-        found.append(calls_of(lambda table=table: write_table(table, tmp_path / "file.lance")))
+        found.append(count_calls(lambda table=table: write_table(table, tmp_path / "file.lance")))
     assert (found[2] - found[1]) / 1000 <= MOST_CALLS
     # The schema of wide tables is planned once, too.
     assert found[2] - found[1] <= 2.5 * (found[1] - found[0])
@@ -99,7 +82,7 @@ def test_each_further_column_of_an_append(tmp_path: Path) -> None:
         rows = wide(doubles, num_columns)
         table = LanceTable.create(tmp_path / f"{num_columns}.lance", rows, durability="rename")
         table.append(rows)
-        found.append(calls_of(lambda table=table, rows=rows: table.append(rows)))
+        found.append(count_calls(lambda table=table, rows=rows: table.append(rows)))
     assert (found[1] - found[0]) / 400 <= MOST_CALLS
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from call_counts import count_calls
 
 import lance_arrow
 from lance_arrow.container import file_head, file_reader, metadata_bytes
@@ -128,19 +128,8 @@ def test_a_file_of_a_known_schema_is_opened_in_few_calls(tmp_path: Path) -> None
         lance_arrow.write_table(TABLE.slice(one), path)
     for _ in range(2):
         lance_arrow.LanceFile(paths[0]).close()
-    calls = 0
-
-    def count(frame: object, event: str, argument: object) -> None:
-        nonlocal calls
-        calls += event in ("call", "c_call")
-
     for path in paths[1:]:
-        calls = 0
-        sys.setprofile(count)
-        try:
-            lance_arrow.LanceFile(str(path)).close()
-        finally:
-            sys.setprofile(None)
+        calls = count_calls(lambda path=path: lance_arrow.LanceFile(str(path)).close())
         assert calls <= 160, calls
 
 
