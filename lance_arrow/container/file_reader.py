@@ -12,18 +12,15 @@ from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
 from lance_arrow.choices import Verify
 from lance_arrow.container.columns import ColumnMeta, ColumnTable
-from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.file_checks import ByteOwners, FileChecks, check_verify
 from lance_arrow.container.file_head import FileHead
 from lance_arrow.container.footer import FileFooter, FileVersion, read_footer
 from lance_arrow.container.global_buffers import GlobalBuffers
 from lance_arrow.container.metadata_bytes import MetadataBytes
-from lance_arrow.container.schema import LeafColumn
-from lance_arrow.container.schema_facts import SchemaFacts, known_schemas
+from lance_arrow.container.schema_facts import HasSchema, SchemaFacts, known_schemas
 from lance_arrow.errors import CorruptFileError, InvalidArgumentError, UnsupportedError, located
 from lance_arrow.io import ByteRange, Bytes, RangeSource, VerifiedSource, read_coalesced
 from lance_arrow.proto import file_schema_pb2
@@ -37,7 +34,7 @@ _INT64_MAX = np.iinfo(np.int64).max
 _NO_OFFSET = np.zeros(1, np.int64)
 
 
-class LanceFileReader:
+class LanceFileReader(HasSchema):
     """The container of one file; safe to share between threads.
 
     Parameters
@@ -219,21 +216,6 @@ class LanceFileReader:
     def version(self) -> FileVersion:
         """Generation of the file."""
         return self.footer.version
-
-    @property
-    def fields(self) -> tuple[SchemaField, ...]:
-        """Top-level fields of the schema, with ids."""
-        return self.facts.fields
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The Arrow schema, metadata included."""
-        return self.facts.schema
-
-    @property
-    def leaves(self) -> tuple[LeafColumn, ...]:
-        """The leaves of the schema and their physical columns, in order."""
-        return self.facts.leaves
 
     @property
     def metadata(self) -> Mapping[str, bytes]:

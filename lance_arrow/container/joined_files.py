@@ -12,16 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from lance_arrow.choices import Verify
 from lance_arrow.container.descriptions import Description
-from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.container.pages import PageTable
-from lance_arrow.container.schema import LeafColumn
-from lance_arrow.container.schema_facts import SchemaFacts, known_schemas
+from lance_arrow.container.schema_facts import HasSchema, SchemaFacts, known_schemas
 from lance_arrow.engine import NUM_FACTS, copy_sums, open_small_files, read_column_of_files
 from lance_arrow.errors import CorruptFileError
 from lance_arrow.io import BufferSource, Bytes, Positions, ReadStats, VerifiedSource
@@ -119,7 +116,7 @@ class JoinedColumn:
         return self.pages.page_bytes
 
 
-class JoinedFiles:
+class JoinedFiles(HasSchema):
     """Files of one version and schema as one; has the parts of `LanceFileReader` that `RowReader` uses.
 
     Parameters
@@ -160,21 +157,6 @@ class JoinedFiles:
             self.source.check_with(self.checks, lambda start, stop: _contradiction())
         self._lengths = known.lengths
         self._columns: dict[int, JoinedColumn] = {}
-
-    @property
-    def fields(self) -> tuple[SchemaField, ...]:
-        """Top-level fields of the schema, with ids."""
-        return self.facts.fields
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The Arrow schema, metadata included."""
-        return self.facts.schema
-
-    @property
-    def leaves(self) -> tuple[LeafColumn, ...]:
-        """The leaves of the schema and their physical columns, in order."""
-        return self.facts.leaves
 
     @property
     def nbytes(self) -> int:

@@ -173,6 +173,33 @@ class SchemaFacts:
         return any(EXTENSION_NAME in node.metadata for top in self.fields for node in top.walk())
 
 
+class HasSchema:
+    """Base of files: the schema, as its facts have it.
+
+    Attributes
+    ----------
+    facts
+        Data derived from the schema.
+    """
+
+    facts: SchemaFacts
+
+    @property
+    def fields(self) -> tuple[SchemaField, ...]:
+        """Top-level fields of the schema, with ids."""
+        return self.facts.fields
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The Arrow schema, metadata included."""
+        return self.facts.schema
+
+    @property
+    def leaves(self) -> tuple[LeafColumn, ...]:
+        """The leaves of the schema and their physical columns, in order."""
+        return self.facts.leaves
+
+
 class _LazyLengths(Mapping[int, tuple[str, int | None]]):
     """`SchemaFacts.lengths`, found out for one column at a time."""
 
