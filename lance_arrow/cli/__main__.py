@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import importlib
 import importlib.util
 import sys
@@ -22,8 +21,6 @@ def main() -> None:
         code = importlib.import_module("lance_arrow.cli.app").run(sys.argv[1:])
     except KeyboardInterrupt:
         code = 130
-    # At exit, Python would search all that was imported for garbage, which takes longer than many a command.
-    gc.freeze()
     sys.exit(code)
 
 

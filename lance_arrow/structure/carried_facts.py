@@ -14,7 +14,7 @@ from typing import Any
 _CHANGED = Condition()
 """One for all pages: a page asks once or twice."""
 _waiting: list[CarriedFacts] = []
-"""Number of waiting pages; with none, no thread is notified."""
+"""Waiting pages; with none, no thread is notified."""
 
 
 class CarriedFacts:
