@@ -85,7 +85,8 @@ def leaf_at(roots: Sequence[ColumnNode], path: Path) -> LeafNode | None:
     for name in path[1:]:
         if node is None or not pa.types.is_struct(node.storage):
             return None
-        node = next((child for child in node.children if child.field.name == name), None)
+        number = node.child_named(name)
+        node = node.children[number] if 0 <= number < len(node.children) else None
     return node if isinstance(node, LeafNode) else None
 
 
@@ -161,13 +162,13 @@ def _steps(node: ColumnNode, rest: Path) -> Steps | None:
         is_field = isinstance(shown, pa.StructType) and shown.get_field_index(rest[0]) >= 0
         return () if is_field and len(rest) == 1 else None
     if isinstance(node.storage, pa.StructType):
-        named = ((number, rest[1:]) for number, child in enumerate(node.children) if child.field.name == rest[0])
-    else:
-        named = ((0, rest[skipped:]) for skipped in _skipped(node, rest))
-    for number, further in named:
-        below = _steps(node.children[number], further)
+        number = node.child_named(rest[0])
+        below = None if number < 0 else _steps(node.children[number], rest[1:])
+        return None if below is None else (number, *below)
+    for skipped in _skipped(node, rest):
+        below = _steps(node.children[0], rest[skipped:])
         if below is not None:
-            return number, *below
+            return 0, *below
     return None
 
 

@@ -56,6 +56,15 @@ class ColumnNode:
             return self.field
         return self.field.with_type(type_over(self.storage, shown))
 
+    def child_named(self, name: str) -> int:
+        """Return the number of the child with a name; -1 if there is none."""
+        storage = self.storage
+        if isinstance(storage, pa.StructType):
+            # Arrow has a table of names: structs may have thousands of fields.
+            number: int = storage.get_field_index(name)
+            return number
+        return 0 if self.children and self.children[0].field.name == name else -1
+
     def leaves(self) -> Iterator[LeafNode]:
         """Yield the leaves below (or this leaf), in physical order."""
         for child in self.children:

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from lance_arrow.arrays.arrow_arrays import true_flags
 from lance_arrow.arrays.column_tree import LeafNode
+from lance_arrow.arrays.leaf_arrays import arrays_by_leaf
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.cli.file_view import codecs_of
 from lance_arrow.cli.row_values import plain_values
@@ -351,8 +352,9 @@ def _read_bounds(file: _File, leaves: Sequence[LeafNode]) -> dict[int, ZoneMap]:
     batches = FileBatches(OpenFile(file.source, file.rows))
     everything = RowRanges.one(0, file.rows.num_rows)
     for batch in batches.stream(projection, None, None, everything):
+        arrays = arrays_by_leaf(projection.nodes, batch)
         for leaf, builder in builders:
-            builder.add(batch.column(tops[leaf.column]))
+            builder.add(arrays[leaf.column])
     return {leaf.column: ZoneMap(builder.finish(), WHOLE_FILE, is_repeated(leaf)) for leaf, builder in builders}
 
 

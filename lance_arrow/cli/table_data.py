@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lance_arrow.arrays.column_tree import LeafNode
+from lance_arrow.arrays.leaf_arrays import arrays_by_leaf
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.cli.file_view import HeadReport, SchemaReport, schema_report
 from lance_arrow.cli.row_values import plain_rows
@@ -233,9 +234,11 @@ class _Fragment:
             return {}
         tops = {leaf.column: self._tops[leaf.column].field.name for leaf, _ in builders}
         names = list(dict.fromkeys(tops.values()))
-        for batch in self._reader.batches(self._reader.projection(names), None, None):
+        projection = self._reader.projection(names)
+        for batch in self._reader.batches(projection, None, None):
+            arrays = arrays_by_leaf(projection.nodes, batch)
             for leaf, builder in builders:
-                builder.add(batch.column(tops[leaf.column]))
+                builder.add(arrays[leaf.column])
         return {leaf.column: ZoneMap(builder.finish(), WHOLE_FILE, is_repeated(leaf)) for leaf, builder in builders}
 
 

@@ -16,7 +16,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from lance_arrow.arrays.column_tree import LeafNode
+from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
+from lance_arrow.arrays.leaf_arrays import leaf_arrays
 from lance_arrow.arrays.page_split import LeafPages
 from lance_arrow.arrays.readable_items import with_readable_items
 from lance_arrow.arrays.shred import shred
@@ -109,6 +110,7 @@ class RowWriter:
         self._file = file
         self._runtime = runtime
         self._encoder = plan.encoder
+        self._tree = plan.tree
         self.num_rows = 0
         budget = runtime.settings.memory_budget_bytes
         self._most_held_bytes = budget // 2
@@ -187,8 +189,14 @@ class RowWriter:
 
     def _hold(self, leaves: Sequence[LeafWriter], columns: Mapping[int, Sequence[pa.Array]]) -> None:
         """Add arrays of top-level columns to leaves, and place the pages that are full."""
+        of_leaves: dict[int, Sequence[pa.Array]] = {}
+        for top in {leaf.of.plan.top for leaf in leaves}:
+            of_leaves |= _by_leaf(self._tree[top], columns[top])
         full = [
-            (leaf, arrays) for leaf in leaves for array in columns[leaf.of.plan.top] for arrays in leaf.pages.add(array)
+            (leaf, arrays)
+            for leaf in leaves
+            for array in of_leaves[leaf.of.leaf.column]
+            for arrays in leaf.pages.add(array)
         ]
         if full:
             self._place(full, sum(array.nbytes for _, arrays in full for array in arrays))
@@ -267,6 +275,14 @@ class RowWriter:
         found = leaf.zone_map() if self.num_rows else None
         rows_per_zone, buffers = (None, ()) if found is None else (found[0], found[1:])
         self._file.set_column(leaf.leaf.column, self._encoder.column(rows_per_zone), buffers)
+
+
+def _by_leaf(root: ColumnNode, arrays: Sequence[pa.Array]) -> dict[int, Sequence[pa.Array]]:
+    """Return the arrays of a top-level column for each of its leaves."""
+    if isinstance(root, LeafNode):
+        return {root.column: arrays}
+    narrow = [leaf_arrays(root, array) for array in arrays]
+    return {leaf.column: [own[number] for own in narrow] for number, leaf in enumerate(root.leaves())}
 
 
 _NEVER_JOINED = (pa.DictionaryType, pa.BaseExtensionType)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
+from lance_arrow.arrays.leaf_arrays import arrays_by_leaf
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.io import AnyFileSystem, Location, VerifiedSource, open_sink, open_source, resolve
@@ -165,8 +166,9 @@ def _maps(
     batches = FileBatches(OpenFile(source, rows))
     done = 0
     for batch in batches.stream(projection, None, None, RowRanges.one(0, rows.num_rows)):
+        arrays = arrays_by_leaf(projection.nodes, batch)
         for leaf, builder in builders:
-            builder.add(batch.column(tops[leaf.column]))
+            builder.add(arrays[leaf.column])
         done += batch.num_rows
         if on_progress is not None:
             on_progress(done, rows.num_rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, overload
 
 import numpy as np
@@ -40,6 +40,30 @@ _READABLE_FORMS = {
 }
 
 
+class FieldPlaces:
+    """Positions of ids in the fields of a data file, made at the first use.
+
+    Parameters
+    ----------
+    fields
+        The ids. The first of equal ones counts.
+    """
+
+    __slots__ = ("_fields", "_places")
+
+    def __init__(self, fields: tuple[int, ...]) -> None:
+        self._fields = fields
+        self._places: dict[int, int] | None = None
+
+    def of(self, field_id: int) -> int | None:
+        """Return the position of an id; None if the file has none."""
+        places = self._places
+        if places is None:
+            last = len(self._fields) - 1
+            places = self._places = {one: last - at for at, one in enumerate(reversed(self._fields))}
+        return places.get(field_id)
+
+
 @dataclass(frozen=True, slots=True)
 class DataFileMeta:
     """Columns of a fragment in one file.
@@ -58,6 +82,8 @@ class DataFileMeta:
         Bytes of the file; None if unknown, as for all files of 0.1.
     base_id
         Id of its base path; None for the table itself.
+    places
+        Position of each field in `fields`, for files with equal ones.
     """
 
     path: str
@@ -66,6 +92,7 @@ class DataFileMeta:
     version: FileVersion
     size_bytes: int | None = None
     base_id: int | None = None
+    places: FieldPlaces = field(kw_only=True, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,8 +160,8 @@ class FragmentMeta:
     def file_of(self, field_id: int) -> tuple[DataFileMeta, int] | None:
         """Return the file with a field, and its physical column there (-1: no column of its own); None if all null."""
         for file in self.files:
-            if field_id in file.fields:
-                place = file.fields.index(field_id)
+            place = file.places.of(field_id)
+            if place is not None:
                 return file, file.columns[place] if file.columns else NO_COLUMN
         return None
 
@@ -417,7 +444,7 @@ def fragment_from_message(
 def _data_file(message: table_pb2.DataFile, fragment_id: int, base_ids: Collection[int]) -> DataFileMeta:
     path = check_file_name(message.path, "data file")
     try:
-        fields, columns, version = _columns(
+        places, fields, columns, version = _columns(
             tuple(message.fields),
             tuple(message.column_indices),
             (message.file_major_version, message.file_minor_version),
@@ -433,13 +460,13 @@ def _data_file(message: table_pb2.DataFile, fragment_id: int, base_ids: Collecti
             f"data file {path!r} has {size_bytes} bytes, more than 63 bits count",
             detail=size_bytes,
         )
-    return DataFileMeta(path, fields, columns, version, size_bytes, base_id)
+    return DataFileMeta(path, fields, columns, version, size_bytes, base_id, places=places)
 
 
 @functools.lru_cache(maxsize=1024)
 def _columns(
     fields: tuple[int, ...], columns: tuple[int, ...], numbers: tuple[int, int]
-) -> tuple[tuple[int, ...], tuple[int, ...], FileVersion]:
+) -> tuple[FieldPlaces, tuple[int, ...], tuple[int, ...], FileVersion]:
     """Check the parts of an entry that most files of a table share."""
     version = _VERSION_OF.get(numbers)
     if version is None:
@@ -447,12 +474,12 @@ def _columns(
     if min(fields, default=0) < 0 and any(field < 0 and field != TOMBSTONE for field in fields):
         raise CorruptManifestError(f"has the field id {min(fields)}", detail=fields)
     if version is FileVersion.V0_1:
-        return fields, (), version
+        return FieldPlaces(fields), fields, (), version
     if len(columns) < len(fields):
         raise CorruptManifestError(f"has {len(fields)} fields, but {len(columns)} columns", detail=columns)
     if min(columns, default=0) < NO_COLUMN:
         raise CorruptManifestError(f"has the physical column {min(columns)}", detail=columns)
-    return fields, columns, version
+    return FieldPlaces(fields), fields, columns, version
 
 
 def _deletion(message: table_pb2.DataFragment, base_ids: Collection[int]) -> DeletionFileMeta:

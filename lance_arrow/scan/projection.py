@@ -20,8 +20,8 @@ from lance_arrow.arrays.column_paths import (
 )
 from lance_arrow.arrays.column_roots import named_among, root_names
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
+from lance_arrow.arrays.leaf_arrays import StructFields
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.late_arrow import pc
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,9 +40,8 @@ class _Output:
         return cls(column, fields, node, stored, shown_field(node, stored))
 
     def of(self, array: pa.Array, *, filled: bool = False) -> pa.Array:
-        """Cut this output out of its column, which may hold more of a list's items than this output keeps."""
+        """Take this output of the field that it is, which may hold more of a list's items than it keeps."""
         type_ = (self.shown if filled else self.stored).type
-        array = pc.struct_field(array, list(self.fields)) if self.fields else array
         return array if array.type == type_ else _narrowed(array, type_)
 
 
@@ -146,8 +145,27 @@ class Projection:
             return batch.replace_schema_metadata(schema.metadata)
         if not self.outputs:
             return batch
-        arrays = [output.of(batch.column(output.column), filled=filled) for output in self.outputs]
+        fields = _Fields(batch)
+        arrays = [output.of(fields.at(output.column, output.fields), filled=filled) for output in self.outputs]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+class _Fields:
+    """Fields of structs in a batch, null where a struct above is; outputs of one struct share its nulls."""
+
+    def __init__(self, batch: pa.RecordBatch) -> None:
+        self._batch = batch
+        self._structs: dict[tuple[int, tuple[str, ...]], StructFields] = {}
+
+    def at(self, column: int, fields: tuple[str, ...]) -> pa.Array:
+        """Return a column, or a field below it."""
+        if not fields:
+            return self._batch.column(column)
+        place = column, fields[:-1]
+        if place not in self._structs:
+            above = self.at(*place)
+            self._structs[place] = StructFields(above.storage if isinstance(above, pa.ExtensionArray) else above)
+        return self._structs[place].named(fields[-1])
 
 
 def have_blobs(nodes: Iterable[ColumnNode]) -> bool:

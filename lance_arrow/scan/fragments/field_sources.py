@@ -197,7 +197,7 @@ class _Binder:
         places = []
         for file, kept in source.parts:
             number = numbers[file]
-            places.append((number, next(at for at, one in enumerate(parts[number][1].children) if one is kept)))
+            places.append((number, parts[number][1].child_named(kept.field.name)))
         return source, tuple(places)
 
     def _kept(self, node: ColumnNode, place: LeafPlace, depth: int) -> ColumnNode:
@@ -209,7 +209,7 @@ class _Binder:
         for step in place.steps[:depth]:
             # Siblings have different names, and pruning keeps them.
             name = full.children[step].field.name
-            kept = next(child for child in kept.children if child.field.name == name)
+            kept = kept.children[kept.child_named(name)]
             full = full.children[step]
         if not isinstance(node, LeafNode) and _shape(kept) != _shape(node):
             raise CorruptManifestError(

@@ -242,7 +242,9 @@ class FragmentRows(TableSource):
             return None
         opened = self.open_file(next(at for at, one in enumerate(self.meta.files) if one is file))
         column = stored_column(file, opened, field_id, column)
-        own = next((one for root in opened.rows.roots for one in root.leaves() if one.column == column), None)
+        roots = opened.rows.roots
+        top = roots.place_with(column)
+        own = None if top is None else next((one for one in roots[top].leaves() if one.column == column), None)
         if own is None or bounds_type(own) != bounds_type(leaf) or bounds_type(own) is None:
             return None
         zone_map = opened.zones.get([own])[0]
