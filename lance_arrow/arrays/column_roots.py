@@ -93,16 +93,38 @@ class ColumnRoots(Sequence[ColumnNode]):
         return len(self._facts.names)
 
 
+class NamedRoots(tuple[ColumnNode, ...]):
+    """Top-level columns that are looked up by name, again and again."""
+
+    @cached_property
+    def _by_name(self) -> dict[str, ColumnNode]:
+        # Of equal names the first counts.
+        return {root.field.name: root for root in reversed(self)}
+
+    @property
+    def names(self) -> Collection[str]:
+        """Names of the columns."""
+        return self._in_order.keys()
+
+    @cached_property
+    def _in_order(self) -> dict[str, None]:
+        return dict.fromkeys([root.field.name for root in self])
+
+    def named(self, name: str) -> ColumnNode | None:
+        """Return the column of a name; None if there is none."""
+        return self._by_name.get(name)
+
+
 def root_named(roots: Sequence[ColumnNode], name: str) -> ColumnNode | None:
     """Return the top-level column of a name; None if there is none."""
-    if isinstance(roots, ColumnRoots):
+    if isinstance(roots, (ColumnRoots, NamedRoots)):
         return roots.named(name)
     return next((root for root in roots if root.field.name == name), None)
 
 
 def named_among(roots: Sequence[ColumnNode], num_names: int) -> Callable[[str], ColumnNode | None]:
     """Return what finds top-level columns by name, as `root_named` does; `num_names` will be looked for."""
-    if isinstance(roots, ColumnRoots):
+    if isinstance(roots, (ColumnRoots, NamedRoots)):
         return roots.named
     if num_names < _FEW_NAMES:
         return partial(root_named, roots)
@@ -111,7 +133,11 @@ def named_among(roots: Sequence[ColumnNode], num_names: int) -> Callable[[str], 
 
 def root_names(roots: Sequence[ColumnNode]) -> Collection[str]:
     """Return the names of top-level columns."""
-    return roots.names if isinstance(roots, ColumnRoots) else dict.fromkeys([root.field.name for root in roots])
+    return (
+        roots.names
+        if isinstance(roots, (ColumnRoots, NamedRoots))
+        else dict.fromkeys([root.field.name for root in roots])
+    )
 
 
 def num_leaves(roots: Sequence[ColumnNode]) -> int:

@@ -27,6 +27,7 @@ from lance_arrow.arrow_dataset.file_group import BareFiles
 from lance_arrow.arrow_dataset.fragment_group import FragmentGroup
 from lance_arrow.arrow_dataset.group_scan import GroupState
 from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
+from lance_arrow.arrow_dataset.narrow_schema import OF_FILES, named_paths
 from lance_arrow.arrow_dataset.places import file_place
 from lance_arrow.arrow_dataset.scan_handler import FileScanHandler
 from lance_arrow.arrow_dataset.scanner_options import ScannerOptions
@@ -44,8 +45,6 @@ from lance_arrow.scan.row_filter import FilterPlan
 from lance_arrow.scan.scan_options import ScanOptions
 from lance_arrow.scan.windows import LEAST_GROUPED
 
-# Virtual columns of Arrow; in a view they would describe the view.
-_OF_FILES = ("__filename", "__fragment_index", "__batch_index", "__last_in_fragment")
 _MOST_FILES = 512
 _SLOW_GROUPS = 3
 
@@ -242,9 +241,9 @@ def _wanted_paths(columns: Any, schema: pa.Schema) -> tuple[Path, ...] | None:
             for path in bridge.mentioned_columns(expression, schema)
         ]
     else:
-        # Arrow takes what begins with a dot as a path.
-        found = [parse_dot_path(name[1:]) if name.startswith(".") else (name,) for name in columns]
-    if any(path and path[0] in _OF_FILES for path in found):
+        found = named_paths(columns)
+    # In a view, virtual columns of files would describe the view.
+    if any(path and path[0] in OF_FILES for path in found):
         return None
     return tuple(dict.fromkeys(found))
 

@@ -16,6 +16,7 @@ from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.arrow_dataset.dataset_parts import DatasetOfFragments
 from lance_arrow.arrow_dataset.interruptible import collect
 from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
+from lance_arrow.arrow_dataset.narrow_schema import narrow_schema
 from lance_arrow.arrow_dataset.scanner_options import (
     BATCH_READAHEAD,
     BATCH_ROWS,
@@ -111,7 +112,11 @@ class LanceDataset(DatasetOfFragments):
             if fields:
                 dataset = super().replace_schema(pyarrow.schema([*self.schema, *fields], self.schema.metadata))
         with self._fitting():
-            wanted = options._replace(filter=self._expression(filter))
+            expression = self._expression(filter)
+            wanted = options._replace(filter=expression)
+            narrow = narrow_schema(dataset.schema, columns, all_of((self._own_filter, expression)))
+            if narrow is not None:
+                dataset = FileSystemDataset.replace_schema(dataset, narrow)
             groups = self._groups
             if groups is None:
                 return FileSystemDataset.scanner(dataset, **wanted.keywords())
@@ -409,7 +414,7 @@ class LanceDataset(DatasetOfFragments):
         found = self._table
         if found is not None and filter is None and self._own_filter is None:
             return found.num_rows
-        options = ScannerOptions.of({**locals(), "columns": None})
+        options = ScannerOptions.of({**locals(), "columns": []})
         count: int = self.scanner(**options.keywords()).count_rows()
         return count
 

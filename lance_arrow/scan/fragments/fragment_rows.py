@@ -257,7 +257,8 @@ class FragmentRows(TableSource):
 
     def _is_together(self, name: str, file: DataFileMeta) -> bool:
         """Whether all leaves of a column are in one file."""
-        root = next(root for root in self.columns.roots if root.field.name == name)
+        root = self.columns.roots.named(name)
+        assert root is not None
         places = [self.meta.file_of(self.columns.field_id(leaf)) for leaf in root.leaves()]
         return all(place is not None and place[0] is file for place in places)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import Lock
@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from lance_arrow.arrays.blob_fields import DESCRIPTOR_TYPE
-from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, column_tree
+from lance_arrow.arrays.column_roots import NamedRoots
+from lance_arrow.arrays.column_tree import LeafNode, column_tree
 from lance_arrow.arrays.dictionaries import decoded_schema
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.container.extension_types import EXTENSION_NAME
@@ -78,7 +79,8 @@ class TableColumns:
         self.options = options
         with located(path=facts.manifest_path):
             shown = _shown(facts, options)
-        self.roots: tuple[ColumnNode, ...] = shown.roots
+        self._shown = shown
+        self.roots: NamedRoots = shown.roots
         self.schema: pa.Schema = shown.schema
         self._field_ids = shown.field_ids
         self._ids_above = shown.ids_above
@@ -91,21 +93,25 @@ class TableColumns:
 
         return TableZones(self.facts, allow_external_bases=self.options.allow_external_bases)
 
-    @cached_property
+    @property
+    def _full(self) -> _Full:
+        shown = self._shown
+        return shown.with_row_versions if self.facts.has_stable_row_ids else shown.without_row_versions
+
+    @property
     def virtual(self) -> tuple[LeafNode, ...]:
         """The virtual columns whose names no column of the table has."""
-        kinds = [kind for kind in VirtualColumn if self.facts.has_stable_row_ids or kind not in _ROW_VERSIONS]
-        return tuple(_virtual(kind) for kind in kinds if NAME_OF[kind] not in self.schema.names)
+        return self._full.virtual
 
-    @cached_property
-    def all_roots(self) -> tuple[ColumnNode, ...]:
+    @property
+    def all_roots(self) -> NamedRoots:
         """The table's columns, then the virtual ones."""
-        return self.roots + self.virtual
+        return self._full.roots
 
-    @cached_property
+    @property
     def full_schema(self) -> pa.Schema:
         """The schema with the virtual columns at its end."""
-        return pa.schema([*self.schema, *(node.field for node in self.virtual)], self.schema.metadata)
+        return self._full.schema
 
     def field_id(self, leaf: LeafNode) -> int:
         """Return the field id of a leaf that is not virtual."""
@@ -116,16 +122,56 @@ class TableColumns:
         return self._ids_above[self._field_ids[leaf.column]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
+class _Full:
+    """Columns of a table, then virtual ones.
+
+    Parameters
+    ----------
+    table
+        The table's columns.
+    virtual
+        The virtual columns.
+    stored
+        Schema of the table's columns.
+    """
+
+    table: NamedRoots
+    virtual: tuple[LeafNode, ...]
+    stored: pa.Schema
+
+    @cached_property
+    def roots(self) -> NamedRoots:
+        return NamedRoots([*self.table, *self.virtual])
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        return pa.schema([*self.stored, *(node.field for node in self.virtual)], self.stored.metadata)
+
+
+@dataclass(frozen=True, eq=False)
 class _Shown:
     """What callers see of a schema: the same for versions, and tables, that have the same fields."""
 
     fields: tuple[SchemaField, ...]
     metadata: Mapping[str, bytes]
     schema: pa.Schema
-    roots: tuple[ColumnNode, ...]
+    roots: NamedRoots
     field_ids: Mapping[int, int]
     ids_above: Mapping[int, tuple[int, ...]]
+
+    @cached_property
+    def with_row_versions(self) -> _Full:
+        return self._full(tuple(VirtualColumn))
+
+    @cached_property
+    def without_row_versions(self) -> _Full:
+        return self._full(tuple(kind for kind in VirtualColumn if kind not in _ROW_VERSIONS))
+
+    def _full(self, kinds: Sequence[VirtualColumn]) -> _Full:
+        names = self.roots.names
+        virtual = tuple(_virtual(kind) for kind in kinds if NAME_OF[kind] not in names)
+        return _Full(self.roots, virtual, self.schema)
 
     @classmethod
     def of(cls, facts: TableFacts, options: ReadOptions) -> _Shown:
@@ -144,7 +190,7 @@ class _Shown:
             facts.fields,
             facts.schema_metadata,
             stored if is_plain else pa.schema(shown, stored.metadata),
-            roots,
+            NamedRoots(roots),
             {leaf.column: leaf.field_id for leaf in leaves},
             {leaf: above for field in fields for leaf, above in _leaves_below(field, ())},
         )
