@@ -203,18 +203,21 @@ class ColumnTable:
             Errors of reading.
         """
         wanted = np.array(columns, np.intp)
-        places = [(start, start + size) for start, size in self._places[wanted].tolist()]
-        blocks = self._metadata.read(places)
+        starts, sizes = self._places[wanted].T
+        data, begins = self._metadata.read_together(starts, starts + sizes)
+        most_bytes = self._limits.max_metadata_bytes
+        if len(sizes) and sizes.max() > most_bytes:
+            self._refuse_large(columns, name_of, most_bytes)
         alignment = required_alignment(self._footer.version)
         crcs = None if self._checks is None else self._checks.table.metadata.columns[wanted]
-        parsed = read_column_metadata(blocks, self._footer.file_size, alignment, crcs, self._usual)
+        parsed = read_column_metadata(
+            data, begins, begins + sizes, self._footer.file_size, alignment, crcs, self._usual
+        )
         metas = []
-        most_bytes = self._limits.max_metadata_bytes
-        for column, place, block, facts in zip(columns, places, blocks, parsed, strict=True):
+        places = zip(starts.tolist(), (starts + sizes).tolist(), strict=True)
+        for column, place, facts in zip(columns, places, parsed, strict=True):
             # A `with` statement would take longer than the rest of this function.
             try:
-                if len(block) > most_bytes:
-                    self._limits.check("max_metadata_bytes", len(block))
                 fault, own, starts, sizes, pages_fault, pages = facts
                 if fault is not None or type(own) is not Description:
                     metas.append(self._column(column, name_of, place, facts))
@@ -237,6 +240,14 @@ class ColumnTable:
                 located(column=name_of(column), byte_range=place, stage=_STAGE).fill(error)
                 raise
         return metas
+
+    def _refuse_large(self, columns: Sequence[int], name_of: Callable[[int], str], most_bytes: int) -> None:
+        """Raise for the first column with more bytes of metadata than the limits allow."""
+        for column in columns:
+            start, stop = self.place(column)
+            if stop - start > most_bytes:
+                with located(column=name_of(column), byte_range=(start, stop), stage=_STAGE):
+                    self._limits.check("max_metadata_bytes", stop - start)
 
     def _usual(self, data: bytes) -> Description | None:
         """Open a description; None if it is too large, malformed, or one of pages of another version."""

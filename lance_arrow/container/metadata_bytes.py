@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lance_arrow.io import Bytes, RangeSource, read_coalesced, read_end
+from lance_arrow.io import Bytes, Positions, RangeSource, read_coalesced, read_end
 from lance_arrow.settings import Limits
 
 TAIL_BYTES = 64 << 10
+_GAP_BYTES = 8
+"""Between the metadata of neighbours, as padding."""
 
 
 class MetadataBytes:
@@ -47,6 +49,19 @@ class MetadataBytes:
         """Read ranges that will be needed again soon, in one wave, and keep them."""
         absent = [place for place in ranges if place[0] < self._tail_start]
         self._kept.update(zip(absent, self.read(absent), strict=True))
+
+    def read_together(self, starts: Positions, stops: Positions) -> tuple[Bytes, Positions]:
+        """Return bytes that hold half-open ranges inside the file, and where each begins in them; raises as `read`."""
+        num_bytes = int((stops - starts).sum())
+        first, last = int(starts.min(initial=self.file_size)), int(stops.max(initial=0))
+        if len(starts) > 1 and last - first <= num_bytes + _GAP_BYTES * len(starts):
+            # Metadata of neighbours lie side by side.
+            return self.read([(first, last)])[0], starts - first
+        blocks = self.read(list(zip(starts.tolist(), stops.tolist(), strict=True)))
+        if len(blocks) == 1:
+            return blocks[0], np.zeros(1, np.int64)
+        begins = np.cumsum(stops - starts) - (stops - starts)
+        return np.concatenate(blocks) if blocks else np.empty(0, np.uint8), begins
 
     def read(self, ranges: Sequence[tuple[int, int]]) -> list[Bytes]:
         """Return the bytes of half-open ranges inside the file; makes at most one wave of requests.

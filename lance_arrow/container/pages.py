@@ -71,7 +71,7 @@ class PageMeta:
         return int(self.buffer_offsets.min()), int((self.buffer_offsets + self.buffer_sizes).max())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class PageTable(Sequence[PageMeta]):
     """Pages of one column, of one file or of many, as arrays; a `PageMeta` is created for each at its first use.
 

@@ -20,7 +20,8 @@ _GROUPS = (3, 4)
 
 def read(message: ColumnMetadata | bytes, *, file_size: int = FILE_SIZE, alignment: int = 64) -> tuple[Any, ...]:
     data = message if isinstance(message, bytes) else message.SerializeToString()
-    return read_column_metadata([np.frombuffer(data, np.uint8)], file_size, alignment, None, lambda _: None)[0]
+    places = np.array([0]), np.array([len(data)])
+    return read_column_metadata(np.frombuffer(data, np.uint8), *places, file_size, alignment, None, lambda _: None)[0]
 
 
 def described(data: bytes = b"what") -> Encoding:

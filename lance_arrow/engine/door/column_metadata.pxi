@@ -68,39 +68,20 @@ cdef tuple _pages_of(CPageTable& pages):
     )
 
 
-cdef object _numbers(const vector[uint64_t]& numbers):
-    """Return places or sizes that lie in the file as an array; the same one for all columns without any."""
-    if numbers.empty():
-        return _NO_NUMBERS
-    found = numpy.empty(<int64_t>numbers.size(), numpy.int64)
-    cdef int64_t[::1] out = found
-    memcpy(&out[0], numbers.data(), 8 * numbers.size())
-    found.flags.writeable = False
-    return found
-
-
 _NO_NUMBERS = numpy.empty(0, numpy.int64)
 _NO_NUMBERS.flags.writeable = False
 
 
 cdef tuple _one_page(CPageTable& pages, dict alike):
-    """Return what `_pages_of` does for one page; pages of as many rows and buffers share the arrays that tell these."""
-    cdef int64_t m = <int64_t>pages.starts.size()
-    cdef int64_t[::1] held
-    cdef int64_t num_rows = pages.row_starts[1]
+    """Return what tells rows and buffers of one page; pages with as many rows and buffers share it."""
+    cdef int64_t m = <int64_t>pages.starts.size(), num_rows = pages.row_starts[1]
     cdef object key = (num_rows, m)
     shared = alike.get(key)
     if shared is None:
         shared = alike[key] = numpy.array([0, num_rows], numpy.int64), numpy.array([0, m], numpy.int64), _FIRST
         for one in shared:
             one.flags.writeable = False
-    numbers = numpy.empty(2 * m, numpy.int64)
-    if m:
-        held = numbers
-        _copied(_copied(&held[0], pages.starts), pages.sizes)
-    numbers.flags.writeable = False
-    row_starts, borders, description_of = shared
-    return row_starts, borders, numbers[:m], numbers[m:], [_description(pages.descriptions[0])], description_of
+    return shared
 
 
 _FIRST = numpy.zeros(1, numpy.int64)
@@ -117,15 +98,27 @@ def split_any(bytes data not None) -> tuple[str, bytes] | None:
         return None
 
 
+cdef struct NumbersOf:
+    # Of one column among the numbers of all: places and sizes of its own buffers, then of those of its only page.
+    int64_t own, num_own, of_page, num_of_page
+
+
+cdef inline object _numbers_part(numbers, int64_t start, int64_t count):
+    return numbers[start:start + count] if count else _NO_NUMBERS
+
+
 def read_column_metadata(
-    list blocks not None, uint64_t file_size, uint64_t alignment, const uint32_t[::1] crcs, describe,
+    const uint8_t[::1] data, const int64_t[::1] starts not None, const int64_t[::1] stops not None,
+    uint64_t file_size, uint64_t alignment, const uint32_t[::1] crcs, describe,
 ) -> list[tuple[Any, ...]]:
     """Read the metadata of some columns of a file.
 
     Parameters
     ----------
-    blocks
-        The message of each column, ``(n,) uint8``.
+    data
+        Bytes that hold all messages.
+    starts, stops
+        ``(n,) int64``: where the message of each column is in `data`.
     file_size
         Bytes of the file.
     alignment
@@ -151,34 +144,69 @@ def read_column_metadata(
         size if it is stored elsewhere. A fault is a tuple of its kind and four numbers, which ``MetadataFault``
         explains.
     """
-    cdef const uint8_t[::1] block
     cdef CPageTable pages
     cdef ColumnMetadata metadata
     cdef string_view message
     cdef dict known = {}, alike = {}
-    cdef Py_ssize_t number = 0
-    if crcs is not None and crcs.shape[0] != len(blocks):
+    cdef Py_ssize_t number, count = starts.shape[0]
+    cdef vector[int64_t] held
+    cdef vector[NumbersOf] parts
+    cdef NumbersOf part
+    cdef int64_t[::1] copied
+    if stops.shape[0] != count or (crcs is not None and crcs.shape[0] != count):
         raise refusal(b"there must be one checksum per column", -1, 0)
     found = []
-    for block in blocks:
+    for number in range(count):
+        if not 0 <= starts[number] <= stops[number] <= data.shape[0]:
+            raise refusal(b"a message lies outside of the bytes", number, starts[number])
         pages = CPageTable()
         metadata = ColumnMetadata()
-        message = string_view(<const char*>&block[0], block.shape[0]) if block.shape[0] else string_view()
+        message = string_view()
+        if starts[number] < stops[number]:
+            message = string_view(<const char*>&data[starts[number]], stops[number] - starts[number])
+        part = NumbersOf(0, 0, 0, 0)
         if crcs is not None and _crc_of(message) != crcs[number]:
+            parts.push_back(part)
             found.append(((CHECKSUM_FAULT, -1, 0, 0, 0), None, None, None, None, None))
-            number += 1
             continue
-        number += 1
         metadata.read(message, file_size, alignment, 0, &pages)
         if metadata.fault.kind != 0:
+            parts.push_back(part)
             found.append((_fault(metadata.fault), None, None, None, None, None))
             continue
-        table = _one_page(pages, alike) if pages.num_pages() == 1 else _pages_of(pages)
+        part.own, part.num_own = <int64_t>held.size(), <int64_t>metadata.starts.size()
+        held.insert(held.end(), metadata.starts.begin(), metadata.starts.end())
+        held.insert(held.end(), metadata.sizes.begin(), metadata.sizes.end())
+        if pages.num_pages() == 1:
+            part.of_page, part.num_of_page = <int64_t>held.size(), <int64_t>pages.starts.size()
+            held.insert(held.end(), pages.starts.begin(), pages.starts.end())
+            held.insert(held.end(), pages.sizes.begin(), pages.sizes.end())
+            table = (_one_page(pages, alike), _described(_description(pages.descriptions[0]), known, describe))
+        else:
+            table = _pages_of(pages)
+            table = (*table[:4], [_described(one, known, describe) for one in table[4]], table[5])
+        parts.push_back(part)
         found.append((
-            None, _described(_description(metadata.description), known, describe), _numbers(metadata.starts),
-            _numbers(metadata.sizes), _fault(metadata.pages_fault),
-            (*table[:4], [_described(one, known, describe) for one in table[4]], table[5]),
-        ))
+            None, _described(_description(metadata.description), known, describe), _fault(metadata.pages_fault), table))
+    numbers = numpy.empty(<int64_t>held.size(), numpy.int64)
+    if held.size():
+        copied = numbers
+        _copied(&copied[0], held)
+    numbers.flags.writeable = False
+    for number in range(count):
+        one = found[number]
+        if one[0] is not None:
+            continue
+        part = parts[number]
+        table = one[3]
+        if len(table) == 2:
+            (row_starts, borders, description_of), described = table
+            table = (
+                row_starts, borders, _numbers_part(numbers, part.of_page, part.num_of_page),
+                _numbers_part(numbers, part.of_page + part.num_of_page, part.num_of_page), [described], description_of)
+        found[number] = (
+            None, one[1], _numbers_part(numbers, part.own, part.num_own),
+            _numbers_part(numbers, part.own + part.num_own, part.num_own), one[2], table)
     return found
 
 
