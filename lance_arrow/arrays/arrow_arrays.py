@@ -77,6 +77,26 @@ class ArrayBuilder:
         children = tuple([cls.of(child, depth + 1) for child in node.children])
         return cls(node, storage, extended, first.column, depth, sizes.get(kind, 1), is_plain, children)
 
+    @classmethod
+    def all_of(cls, nodes: Sequence[ColumnNode]) -> tuple[ArrayBuilder, ...]:
+        """Create the builders of columns, as `of` does; types of many columns are examined once."""
+        made: list[ArrayBuilder] = []
+        known: dict[tuple[int, pa.DataType], ArrayBuilder] = {}
+        for node in nodes:
+            type_ = node.field.type
+            # Extension types that are defined in Python need not be hashable.
+            if not isinstance(node, LeafNode) or isinstance(type_, pa.BaseExtensionType):
+                made.append(cls.of(node))
+                continue
+            kind = id(node.leaf), type_
+            like = known.get(kind)
+            if like is None:
+                like = known[kind] = cls.of(node)
+                made.append(like)
+                continue
+            made.append(cls(node, like.storage, like.extended, node.column, 0, like.items_per_slot, like.is_plain, ()))
+        return tuple(made)
+
     def build(self, leaves: Mapping[int, DecodedLeaf]) -> pa.Array:
         """Assemble the column from its decoded leaves.
 

@@ -8,7 +8,7 @@ from typing import overload
 
 import pyarrow as pa
 
-from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, column_of
+from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, column_of, column_tree
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.container.schema import LeafColumn
 from lance_arrow.container.schema_facts import SchemaFacts
@@ -64,9 +64,7 @@ class ColumnRoots(Sequence[ColumnNode]):
 
     def _make(self, place: int, field: pa.Field, leaves: Sequence[LeafColumn]) -> ColumnNode:
         if self._options.dictionaries == "decode":
-            from lance_arrow.arrays.dictionaries import decoded_field  # noqa: PLC0415 - for them alone
-
-            field = decoded_field(field)
+            field = _decoded(field)
         # Threads that make the same column must agree on one object: caches know columns by identity.
         return self._made.setdefault(place, column_of(field, leaves, self._options))
 
@@ -84,13 +82,22 @@ class ColumnRoots(Sequence[ColumnNode]):
     def __iter__(self) -> Iterator[ColumnNode]:
         made = self._made
         if len(made) < len(self):
-            for place, (field, leaves) in enumerate(self._facts.tops()):
-                if place not in made:
-                    self._make(place, field, leaves)
+            fields = self._facts.schema
+            if self._options.dictionaries == "decode":
+                fields = [_decoded(field) for field in fields]
+            # Columns that were made before stay the same objects.
+            for place, root in enumerate(column_tree(fields, self._facts.leaves, self._options)):
+                made.setdefault(place, root)
         return iter([made[place] for place in range(len(self))])
 
     def __len__(self) -> int:
         return len(self._facts.names)
+
+
+def _decoded(field: pa.Field) -> pa.Field:
+    from lance_arrow.arrays.dictionaries import decoded_field  # noqa: PLC0415 - for them alone
+
+    return decoded_field(field)
 
 
 class NamedRoots(tuple[ColumnNode, ...]):

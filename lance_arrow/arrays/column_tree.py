@@ -7,7 +7,7 @@ attached to the Arrow types, and each leaf gets the `LeafType` for the binder.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -158,23 +158,70 @@ def type_over(storage: pa.DataType, fields: Sequence[pa.Field]) -> pa.DataType:
 
 
 def column_tree(
-    schema: pa.Schema, columns: Sequence[LeafColumn], options: ReadOptions | None = None
+    fields: Iterable[pa.Field], columns: Sequence[LeafColumn], options: ReadOptions | None = None
 ) -> tuple[ColumnNode, ...]:
     """Attach physical columns to an Arrow schema.
 
     Parameters
     ----------
-    schema
-        The file's schema.
+    fields
+        The file's schema, or its fields.
     columns
         Leaf columns in physical order, as the container numbers them.
     options
         Options that decide the types in results; default options when None.
     """
     remaining = deque(columns)
-    roots = tuple(_root(field, remaining, options) for field in schema)
+    roots: list[ColumnNode] = []
+    # Wide schemas have thousands of columns of few types: what follows from the type is found once.
+    known: dict[tuple[pa.DataType, bool], LeafNode] = {}
+    for field in fields:
+        column = remaining[0] if remaining else None
+        kind = None
+        type_ = field.type
+        is_plain = field.metadata is None and not isinstance(type_, pa.BaseExtensionType)
+        if is_plain and column is not None and not column.ancestors and column.path == field.name:
+            kind = type_, field.nullable
+            like = known.get(kind)
+            if like is not None:
+                remaining.popleft()
+                roots.append(
+                    LeafNode(
+                        field,
+                        column.path,
+                        column=column.column,
+                        leaf=like.leaf,
+                        offset_bits=like.offset_bits,
+                        dimensions=like.dimensions,
+                        nullable=like.nullable,
+                        lengths_per_row=like.lengths_per_row,
+                        refusal=like.refusal,
+                    )
+                )
+                continue
+        root = _root(field, remaining, options)
+        if kind is not None and isinstance(root, LeafNode) and _is_like_others(root, field):
+            known[kind] = root
+        roots.append(root)
     _refuse_rest(remaining)
-    return roots
+    return tuple(roots)
+
+
+def _is_like_others(leaf: LeafNode, field: pa.Field) -> bool:
+    """Return whether nothing but its type tells what a leaf is."""
+    is_special = leaf.is_blob or leaf.is_json or leaf.list_columns or not leaf.tells_ancestors
+    return leaf.field is field and not is_special
+
+
+def leaves_of(nodes: Iterable[ColumnNode]) -> list[LeafNode]:
+    """Return the leaves below some nodes, in physical order."""
+    found: list[LeafNode] = []
+    for node in nodes:
+        if isinstance(node, LeafNode):
+            found.append(node)
+        else:
+            found.extend(node.leaves())
+    return found
 
 
 def column_of(field: pa.Field, columns: Sequence[LeafColumn], options: ReadOptions) -> ColumnNode:

@@ -194,7 +194,29 @@ def _check_names(siblings: Sequence[SchemaField], parent: str | None) -> None:
 
 def fields_to_messages(fields: Iterable[SchemaField]) -> list[file_schema_pb2.Field]:
     """Flatten a field tree into the list of the file, in pre-order."""
-    return [_message(node) for top in fields for node in top.walk()]
+    found = []
+    make = file_schema_pb2.Field
+    hints: dict[str, file_schema_pb2.Encoding] = {}
+    for top in fields:
+        if top.children or top.metadata:
+            found += [_message(node) for node in top.walk()]
+            continue
+        # Most columns: a few calls for each would take most of the time of planning a wide file.
+        text = top.logical_type
+        if text not in hints:
+            hints[text] = _encoding_hint(text)
+        found.append(
+            make(
+                name=top.name,
+                id=top.id,
+                parent_id=top.parent_id,
+                logical_type=text,
+                nullable=top.nullable,
+                encoding=hints[text],
+                extension_name=top.extension_name,
+            )
+        )
+    return found
 
 
 def _message(node: SchemaField) -> file_schema_pb2.Field:

@@ -66,7 +66,11 @@ class FileForm:
         self.paths: dict[int, str] = {}
         self.lengths_per_row: dict[int, int | None] = {}
         for leaf in leaves:
-            self._note(leaf)
+            if leaf.ancestors:
+                self._note(leaf)
+                continue
+            column = leaf.column
+            self.paths[column], self.field_ids[column], self.lengths_per_row[column] = leaf.path, leaf.field_id, 1
         per_row = [self.lengths_per_row[column] for column in range(self.num_columns)]
         self._per_row = np.array([-1 if one is None else one for one in per_row], np.int64)
         self.described_schema = serialized(file_descriptor(fields, schema_metadata or {}, 0))

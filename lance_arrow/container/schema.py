@@ -24,7 +24,11 @@ from lance_arrow.container.extension_types import (
 )
 from lance_arrow.container.fields import BLOB_KEY, NO_ID, SchemaField
 from lance_arrow.container.footer import FileVersion
-from lance_arrow.container.logical_types import child_fields, format_logical_type, parse_logical_type
+from lance_arrow.container.logical_types import (
+    child_fields,
+    format_logical_type,
+    parse_logical_type,
+)
 from lance_arrow.errors import CorruptFileError, InvalidArgumentError, LanceError, UnsupportedError, located
 
 LEGACY_VERSIONS = (FileVersion.V0_1, FileVersion.V2_0)
@@ -166,7 +170,20 @@ def fields_from_arrow(schema: pa.Schema) -> tuple[SchemaField, ...]:
         The format has no such type; the column is named.
     """
     ids = iter(range(1 << 31))
-    return tuple(_schema_field(node, node.name, NO_ID, ids) for node in schema)
+    fields = []
+    known: dict[pa.DataType, str] = {}
+    for node in schema:
+        type_ = node.type
+        if node.metadata or type_.num_fields or isinstance(type_, pa.BaseExtensionType):
+            fields.append(_schema_field(node, node.name, NO_ID, ids))
+            continue
+        # Most columns: thousands of few types, and nothing else to tell.
+        text = known.get(type_)
+        if text is None:
+            with located(column=node.name):
+                text = known[type_] = format_logical_type(type_)
+        fields.append(SchemaField(node.name, next(ids), NO_ID, text, node.nullable))
+    return tuple(fields)
 
 
 def _schema_field(node: pa.Field, path: str, parent_id: int, ids: Iterator[int]) -> SchemaField:
@@ -241,8 +258,17 @@ class _Walk:
     next_column: int = field(default=0)
 
     def leaves(self, fields: Sequence[SchemaField]) -> Iterator[LeafColumn]:
+        # The types of columns of one name are one: wide schemas have few.
+        types: dict[str, pa.DataType] = {}
         for top in fields:
-            yield from self._below(top, top.name, ())
+            if top.children or top.metadata:
+                yield from self._below(top, top.name, ())
+                continue
+            type_ = types.get(top.logical_type)
+            if type_ is None:
+                type_ = types[top.logical_type] = _arrow_type(top, top.name, ())
+            yield LeafColumn(column=self.next_column, path=top.name, type=type_, nullable=top.nullable, field_id=top.id)
+            self.next_column += 1
 
     def _below(self, node: SchemaField, path: str, above: tuple[Ancestor, ...]) -> Iterator[LeafColumn]:
         is_packed = node.is_packed(self.version)

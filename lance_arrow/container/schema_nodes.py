@@ -194,10 +194,23 @@ class SchemaNodes:
     def _leaves(self, start: int, stop: int) -> list[LeafColumn]:
         facts = self._facts[start:stop]
         leaves = np.flatnonzero(facts[:, _FLAGS] & _IS_LEAF)
-        return [
-            self._leaf(number, own)
-            for number, own in zip((leaves + start).tolist(), facts[leaves].tolist(), strict=True)
-        ]
+        names, types, special = self._all_names, self._types, _IS_PACKED | _IS_BLOB
+        found = []
+        for number, own in zip((leaves + start).tolist(), facts[leaves].tolist(), strict=True):
+            type_ = types[own[_TYPE]][1]
+            if type_ is None or own[_PARENT] >= 0 or own[_FLAGS] & special:
+                found.append(self._leaf(number, own))
+                continue
+            found.append(
+                LeafColumn(
+                    column=own[_COLUMN],
+                    path=names[number],
+                    type=type_,
+                    nullable=own[_FLAGS] & _NULLABLE != 0,
+                    field_id=own[_ID],
+                )
+            )
+        return found
 
     def _leaf(self, number: int, own: list[int]) -> LeafColumn:
         type_ = self._types[own[_TYPE]][1]

@@ -84,10 +84,16 @@ class StoredRows:
             raise InvalidArgumentError(f"schema is {type(schema).__name__}, expected a pyarrow.Schema")
         _check_names([field.name for field in schema], None)
         self.given = schema
-        self.schema = pa.schema(
-            [_stored_field(field, field.name, (), version) for field in schema], metadata=schema.metadata
-        )
-        self._required = {i for i, field in enumerate(self.schema) if _has_required(field)}
+        # Most columns are of types that are stored as they are: they need no call each.
+        fields = [
+            field if field.type.id in _PLAIN_IDS else _stored_field(field, field.name, (), version) for field in schema
+        ]
+        self.schema = pa.schema(fields, metadata=schema.metadata)
+        self._required = {
+            i
+            for i, field in enumerate(fields)
+            if not field.nullable or (field.type.num_fields and _has_required(field))
+        }
 
     def columns(self, rows: Rows) -> list[list[pa.Array]]:
         """Return for each column of the schema its arrays, stored form, validated; raises as `stored`."""
@@ -165,7 +171,15 @@ class StoredRows:
                 )
 
 
-_PLAIN_IDS = frozenset(type_.id for type_ in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary()))
+_PLAIN_IDS = frozenset(
+    type_.id
+    for type_ in (
+        *(pa.string(), pa.large_string(), pa.binary(), pa.large_binary(), pa.bool_()),
+        *(pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()),
+        *(pa.float16(), pa.float32(), pa.float64(), pa.date32(), pa.date64(), pa.time32("s"), pa.time64("us")),
+        *(pa.timestamp("us"), pa.duration("us")),
+    )
+)
 
 
 def _arrays(column: pa.Array | pa.ChunkedArray) -> list[pa.Array]:
@@ -207,8 +221,7 @@ def _stored_field(field: pa.Field, path: str, above: tuple[pa.DataType, ...], ve
 
 def _stored_type(type_: pa.DataType, path: str, above: tuple[pa.DataType, ...], version: FileVersion) -> pa.DataType:
     types = pa.types
-    if type_.id in _PLAIN_IDS or (types.is_primitive(type_) and not types.is_interval(type_)):
-        # Most columns are of these: each of the tests below is a call.
+    if type_.id in _PLAIN_IDS:
         return type_
     for is_kind, suggestion in _SUGGESTIONS:
         if is_kind(type_):

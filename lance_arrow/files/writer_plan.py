@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from lance_arrow.arrays.blob_fields import PLACE_TYPE
-from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, column_tree
+from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, column_tree, leaves_of
 from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.file_form import FileForm
 from lance_arrow.container.footer import FileVersion
@@ -143,24 +143,38 @@ def _made(
     fields = tuple(fields_of(stored.schema))
     form = FileForm(options.version, fields, stored.schema.metadata)
     tree = column_tree(stored.schema, tuple(form.leaves.values()))
-    for leaf in (leaf for root in tree for leaf in root.leaves()):
-        _check_leaf(leaf, options.version)
+    for leaf in leaves_of(tree):
+        if leaf.refusal is not None or leaf.is_blob:
+            _check_leaf(leaf, options.version)
     settings, private = runtime.settings, options.allow_private_encodings
     encoder = PageEncoder(runtime.table, settings.limits, runtime.scratch, options.file_version, private)
     leaves = tuple(_leaf_plans(tree, options))
     return WriterPlan(stored, form, tree, leaves, encoder, plain_plan(leaves, stored, options.version, encoder))
 
 
-def _leaf_plans(tree: Sequence[ColumnNode], options: WriteOptions) -> Iterator[LeafPlan]:
+def _leaf_plans(tree: Sequence[ColumnNode], options: WriteOptions) -> list[LeafPlan]:
     base_options = EncodeOptions(preset=options.preset)
+    zone_rows, words = options.zone_rows, options.column_options
+    found = []
+    # Of columns that have neither options nor metadata the type tells.
+    known: dict[tuple[int, pa.DataType], LeafPlan] = {}
     for top, root in enumerate(tree):
-        for leaf in root.leaves():
-            own = _options_by_path(
-                base_options, options.column_options, leaf.path, (root.field.metadata, leaf.field.metadata)
-            )
-            wants_zones = options.zone_rows > 0 if own.zone_map is None else own.zone_map
+        type_ = root.field.type
+        is_plain = not words and root.field.metadata is None and not isinstance(type_, pa.BaseExtensionType)
+        if is_plain and isinstance(root, LeafNode):
+            like = known.get((id(root.leaf), type_))
+            if like is not None:
+                found.append(LeafPlan(root, top, base_options, like.rows_per_zone))
+                continue
+        for leaf in leaves_of((root,)):
+            own = _options_by_path(base_options, words, leaf.path, (root.field.metadata, leaf.field.metadata))
+            wants_zones = zone_rows > 0 if own.zone_map is None else own.zone_map
             has_zones = wants_zones and bounds_type(leaf) is not None
-            yield LeafPlan(leaf, top, own, (options.zone_rows or DEFAULT_ROWS_PER_ZONE) if has_zones else 0)
+            plan = LeafPlan(leaf, top, own, (zone_rows or DEFAULT_ROWS_PER_ZONE) if has_zones else 0)
+            if is_plain and leaf is root:
+                known[id(leaf.leaf), type_] = plan
+            found.append(plan)
+    return found
 
 
 def _check_leaf(leaf: LeafNode, version: FileVersion) -> None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from lance_arrow.arrays.blob_fields import PLACE_TYPE
 from lance_arrow.arrays.column_roots import ColumnRoots
-from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, refuse_unreadable
+from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, leaves_of, refuse_unreadable
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.arrays.schema_cache import ByColumns, ShownColumns, cached_tree
 from lance_arrow.container.columns import ColumnMeta, stored_bytes_of
@@ -187,15 +187,15 @@ class FilePages:
         """Return column metadata without looking at pages."""
         return self.file.described([leaf.column for leaf in leaves])
 
-    def _wrappers(self, meta: ColumnMeta) -> Iterable[Wrapper]:
-        """Return the descriptions of a column as a whole: message, bytes, and number of buffers."""
-        return ((meta.message, meta.description, len(meta.buffer_sizes)),)
+    def _wrappers(self, metas: Sequence[ColumnMeta]) -> Sequence[Iterable[Wrapper]]:
+        """Return the descriptions of columns as a whole: message, bytes, and number of buffers."""
+        return [((meta.message, meta.description, len(meta.buffer_sizes)),) for meta in metas]
 
     def _check_wrappers(self, leaves: Sequence[LeafNode], metas: Sequence[ColumnMeta]) -> None:
         """Bind the descriptions of columns as a whole, equal ones once."""
         bound: dict[Wrapper, BoundColumnEncoding] = {}
-        for leaf, meta in zip(leaves, metas, strict=True):
-            for wrapper in self._wrappers(meta):
+        for leaf, wrappers in zip(leaves, self._wrappers(metas), strict=True):
+            for wrapper in wrappers:
                 try:
                     found = bound.get(wrapper)
                     if found is None:
@@ -229,7 +229,7 @@ class FilePages:
 
     def leaves_of(self, nodes: Sequence[ColumnNode]) -> tuple[LeafNode, ...]:
         """Return the leaves of (pruned) columns."""
-        return self._shown.leaves.of(nodes, lambda: tuple([leaf for node in nodes for leaf in node.leaves()]))
+        return self._shown.leaves.of(nodes, lambda: tuple(leaves_of(nodes)))
 
     def least_row_bytes(self, nodes: Sequence[ColumnNode]) -> int:
         """Return the bytes that a row of (pruned) columns takes in memory at least."""

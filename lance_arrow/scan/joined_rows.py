@@ -49,8 +49,11 @@ class JoinedRowReader(RowReader):
         """Return 0: other files are read meanwhile, so that dividing the rows of these keeps no thread busy."""
         return 0
 
-    def _wrappers(self, meta: JoinedColumn) -> Iterable[Wrapper]:  # type: ignore[override]
-        return [(described.message, described.value, num_buffers) for described, num_buffers in meta.wrappers]
+    def _wrappers(self, metas: Sequence[JoinedColumn]) -> Sequence[Iterable[Wrapper]]:  # type: ignore[override]
+        return [
+            [(described.message, described.value, num_buffers) for described, num_buffers in meta.wrappers]
+            for meta in metas
+        ]
 
     def _pages_of(self, leaves: Sequence[LeafNode], rows: RowRanges, *, is_scan: bool) -> PagesAtHand:
         wanted = []

@@ -6,20 +6,21 @@ Of all others the index is loaded here, in one round for all columns.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.container.columns import ColumnMeta
+from lance_arrow.container.descriptions import Description
 from lance_arrow.container.pages import PageMeta
 from lance_arrow.engine import NativePage
 from lance_arrow.errors import CorruptFileError, LanceError, located
 from lance_arrow.scan.file_pages import FilePages, Indices
 from lance_arrow.scan.native_take import Pages
-from lance_arrow.spi import BoundLayout, BufferRole, ManyPages, OpensManyPages, PageIndex, RowRanges
+from lance_arrow.spi import BoundLayout, BufferRole, LeafType, ManyPages, OpensManyPages, PageIndex, RowRanges
 from lance_arrow.structure.index_cache import IndexCache
 from lance_arrow.structure.page_scan import PageTask, load_indices
 from lance_arrow.structure.row_selection import pages_with
@@ -93,8 +94,21 @@ def pages_at_hand(
         for number in own:
             index = held[at]
             if index is None:
-                unopened.add(leaf, meta, number, (pages, len(pages), keys[at]))
                 native = None
+                place = pages, len(pages), keys[at]
+                like = unopened.like
+                if (
+                    like is not None
+                    and leaf.leaf is like.leaf
+                    and len(table.description_of) == 1
+                    and table.descriptions[0] is like.described
+                    and len(table.sizes) == like.num_buffers
+                    and not leaf.list_columns
+                ):
+                    # Most columns are like the one before.
+                    like.members.append((leaf, meta, number, place))
+                else:
+                    unopened.add(leaf, meta, number, place)
             elif isinstance(index, NativePage):
                 native = index if index.is_for_scans or not is_scan else None
                 if not index.is_counted:
@@ -142,6 +156,15 @@ class _Group:
     members: list[_Member] = field(default_factory=list)
 
 
+class _Like(NamedTuple):
+    """What columns with one page of one group have in common, and the group."""
+
+    described: Description
+    leaf: LeafType
+    num_buffers: int
+    members: list[_Member]
+
+
 class _Unopened:
     """Pages that are not in the cache; those that their layouts can open together are opened together.
 
@@ -157,8 +180,8 @@ class _Unopened:
         self._file, self._cache = file, cache
         self._layouts: dict[tuple[int, int, bool], BoundLayout] = {}
         self._groups: dict[tuple[int, int], _Group] = {}
-        self._last: tuple[int, int, int] | None = None
-        self._members: list[_Member] = []
+        self.like: _Like | None = None
+        """Pages of one page like the last one that was added."""
 
     def add(self, leaf: LeafNode, meta: ColumnMeta, number: int, place: _Place) -> None:
         """Bind a page; raises as `FilePages.bound`."""
@@ -169,11 +192,6 @@ class _Unopened:
             described = table.descriptions[table.description_of[number]]
         if len(table.description_of) > 1:
             num_buffers = int(table.borders[number + 1] - table.borders[number])
-        member = leaf, meta, number, place
-        # Most columns are like the one before.
-        if self._last == (id(described), id(leaf.leaf), num_buffers) and not leaf.list_columns:
-            self._members.append(member)
-            return
         # Equal descriptions and types of leaves are mostly the same objects.
         known = id(described), id(leaf.leaf), bool(leaf.list_columns)
         layout = self._layouts.get(known)
@@ -186,23 +204,25 @@ class _Unopened:
         group = self._groups.get((id(layout), num_buffers))
         if group is None:
             group = self._groups[id(layout), num_buffers] = _Group(layout)
-        group.members.append(member)
-        self._members = group.members
-        self._last = None if leaf.list_columns else (id(described), id(leaf.leaf), num_buffers)
+        group.members.append((leaf, meta, number, place))
+        self.like = None if leaf.list_columns else _Like(described, leaf.leaf, num_buffers, group.members)
 
-    def opened(self, rows: RowRanges) -> Iterator[tuple[PageTask | None, NativePage | None, _Place]]:
-        """Yield each page, or the task of reading its index first."""
+    def opened(self, rows: RowRanges) -> list[tuple[PageTask | None, NativePage | None, _Place]]:
+        """Return each page, or the task of reading its index first."""
+        opened: list[tuple[PageTask | None, NativePage | None, _Place]] = []
         for group in self._groups.values():
             together = self._together(group) if len(group.members) >= _LEAST_TOGETHER else None
             if together is not None:
-                for native, (_, _, _, place) in zip(together, group.members, strict=True):
-                    yield None, native, place
+                opened += [
+                    (None, native, place) for native, (_, _, _, place) in zip(together, group.members, strict=True)
+                ]
                 continue
             for leaf, meta, number, place in group.members:
                 page = meta.pages[number]
                 alone = _page_without_index(group.layout, page, self._cache)
                 task = None if alone is not None else PageTask(leaf.path, page, group.layout, rows, place[2])
-                yield task, alone, place
+                opened.append((task, alone, place))
+        return opened
 
     def _together(self, group: _Group) -> Sequence[NativePage] | None:
         """Open pages that read their index by themselves; None where the layout opens them one by one."""

@@ -105,6 +105,38 @@ class TakePlan:
         is_bytes = offset_bits > 0 and is_column and (pa.types.is_binary(type_) or pa.types.is_large_binary(type_))
         return cls(leaf, bits, offset_bits, layers, struct_field_bytes(shape), type_ if is_plain or is_bytes else None)
 
+    @classmethod
+    def all_of(cls, leaves: Sequence[LeafNode], blob_limits: BlobLimits | None = None) -> list[TakePlan | None]:
+        """Look at leaves, as `of` does; of many columns of one type once."""
+        found: list[TakePlan | None] = []
+        known: dict[tuple[int, pa.DataType], TakePlan] = {}
+        for leaf in leaves:
+            type_ = leaf.field.type
+            # Extension types that are defined in Python need not be hashable.
+            is_special = leaf.bytes_field is not None or leaf.list_columns or isinstance(type_, pa.BaseExtensionType)
+            if len(leaf.offset_bits) > 1 or is_special:
+                found.append(cls.of(leaf, blob_limits))
+                continue
+            kind = id(leaf.leaf), type_
+            like = known.get(kind)
+            if like is not None:
+                found.append(
+                    cls(
+                        leaf,
+                        like.value_bits,
+                        like.value_offset_bits,
+                        like.item_validity,
+                        like.field_bytes,
+                        like.plain_type,
+                    )
+                )
+                continue
+            plan = cls.of(leaf, blob_limits)
+            if plan is not None and not leaf.is_json:
+                known[kind] = plan
+            found.append(plan)
+        return found
+
     def decoded(self, done: Done) -> DecodedLeaf | pa.Array:
         """Take over what the engine laid out; of a plain type it is the column already."""
         num_values, values, offsets, nodes = done

@@ -79,7 +79,8 @@ class Projection:
         cls, nodes: tuple[ColumnNode, ...], outputs: tuple[_Output, ...], metadata: Mapping[bytes, bytes] | None
     ) -> Projection:
         stored = pa.schema([output.stored for output in outputs], metadata)
-        if all(output.shown is output.stored for output in outputs):
+        # A generator would be resumed for each of thousands of columns.
+        if all([output.shown is output.stored for output in outputs]):
             return cls(nodes, outputs, stored, stored)
         shown = pa.schema([output.shown for output in outputs], metadata)
         are_columns = len(nodes) == len(outputs) and all(
@@ -116,7 +117,14 @@ class Projection:
             A path names no column, or `columns` is no sequence of strings.
         """
         if columns is None:
-            outputs = tuple(_Output.made(i, (), root, root.field) for i, root in enumerate(roots))
+            outputs = tuple(
+                [
+                    _Output(number, (), root, root.field, root.field)
+                    if isinstance(root, LeafNode) and root.bytes_field is None
+                    else _Output.made(number, (), root, root.field)
+                    for number, root in enumerate(roots)
+                ]
+            )
             return replace(cls._made(tuple(roots), outputs, metadata), is_whole=True)
         paths = column_paths(columns, roots)
         nodes = project(roots, paths)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 
 from lance_arrow.arrays.arrow_arrays import ArrayBuilder, DecodedLeaf
-from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
+from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, leaves_of
 from lance_arrow.engine import ColumnForms
 from lance_arrow.errors import CorruptPageError
 from lance_arrow.scan.blobs.native_blobs import BlobLimits
@@ -17,12 +18,9 @@ from lance_arrow.scan.native_take import Done, TakePlan
 from lance_arrow.spi import FixedWidth, VariableWidth
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class ReadPlan:
-    """Columns of a take: their leaves, how the engine takes those it can, and the schema of the result.
-
-    `forms` is how a batch is made at once of leaves that the engine has all taken; None where some are not plain.
-    """
+    """Columns of a take: their leaves, how the engine takes those it can, and the schema of the result."""
 
     nodes: tuple[ColumnNode, ...]
     builders: tuple[ArrayBuilder, ...]
@@ -30,7 +28,6 @@ class ReadPlan:
     plans: tuple[TakePlan, ...]
     paths: tuple[str, ...]
     schema: pa.Schema
-    forms: ColumnForms | None
 
     @classmethod
     def of(cls, nodes: Sequence[ColumnNode], blob_limits: BlobLimits | None = None) -> ReadPlan:
@@ -43,23 +40,36 @@ class ReadPlan:
         blob_limits
             Where columns of blobs are taken as callers see them; None where they are taken as descriptors.
         """
-        leaves = tuple([leaf for node in nodes for leaf in node.leaves()])
-        found = [TakePlan.of(leaf, blob_limits) for leaf in leaves]
+        leaves = tuple(leaves_of(nodes))
+        found = TakePlan.all_of(leaves, blob_limits)
         plans = tuple([plan for plan in found if plan is not None])
         fields = [node.field if blob_limits is None else node.shown for node in nodes]
         paths = tuple([leaf.path for leaf in leaves])
-        builders, schema = tuple(map(ArrayBuilder.of, nodes)), pa.schema(fields)
-        positions = {plan.leaf.column: position for position, plan in enumerate(plans) if _is_plain(plan)}
-        forms = None
-        if len(positions) == len(leaves):
-            forms = ColumnForms([_form(builder, positions) for builder in builders], schema)
-        return cls(tuple(nodes), builders, leaves, plans, paths, schema, forms)
+        return cls(tuple(nodes), ArrayBuilder.all_of(nodes), leaves, plans, paths, pa.schema(fields))
+
+    @cached_property
+    def forms(self) -> ColumnForms | None:
+        """How a batch is made at once of leaves that the engine has all taken; None where some are not plain."""
+        positions = {plan.leaf.column: position for position, plan in enumerate(self.plans) if _is_plain(plan)}
+        if len(positions) < len(self.leaves):
+            return None
+        return ColumnForms([_form(builder, positions) for builder in self.builders], self.schema)
 
     def decoded(self, done: Sequence[Done | None]) -> dict[int, DecodedLeaf | pa.Array]:
         """Take over what the engine laid out, by physical column; leaves that it could not read are left out."""
-        return {
-            plan.leaf.column: plan.decoded(one) for plan, one in zip(self.plans, done, strict=False) if one is not None
-        }
+        decoded: dict[int, DecodedLeaf | pa.Array] = {}
+        make = pa.Array.from_buffers
+        for plan, one in zip(self.plans, done, strict=False):
+            if one is None:
+                continue
+            num_values, values, offsets, nodes = one
+            num_slots, validity, null_count, *_ = nodes[0]
+            if plan.plain_type is None or offsets is not None or plan.blobs is not None or num_slots != num_values:
+                decoded[plan.leaf.column] = plan.decoded(one)
+            else:
+                # Most columns: a call for each would take as long as this.
+                decoded[plan.leaf.column] = make(plan.plain_type, num_values, [validity, values], null_count)
+        return decoded
 
     def batch_of(self, done: list[Done | None], num_rows: int) -> pa.RecordBatch | None:
         """Make the batch at once; None where that cannot be, or where something is wrong that `batch` can name."""
