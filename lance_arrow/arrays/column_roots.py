@@ -75,6 +75,9 @@ class ColumnRoots(Sequence[ColumnNode]):
     def __getitem__(self, index: slice) -> list[ColumnNode]: ...
 
     def __getitem__(self, index: int | slice) -> ColumnNode | list[ColumnNode]:
+        made = self._made.get(index) if isinstance(index, int) else None
+        if made is not None:
+            return made
         if isinstance(index, slice):
             return [self._at(place) for place in range(*index.indices(len(self)))]
         return self._at(range(len(self))[index])

@@ -36,7 +36,7 @@ def narrow_schema(schema: pa.Schema, columns: Any, filter: pc.Expression | None)
     Returns
     -------
     pyarrow.Schema or None
-        None where the scan is to see the whole schema: it wants all columns, or mentions what is not there.
+        None for scans of all columns, or of columns that do not exist. They see the whole schema.
     """
     if columns is None or len(schema) < _LEAST_FIELDS or not isinstance(columns, (dict, list, tuple)):
         return None

@@ -120,7 +120,10 @@ class FilePages:
         with located(path=self.file.name):
             leaves = self._readable(nodes)
             metas = self.metas(leaves)
-            starts = [self.page_rows(leaf, meta) for leaf, meta in zip(leaves, metas, strict=True)]
+            starts = [
+                meta.pages.row_starts if leaf.lengths_per_row == 1 else self.page_rows(leaf, meta)
+                for leaf, meta in zip(leaves, metas, strict=True)
+            ]
             return RowWeights.of(leaves, metas, starts, self.num_rows)
 
     def divisible_bytes(self, nodes: Sequence[ColumnNode]) -> int:

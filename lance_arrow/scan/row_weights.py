@@ -63,14 +63,22 @@ class RowWeights:
         `page_rows` are, per leaf, the first row of each page and the number of rows.
         """
         curves = []
-        for leaf, meta, starts in zip(leaves, metas, page_rows, strict=True):
-            expansion = 1.0 if _is_sure(leaf) else USUAL_EXPANSION
+        whole: list[int] = []
+        for number, (leaf, meta, starts) in enumerate(zip(leaves, metas, page_rows, strict=True)):
+            if len(starts) == 2 and starts[1] == num_rows:
+                whole.append(number)
+                continue
+            expansion, row_bytes = _weight_of(leaf)
             encoded = expansion * np.array(meta.page_bytes, np.float64)
-            decoded = np.diff(starts) * (_row_bits(leaf) / 8)
+            decoded = np.diff(starts) * row_bytes
             curves.append((starts, np.concatenate(([0.0], np.cumsum(np.maximum(encoded, decoded))))))
         ends = np.array([0, num_rows], np.int64)
         borders = np.unique(np.concatenate([ends, *(starts for starts, _ in curves)]))
         totals = np.zeros(len(borders), np.float64)
+        if whole and num_rows:
+            # Wide files have thousands of columns of one page.
+            of_all = _bytes_of_pages([leaves[one] for one in whole], [metas[one] for one in whole], num_rows)
+            totals += borders * (of_all / num_rows)
         for starts, bytes_before in curves:
             totals += np.interp(borders, starts, bytes_before)
         return cls(borders, totals)
@@ -128,6 +136,29 @@ class RowWeights:
         part = (reached - low) / (high - low) * (self.borders[at] - self.borders[at - 1])
         # Two rows that just fit may come out as 1.9999, and a page would be cut to single ones.
         return max(0, int(self.borders[at - 1]) + int(part + 1e-6) - start)
+
+
+def _bytes_of_pages(leaves: Sequence[LeafNode], metas: Sequence[ColumnMeta], num_rows: int) -> float:
+    """Return the bytes that columns of one page take decoded, all together."""
+    sizes = [meta.pages.sizes for meta in metas]
+    before = np.concatenate([np.zeros(1, np.int64), *sizes]).cumsum()
+    ends = np.cumsum([len(one) for one in sizes])
+    encoded = np.diff(before[np.concatenate([np.zeros(1, np.int64), ends])])
+    known: dict[int, tuple[float, float]] = {}
+    weights = []
+    for leaf in leaves:
+        # Leaves of one type without nodes above them weigh the same.
+        kind = id(leaf.leaf) if len(leaf.offset_bits) == 1 else id(leaf)
+        if kind not in known:
+            known[kind] = _weight_of(leaf)
+        weights.append(known[kind])
+    expansions, row_bytes = np.array(weights).T
+    return float(np.maximum(encoded * expansions, row_bytes * num_rows).sum())
+
+
+def _weight_of(leaf: LeafNode) -> tuple[float, float]:
+    """Return what a byte of the pages of a leaf is taken for, and the bytes that its values take at least for a row."""
+    return 1.0 if _is_sure(leaf) else USUAL_EXPANSION, _row_bits(leaf) / 8
 
 
 def _row_bits(leaf: LeafNode) -> int:

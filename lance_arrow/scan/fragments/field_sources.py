@@ -165,6 +165,9 @@ class _Binder:
 
     def source(self, node: ColumnNode, depth: int) -> FieldSource:
         """Match a node of the table, `depth` levels below its column, with those of the files that hold its leaves."""
+        if isinstance(node, LeafNode) and depth == 0:
+            place = self.places[node.column]
+            return _leaf_source(node, () if place is None else ((place.file, self._kept(node, place, 0)),))
         above: dict[int, LeafPlace] = {}
         for leaf in node.leaves():
             place = self.places[leaf.column]
@@ -177,9 +180,7 @@ class _Binder:
                 )
         parts = tuple((file, self._kept(node, place, depth)) for file, place in sorted(above.items()))
         if isinstance(node, LeafNode) or not parts:
-            node = _as_stored(node, parts[0][1] if parts else None)
-            is_same = bool(parts) and parts[0][1].field.type == node.field.type
-            return FieldSource(node, parts, (), is_same)
+            return _leaf_source(node, parts)
         children = tuple(self._child(child, parts, depth + 1) for child in node.children)
         node = _over(node, [child.node for child, _ in children])
         is_same = (
@@ -216,6 +217,13 @@ class _Binder:
                 f"{node.path!r} is {kept.field.type} in its data file, {node.field.type} in the table", column=node.path
             )
         return kept
+
+
+def _leaf_source(node: ColumnNode, parts: tuple[tuple[int, ColumnNode], ...]) -> FieldSource:
+    """Return the source of a leaf, or of a node that no file has."""
+    node = _as_stored(node, parts[0][1] if parts else None)
+    is_same = bool(parts) and parts[0][1].field.type == node.field.type
+    return FieldSource(node, parts, (), is_same)
 
 
 def _as_stored(node: ColumnNode, stored: ColumnNode | None) -> ColumnNode:
