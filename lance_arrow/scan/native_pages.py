@@ -82,7 +82,8 @@ def pages_at_hand(
         As reading them.
     """
     cache = file.runtime.indices
-    numbers = [[0] if len(meta.pages.row_starts) == 2 else pages_with(rows, meta.pages.row_starts) for meta in metas]
+    only = [0]
+    numbers = [only if len(meta.pages.row_starts) == 2 else pages_with(rows, meta.pages.row_starts) for meta in metas]
     keys = file.index_keys(leaves, numbers)
     held = cache.get_many(keys)
     found = PagesAtHand([])
@@ -95,7 +96,7 @@ def pages_at_hand(
             index = held[at]
             if index is None:
                 native = None
-                place = pages, len(pages), keys[at]
+                member = leaf, meta, number, pages, len(pages), keys[at]
                 like = unopened.like
                 if (
                     like is not None
@@ -106,9 +107,9 @@ def pages_at_hand(
                     and not leaf.list_columns
                 ):
                     # Most columns are like the one before.
-                    like.members.append((leaf, meta, number, place))
+                    like.members.append(member)
                 else:
-                    unopened.add(leaf, meta, number, place)
+                    unopened.add(member)
             elif isinstance(index, NativePage):
                 native = index if index.is_for_scans or not is_scan else None
                 if not index.is_counted:
@@ -122,30 +123,27 @@ def pages_at_hand(
                 pages.append((native, page.first_row, page.buffer_offsets, page.buffer_sizes))
             at += 1
         found.wanted.append(pages)
-    missing: list[tuple[PageTask, _Place]] = []
-    for task, native_page, (pages, place, key) in unopened.opened(rows):
-        if task is not None:
-            missing.append((task, (pages, place, key)))
-            continue
-        assert native_page is not None
-        if native_page.is_for_scans or not is_scan:
-            pages[place] = (native_page, *pages[place][1:])
-        if not native_page.is_counted:
-            found.uncounted.append((key, native_page))
+    missing: list[tuple[PageTask, Pages, int]] = []
+    for natives, members in unopened.opened():
+        for native, (leaf, meta, number, pages, place, key) in zip(natives, members, strict=True):
+            if not isinstance(native, NativePage):
+                missing.append((PageTask(leaf.path, meta.pages[number], native, rows, key), pages, place))
+                continue
+            if native.is_for_scans or not is_scan:
+                pages[place] = (native, *pages[place][1:])
+            if not native.is_counted:
+                found.uncounted.append((key, native))
     if missing:
-        tasks = [task for task, _ in missing]
+        tasks = [task for task, _, _ in missing]
         load_indices(file.source, tasks, cache, with_whole_pages=False)
-        for task, (pages, place, _) in missing:
+        for task, pages, place in missing:
             pages[place] = (_native(task.index, is_scan), *pages[place][1:])
         found.loaded = {task.cache_key: task.index for task in tasks if task.index is not None}
     return found
 
 
-_Place: TypeAlias = tuple[Pages, int, Hashable]
-"""The pages of a leaf, the position of one in them, and its key in the cache."""
-
-_Member: TypeAlias = tuple[LeafNode, ColumnMeta, int, _Place]
-"""A page: its column, its number in it, and its place."""
+_Member: TypeAlias = tuple[LeafNode, ColumnMeta, int, Pages, int, Hashable]
+"""A page: its column, its number in it, the pages of its leaf, its position in them, and its key in the cache."""
 
 
 @dataclass(slots=True, eq=False)
@@ -183,8 +181,9 @@ class _Unopened:
         self.like: _Like | None = None
         """Pages of one page like the last one that was added."""
 
-    def add(self, leaf: LeafNode, meta: ColumnMeta, number: int, place: _Place) -> None:
+    def add(self, member: _Member) -> None:
         """Bind a page; raises as `FilePages.bound`."""
+        leaf, meta, number, *_ = member
         table = meta.pages
         if len(table.descriptions) == 1:
             described, num_buffers = table.descriptions[0], len(table.sizes)
@@ -204,24 +203,20 @@ class _Unopened:
         group = self._groups.get((id(layout), num_buffers))
         if group is None:
             group = self._groups[id(layout), num_buffers] = _Group(layout)
-        group.members.append((leaf, meta, number, place))
+        group.members.append(member)
         self.like = None if leaf.list_columns else _Like(described, leaf.leaf, num_buffers, group.members)
 
-    def opened(self, rows: RowRanges) -> list[tuple[PageTask | None, NativePage | None, _Place]]:
-        """Return each page, or the task of reading its index first."""
-        opened: list[tuple[PageTask | None, NativePage | None, _Place]] = []
+    def opened(self) -> list[tuple[Sequence[NativePage | BoundLayout], list[_Member]]]:
+        """Return pages, and which they are; instead of a page whose index must be read first its layout."""
+        opened: list[tuple[Sequence[NativePage | BoundLayout], list[_Member]]] = []
         for group in self._groups.values():
             together = self._together(group) if len(group.members) >= _LEAST_TOGETHER else None
-            if together is not None:
-                opened += [
-                    (None, native, place) for native, (_, _, _, place) in zip(together, group.members, strict=True)
-                ]
-                continue
-            for leaf, meta, number, place in group.members:
-                page = meta.pages[number]
-                alone = _page_without_index(group.layout, page, self._cache)
-                task = None if alone is not None else PageTask(leaf.path, page, group.layout, rows, place[2])
-                opened.append((task, alone, place))
+            if together is None:
+                layout, cache = group.layout, self._cache
+                pages = [meta.pages[number] for _, meta, number, *_ in group.members]
+                opened.append(([_page_without_index(layout, page, cache) or layout for page in pages], group.members))
+            else:
+                opened.append((together, group.members))
         return opened
 
     def _together(self, group: _Group) -> Sequence[NativePage] | None:
@@ -229,7 +224,7 @@ class _Unopened:
         layout = group.layout
         if self._cache.proves_rows or not isinstance(layout, OpensManyPages):
             return None
-        members = [(meta.pages, number) for _, meta, number, _ in group.members]
+        members = [(meta.pages, number) for _, meta, number, *_ in group.members]
         sizes = [
             table.sizes if len(table.borders) == 2 else table.sizes[table.borders[number] : table.borders[number + 1]]
             for table, number in members

@@ -3,8 +3,8 @@
     python tests/benchmarks/wide.py [--rounds 5] [--only writing|reading|tables]
 
 Rounds of all packages are interleaved. Medians are printed, in milliseconds by the clock and of processor time; nothing
-is asserted. `wide_writing` and `wide_reading` have the rows. `--only tables` is the long form: `wide_tables` takes tables
-of 10,000 columns, of 100 and of 100,000 rows, through all their steps once.
+is asserted. `wide_writing` and `wide_reading` have the rows. `--only tables` is the long form: all steps of
+`wide_tables`, of 10,000 columns, of 100 and of 100,000 rows.
 """
 
 from __future__ import annotations
