@@ -18,7 +18,7 @@ from pyarrow.dataset import InMemoryDataset
 
 from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
 from lance_arrow.arrow_dataset.opening import dataset as open_dataset
-from lance_arrow.integrations.engine_rows import EngineRows
+from lance_arrow.integrations.engine_rows import EngineRows, free_name
 from lance_arrow.integrations.wanted_rows import Source
 
 BATCH_ROWS = 122_880
@@ -81,9 +81,7 @@ class _Door(InMemoryDataset):
     def __init__(self, source: Source) -> None:
         dataset = source if isinstance(source, LanceDataset) else open_dataset(source, strings="dictionary")
         self._rows = EngineRows(dataset)
-        self.rows_name = "_rows"
-        while self.rows_name in dataset.schema.names:
-            self.rows_name = f"_{self.rows_name}"
+        self.rows_name = free_name(dataset.schema)
         schema = pa.schema([pa.field(self.rows_name, pa.null()), *dataset.schema], dataset.schema.metadata)
         super().__init__(schema.empty_table())
 

@@ -87,3 +87,11 @@ class EngineRows:
         file, rows = self._file
         projection = Projection.of(file.rows.roots, file.rows.metadata, columns)
         return projection.schema, FileBatches(file).stream(projection, filter, batch_rows, rows)
+
+
+def free_name(schema: pa.Schema) -> str:
+    """Return a name for a column without values, which no column of a dataset has."""
+    name = "_rows"
+    while name in schema.names:
+        name = f"_{name}"
+    return name
