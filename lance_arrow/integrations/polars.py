@@ -19,7 +19,7 @@ from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
 from lance_arrow.arrow_dataset.opening import dataset as open_dataset
 from lance_arrow.arrow_dataset.scanner_options import BATCH_ROWS
 from lance_arrow.integrations.engine_rows import EngineRows, free_name
-from lance_arrow.integrations.polars_predicates import arrow_filter
+from lance_arrow.integrations.polars_predicates import divided
 from lance_arrow.integrations.wanted_rows import Source
 
 _COUNTED_ROWS = 1 << 24
@@ -29,7 +29,7 @@ def scan(source: Source, *, categoricals: bool = False) -> pl.LazyFrame:
     """Scan a dataset lazily.
 
     Only the selected columns are read. Conditions that Arrow evaluates exactly as Polars does prune and filter in the
-    scan. Polars then applies the whole predicate to the rows. A query of a few rows (``head``, ``limit``) reads little
+    scan. Polars applies the others to the rows. A query of a few rows (``head``, ``limit``) reads little
     more than these. ``len`` reads no column.
 
     Parameters
@@ -95,22 +95,23 @@ class _Frames:
         self, with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
     ) -> Iterator[pl.DataFrame]:
         names = [self.rows_name, *self.rows.schema.names] if with_columns is None else with_columns
-        mentioned = [] if predicate is None else predicate.meta.root_names()
-        read = [name for name in dict.fromkeys([*names, *mentioned]) if name != self.rows_name]
-        if not read:
-            yield from self._counted(n_rows)
-            return
-        if predicate is None and n_rows is not None:
+        read = [name for name in names if name != self.rows_name]
+        if predicate is None and n_rows is not None and read:
             # By expression: in a list of names, a dot would lead into a struct.
             yield self._shown(self.dataset.head(n_rows, {name: pc.field(name) for name in read}), names)
             return
-        filter = None if predicate is None else arrow_filter(predicate, self.rows.schema)
+        filter, rest = (None, None) if predicate is None else divided(predicate, self.rows.schema)
+        left = [] if rest is None else rest.meta.root_names()
+        read = [name for name in dict.fromkeys([*names, *left]) if name != self.rows_name]
+        if not read:
+            yield from self._counted(filter, n_rows)
+            return
         schema, batches = self.rows.batches(read, filter, batch_size or BATCH_ROWS)
         missing, is_empty = n_rows, True
         for batch in batches:
-            frame = self._shown(pa.Table.from_batches([batch]), [*names, *mentioned])
-            if predicate is not None:
-                frame = frame.filter(predicate)
+            frame = self._shown(pa.Table.from_batches([batch]), [*names, *left])
+            if rest is not None:
+                frame = frame.filter(rest)
             if missing is not None:
                 frame = frame.head(missing)
                 missing -= frame.height
@@ -122,9 +123,9 @@ class _Frames:
         if is_empty:
             yield self._shown(schema.empty_table(), names)
 
-    def _counted(self, n_rows: int | None) -> Iterator[pl.DataFrame]:
-        """Yield frames without values, as many rows as there are."""
-        left = self.rows.count(None)
+    def _counted(self, filter: pc.Expression | None, n_rows: int | None) -> Iterator[pl.DataFrame]:
+        """Yield frames without values, as many rows as satisfy a filter."""
+        left = self.rows.count(filter)
         left = left if n_rows is None else min(left, n_rows)
         sizes = [min(_COUNTED_ROWS, left - start) for start in range(0, left, _COUNTED_ROWS)] or [0]
         for size in sizes:

@@ -10,9 +10,12 @@ from collections.abc import Sequence
 from functools import reduce
 from operator import and_
 from types import ModuleType
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from lance_arrow.arrays.column_paths import parse_dot_path
 
@@ -93,7 +96,7 @@ class ItemFilters:
         found = None if self._rest is None else self._native.evaluate(self._rest, self._schema, batch, pool)
         for name, part in self._of_items:
             mask = self._rows_with(batch.column(name), name, part, pool)
-            found = mask if found is None else pc.and_kleene(found, mask, memory_pool=pool)
+            found = mask if found is None else pc.and_(found, mask, memory_pool=pool)
         return found
 
     def _rows_with(
@@ -103,8 +106,23 @@ class ItemFilters:
         # Behind all items a null, for rows without one.
         few = pa.RecordBatch.from_arrays([pa.concat_arrays([items, pa.nulls(1, items.type)], pool)], [name])
         flags = self._native.evaluate(part, self._schema, few, pool)
-        mask = flags.slice(0, len(items)).take(indices)
+        # Codes of nulls may be any number. Null flags count as no.
+        known = flags.fill_null(False).to_numpy(zero_copy_only=False).view(np.uint8)
+        marks = (
+            known[: len(items)].take(codes_of(column), mode="clip") if len(items) else np.zeros(len(column), np.uint8)
+        )
+        bits = np.packbits(marks, bitorder="little")
+        mask = pa.Array.from_buffers(pa.bool_(), len(column), [None, pa.py_buffer(bits)], 0)
         if not indices.null_count:
             return mask
-        mask = mask.fill_null(False)
-        return pc.or_(mask, indices.is_null(), memory_pool=pool) if flags[-1].as_py() else mask
+        nulls = indices.is_null()
+        return pc.or_(mask, nulls) if known[-1] else pc.and_not(mask, nulls)
+
+
+def codes_of(column: pa.DictionaryArray) -> NDArray[Any]:
+    """Return the codes of a dictionary array, ``(len(column),)``; those of nulls are any numbers."""
+    indices = column.indices
+    width = indices.type.bit_width // 8
+    kind = "i" if pa.types.is_signed_integer(indices.type) else "u"
+    start = indices.offset
+    return np.frombuffer(indices.buffers()[1], f"{kind}{width}")[start : start + len(indices)]
