@@ -11,6 +11,8 @@ Dictionaries: TypeAlias = Literal["keep", "decode"]
 """Dictionary columns as dictionary arrays, or as plain values."""
 Blobs: TypeAlias = Literal["bytes", "descriptors"]
 """Blob columns as their values, or as the places of these."""
+Strings: TypeAlias = Literal["plain", "dictionary"]
+"""Strings as such, or those that are stored as dictionaries as dictionary arrays."""
 Json: TypeAlias = Literal["text", "bytes"]
 """Columns of binary JSON as text of the type ``arrow.json``, or as their bytes."""
 Verify: TypeAlias = Literal["touched", "full", "off"]

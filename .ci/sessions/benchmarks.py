@@ -29,6 +29,12 @@ def bench_write(session: nox.Session) -> None:
 
 
 @nox.session
+def bench_engines(session: nox.Session) -> None:
+    """Time queries of DuckDB and Polars beside their own Parquet readers; prints medians, asserts equal answers."""
+    _bench(session, "engines")
+
+
+@nox.session
 def bench_wide(session: nox.Session) -> None:
     """Time writes, appends and reads of wide tables beside the reference package and Parquet; asserts nothing."""
     _bench(session, "wide")

@@ -114,7 +114,7 @@ class ArrayBuilder:
                 )
             else:
                 with located(column=self.node.path):
-                    array = _leaf_array(self.storage, values, own, is_json=self.node.is_json)
+                    array = _leaf_array(self.storage, values, own, self.node)
         else:
             array = self._inner(leaves, decoded.structure[-1 - self.depth])
         return array if self.extended is None else _with_extensions(array, self.extended)
@@ -151,7 +151,7 @@ def build_array(node: ColumnNode, leaves: Mapping[int, DecodedLeaf]) -> pa.Array
 
 
 def _leaf_array(
-    type_: pa.DataType, values: LeafBuffers | pa.Array, own: NodeStructure, *, is_json: bool = False
+    type_: pa.DataType, values: LeafBuffers | pa.Array, own: NodeStructure, node: LeafNode | None = None
 ) -> pa.Array:
     if isinstance(values, pa.Array):
         return values
@@ -167,7 +167,11 @@ def _leaf_array(
         raise CorruptPageError(f"{values.num_values} values for {own.num_slots} slots")
     if isinstance(type_, pa.FixedSizeListType):
         return _list_array(type_, values, own.num_slots, own.validity, own.null_count, 0)
-    if is_json:
+    if node is not None and node.is_coded:
+        from lance_arrow.arrays.coded_leaves import encoded  # noqa: PLC0415 - for columns read as dictionaries alone
+
+        return encoded(_leaf_array(type_.value_type, values, own), type_)
+    if node is not None and node.is_json:
         from lance_arrow.arrays.json_texts import text_array  # noqa: PLC0415 - for JSON alone
 
         return text_array(values, own)

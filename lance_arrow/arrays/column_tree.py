@@ -110,6 +110,8 @@ class LeafNode(ColumnNode):
         For blobs that are returned as bytes: their field in results.
     is_json
         Whether its pages hold binary JSON, and its field is text.
+    is_coded
+        Whether its pages hold strings or bytes, and its field is a dictionary of these.
     """
 
     column: int
@@ -124,6 +126,7 @@ class LeafNode(ColumnNode):
     is_blob: bool = False
     bytes_field: pa.Field | None = None
     is_json: bool = False
+    is_coded: bool = False
 
     @property
     def shown(self) -> pa.Field:
@@ -238,6 +241,10 @@ def _root(field: pa.Field, columns: deque[LeafColumn], options: ReadOptions | No
         return root
     if options.blobs == "descriptors":
         root = _with_descriptors(root)
+    if options.read_dictionary:
+        from lance_arrow.arrays.coded_leaves import with_codes  # noqa: PLC0415 - for columns read as dictionaries alone
+
+        root = with_codes(root, options.read_dictionary)
     return _with_json_text(root) if options.json == "text" else root
 
 

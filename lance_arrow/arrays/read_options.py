@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
+
+import pyarrow as pa
 
 from lance_arrow.choices import Blobs, Dictionaries, Json, Verify, check_choice, names
 from lance_arrow.container.file_checks import check_verify
-from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.errors import InvalidArgumentError, did_you_mean
 
 _DICTIONARIES, _BLOBS, _JSON = names(Dictionaries), names(Blobs), names(Json)
 
@@ -29,6 +32,9 @@ class ReadOptions:
         Whether blob values at external addresses are read.
     allow_external_bases
         Whether base paths of a manifest may lie outside of the folder that holds the table.
+    read_dictionary
+        Dotted paths of columns of strings, or binary values, that are returned as dictionary arrays with 32-bit codes.
+        Paths that a file lacks mean nothing.
     verify
         When checksums are compared. ``"touched"``: those of a block when it is first read. ``"full"``: all, when the
         file is opened. ``"off"``: never.
@@ -51,6 +57,7 @@ class ReadOptions:
     allow_external_blobs: bool = False
     allow_external_bases: bool = False
     verify: Verify = "touched"
+    read_dictionary: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         # Every opened dataset makes options: known values cost no call.
@@ -64,8 +71,29 @@ class ReadOptions:
         for name in ("allow_external_blobs", "allow_external_bases"):
             if not isinstance(getattr(self, name), bool):
                 raise InvalidArgumentError(f"{name} is {getattr(self, name)!r}, expected True or False")
+        if self.read_dictionary:
+            object.__setattr__(self, "read_dictionary", as_paths(self.read_dictionary))
 
     def changed(self) -> dict[str, object]:
         """Return the options that are not the default ones."""
         plain = ReadOptions()
         return {name: getattr(self, name) for name in self.__slots__ if getattr(self, name) != getattr(plain, name)}
+
+
+def as_paths(given: object) -> tuple[str, ...]:
+    """Return paths in one order, each once: equal options are shared by caches."""
+    if isinstance(given, str) or not isinstance(given, (list, tuple, set, frozenset)):
+        raise InvalidArgumentError(f"read_dictionary is {given!r}, expected a list of columns", detail=given)
+    if not all(isinstance(path, str) for path in given):
+        raise InvalidArgumentError(f"read_dictionary is {given!r}, expected names of columns", detail=given)
+    return tuple(sorted(set(given)))
+
+
+def check_paths(schema: pa.Schema, paths: Collection[str]) -> None:
+    """Refuse paths whose first name is no column; raises `InvalidArgumentError`, which names the path."""
+    for path in paths:
+        if path not in schema.names and path.split(".")[0] not in schema.names:
+            raise InvalidArgumentError(
+                f"read_dictionary names {path!r}, and there is no such column{did_you_mean(path, schema.names)}",
+                column=path,
+            )

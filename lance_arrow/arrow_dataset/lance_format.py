@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import datetime
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from lance_arrow.arrays.read_options import as_paths
 from lance_arrow.arrow_dataset import pickling  # noqa: F401 - datasets of this format are to travel
 from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.arrow_dataset.dataset_sink import DatasetWriteOptions, WrittenFile
@@ -47,8 +48,11 @@ class LanceFormat(bridge.BridgeFormat):
     verify
         When checksums are compared. ``"touched"``: those of metadata when the file is opened, those of a block when it
         is first read. ``"full"``: all, when the file is opened. ``"off"``: never.
+    read_dictionary
+        Columns of strings, or binary values, that come as dictionary arrays with 32-bit codes, as dotted paths.
+        Values that lie plainly are encoded. Files without such a column pay no attention to its name.
     read_options
-        The five options above in one object, instead of them.
+        The six options above in one object, instead of them.
     default_fragment_scan_options
         Options of scans without `fragment_scan_options`.
 
@@ -77,6 +81,7 @@ class LanceFormat(bridge.BridgeFormat):
         allow_external_blobs: bool = False,
         allow_external_bases: bool = False,
         verify: Verify = "touched",
+        read_dictionary: Sequence[str] = (),
         read_options: LanceReadOptions | None = None,
         default_fragment_scan_options: LanceFragmentScanOptions | None = None,
     ) -> None:
@@ -87,6 +92,7 @@ class LanceFormat(bridge.BridgeFormat):
             allow_external_blobs=allow_external_blobs,
             allow_external_bases=allow_external_bases,
             verify=verify,
+            read_dictionary=as_paths(read_dictionary) if read_dictionary else (),
         )
         if read_options is not None and given != LanceReadOptions():
             raise InvalidArgumentError(
@@ -132,6 +138,11 @@ class LanceFormat(bridge.BridgeFormat):
     def dictionaries(self) -> str:
         """Whether dictionary columns are kept or decoded."""
         return self.handler.options.dictionaries
+
+    @property
+    def read_dictionary(self) -> tuple[str, ...]:
+        """Columns of strings that come as dictionary arrays."""
+        return self.handler.options.read_dictionary
 
     @property
     def blobs(self) -> str:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as pads
 
-from lance_arrow.arrays.read_options import ReadOptions
+from lance_arrow.arrays.read_options import ReadOptions, as_paths, check_paths
 from lance_arrow.arrow_dataset.discovery import in_no_table
 from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
 from lance_arrow.arrow_dataset.lance_format import LanceFormat
 from lance_arrow.arrow_dataset.places import as_arrow
-from lance_arrow.choices import Blobs, Dictionaries, Json, Verify
+from lance_arrow.choices import Blobs, Dictionaries, Json, Strings, Verify, check_choice, names
 from lance_arrow.errors import InvalidArgumentError, TableNotFoundError
 from lance_arrow.io import AnyFileSystem, foreign_errors
 from lance_arrow.manifests.references import line_name
@@ -32,6 +33,8 @@ def dataset(
     filesystem: AnyFileSystem | None = None,
     storage_options: Mapping[str, Any] | None = None,
     dictionaries: Dictionaries = "keep",
+    strings: Strings = "plain",
+    read_dictionary: Sequence[str] = (),
     schema: pa.Schema | None = None,
     partitioning: Any = None,
     exclude_invalid_files: bool | None = None,
@@ -53,6 +56,12 @@ def dataset(
         fsspec or pyarrow filesystem of the paths; options for the filesystem of a URL.
     dictionaries
         ``"keep"`` dictionary columns as such, or ``"decode"`` them to plain values, at any depth.
+    strings
+        ``"plain"`` strings as such; or ``"dictionary"``: columns of strings that are stored as dictionaries come as
+        dictionary arrays. The fragment of most rows of a table, or the first file, decides.
+    read_dictionary
+        Columns of strings, or binary values, that come as dictionary arrays with 32-bit codes, as dotted paths.
+        Values that lie plainly are encoded.
     schema, partitioning, exclude_invalid_files
         As `pyarrow.dataset.dataset`; a table has no partitioning.
     blobs, json, allow_external_blobs, allow_external_bases, verify
@@ -87,7 +96,10 @@ def dataset(
         allow_external_blobs=allow_external_blobs,
         allow_external_bases=allow_external_bases,
         verify=verify,
+        read_dictionary=as_paths(read_dictionary) if read_dictionary else (),
     )
+    if strings != "plain":
+        check_choice("strings", names(Strings), strings)
     named: Sequence[Any] = uri if many else [uri]  # type: ignore[assignment]
     locations = [table_location(one, filesystem, storage_options) for one in named]
     if not locations:
@@ -101,18 +113,46 @@ def dataset(
         (root,) = locations
         manifest = open_version(root, choice, default_runtime().settings.limits, newest=newest)
         table = table_dataset(manifest, root.filesystem, options)
+        if strings == "dictionary":
+            options = with_stored_dictionaries(table, options)
+            table = table_dataset(manifest, root.filesystem, options)
+        if options.read_dictionary:
+            check_paths(table.schema, options.read_dictionary)
         return table if schema is None else table.replace_schema(schema)
     if line_name(branch) is not None:
         raise TableNotFoundError("branch needs a table, and there is no table at this path", path=locations[0].name)
     paths = [location.path for location in locations]
-    # pyarrow raises what its filesystems do, and names paths itself.
-    with foreign_errors(), in_no_table():
-        dataset = pads.dataset(
-            paths if many else paths[0],
-            format=LanceFormat(version=version, tag=tag, as_of=as_of, read_options=options),
-            filesystem=as_arrow(locations[0].given),
-            schema=schema,
-            partitioning=partitioning,
-            exclude_invalid_files=exclude_invalid_files,
-        )
-    return LanceDataset.from_dataset(dataset)
+
+    def found(options: ReadOptions) -> LanceDataset:
+        # pyarrow raises what its filesystems do, and names paths itself.
+        with foreign_errors(), in_no_table():
+            dataset = pads.dataset(
+                paths if many else paths[0],
+                format=LanceFormat(version=version, tag=tag, as_of=as_of, read_options=options),
+                filesystem=as_arrow(locations[0].given),
+                schema=schema,
+                partitioning=partitioning,
+                exclude_invalid_files=exclude_invalid_files,
+            )
+        return LanceDataset.from_dataset(dataset)
+
+    files = found(options)
+    if strings == "dictionary":
+        options = with_stored_dictionaries(files, options)
+        files = found(options)
+    if options.read_dictionary:
+        check_paths(files.schema, options.read_dictionary)
+    return files
+
+
+def with_stored_dictionaries(dataset: LanceDataset, options: ReadOptions) -> ReadOptions:
+    """Return options that read the columns as dictionaries that a dataset stores so."""
+    from lance_arrow.scan.stored_dictionaries import stored_dictionaries, table_dictionaries  # noqa: PLC0415 - as above
+
+    table = dataset._table
+    if table is not None:
+        paths = table_dictionaries(table)
+    else:
+        opened = next((fragment.opened_rows() for fragment in dataset.fragments), None)
+        paths = () if opened is None else stored_dictionaries(opened[0].rows)
+    return replace(options, read_dictionary=(*options.read_dictionary, *paths))

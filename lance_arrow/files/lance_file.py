@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,8 @@ import pyarrow as pa
 
 from lance_arrow.arrays.column_paths import project
 from lance_arrow.arrays.column_tree import LeafNode
-from lance_arrow.arrays.read_options import ReadOptions
-from lance_arrow.choices import Blobs, Dictionaries, Json, Verify
+from lance_arrow.arrays.read_options import ReadOptions, as_paths, check_paths
+from lance_arrow.choices import Blobs, Dictionaries, Json, Strings, Verify, check_choice, names
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.errors import InvalidArgumentError, NotPicklableError
 from lance_arrow.io import AnyFileSystem, Location, VerifiedSource, locate, open_source
@@ -43,6 +44,12 @@ class LanceFile:
     dictionaries
         ``"keep"``: return dictionary columns as dictionary arrays. ``"decode"``: return them as plain values, at any
         depth; `schema` has the type of the values.
+    strings
+        ``"plain"``: return strings as such. ``"dictionary"``: return columns of strings that are stored as dictionaries
+        as dictionary arrays. They are found in the pages, and named in `read_dictionary`.
+    read_dictionary
+        Columns of strings, or binary values, to return as dictionary arrays with 32-bit codes, as dotted paths.
+        Values that lie plainly are encoded.
     runtime
         Plugins and limits; the default ones when None.
     blobs
@@ -80,6 +87,8 @@ class LanceFile:
         filesystem: AnyFileSystem | None = None,
         storage_options: Mapping[str, Any] | None = None,
         dictionaries: Dictionaries = "keep",
+        strings: Strings = "plain",
+        read_dictionary: Sequence[str] = (),
         runtime: Runtime | None = None,
         blobs: Blobs = "bytes",
         json: Json = "text",
@@ -93,7 +102,10 @@ class LanceFile:
             json=json,
             allow_external_blobs=allow_external_blobs,
             verify=verify,
+            read_dictionary=as_paths(read_dictionary) if read_dictionary else (),
         )
+        if strings != "plain":
+            check_choice("strings", names(Strings), strings)
         place = locate(source, filesystem=filesystem, storage_options=storage_options)
         self._reopening = place, options, runtime is None
         opened = open_source(source if place is None else place)
@@ -103,9 +115,24 @@ class LanceFile:
             self._source = VerifiedSource(self._runtime.keeping(opened) if is_far else opened)
             self._file = LanceFileReader(self._source, limits=self._runtime.settings.limits, verify=verify)
             self._rows = row_reader(self._file, self._runtime, options)
+            if strings == "dictionary":
+                options = self._with_dictionaries(options)
+                self._reopening = place, options, runtime is None
+            if options.read_dictionary:
+                check_paths(self._rows.schema, options.read_dictionary)
             self._opened = OpenFile(self._source, self._rows, place)
             self._batches = FileBatches(self._opened)
             on_failure.pop_all()
+
+    def _with_dictionaries(self, options: ReadOptions) -> ReadOptions:
+        """Read the columns that lie as dictionaries as such."""
+        from lance_arrow.scan.stored_dictionaries import stored_dictionaries  # noqa: PLC0415 - where asked for alone
+
+        found = stored_dictionaries(self._rows)
+        options = replace(options, read_dictionary=(*options.read_dictionary, *found))
+        self._rows.release()
+        self._rows = row_reader(self._file, self._runtime, options)
+        return options
 
     @property
     def schema(self) -> pa.Schema:
@@ -397,4 +424,5 @@ def _reopened(place: Location, options: ReadOptions) -> LanceFile:
         json=options.json,
         allow_external_blobs=options.allow_external_blobs,
         verify=options.verify,
+        read_dictionary=options.read_dictionary,
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from lance_arrow.choices import Blobs, Dictionaries, Json, Verify
+from lance_arrow.choices import Blobs, Dictionaries, Json, Strings, Verify
 from lance_arrow.files.lance_file import LanceFile
 from lance_arrow.io import AnyFileSystem
 from lance_arrow.scan.predicates import Predicate
@@ -21,6 +21,8 @@ def read_table(
     filesystem: AnyFileSystem | None = None,
     storage_options: Mapping[str, Any] | None = None,
     dictionaries: Dictionaries = "keep",
+    strings: Strings = "plain",
+    read_dictionary: Sequence[str] = (),
     blobs: Blobs = "bytes",
     json: Json = "text",
     allow_external_blobs: bool = False,
@@ -36,7 +38,7 @@ def read_table(
         Dotted paths in the wanted order; all when None.
     filters
         Expression, DNF tuples or SQL over the file's columns; only rows that satisfy it are read.
-    filesystem, storage_options, dictionaries, blobs, json, allow_external_blobs, verify
+    filesystem, storage_options, dictionaries, strings, read_dictionary, blobs, json, allow_external_blobs, verify
         As for `LanceFile`.
 
     Raises
@@ -55,6 +57,8 @@ def read_table(
         filesystem=filesystem,
         storage_options=storage_options,
         dictionaries=dictionaries,
+        strings=strings,
+        read_dictionary=read_dictionary,
         blobs=blobs,
         json=json,
         allow_external_blobs=allow_external_blobs,

@@ -1,34 +1,44 @@
-"""Polars: `scan` returns a `LazyFrame` with pushdown of columns, predicate and number of rows."""
+"""Polars: `scan` returns a `LazyFrame` with pushdown of columns, predicate and number of rows.
+
+Polars asks for the first column where a query needs none. Behind the frame's columns that is one without values, so
+that counting reads nothing, or the columns of the predicate.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 from polars.io.plugins import register_io_source
 
+from lance_arrow.arrays.view_arrays import as_views, view_type
 from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
+from lance_arrow.arrow_dataset.opening import dataset as open_dataset
 from lance_arrow.arrow_dataset.scanner_options import BATCH_ROWS
-from lance_arrow.integrations.polars_predicates import arrow_filter
-from lance_arrow.integrations.wanted_rows import Source, opened
+from lance_arrow.integrations.engine_rows import EngineRows, free_name
+from lance_arrow.integrations.polars_predicates import divided
+from lance_arrow.integrations.wanted_rows import Source
 
-_FEW_ROWS = 4096
+_COUNTED_ROWS = 1 << 24
 
 
-def scan(source: Source) -> pl.LazyFrame:
+def scan(source: Source, *, categoricals: bool = False) -> pl.LazyFrame:
     """Scan a dataset lazily.
 
     Only the selected columns are read. Conditions that Arrow evaluates exactly as Polars does prune and filter in the
-    scan. Polars then applies the whole predicate to the rows. A query of a few rows (``head``, ``limit``) reads little
-    more than these.
+    scan. Polars applies the others to the rows. A query of a few rows (``head``, ``limit``) reads little
+    more than these. ``len`` reads no column.
 
     Parameters
     ----------
     source
-        A dataset, or a path or URL as for `lance_arrow.dataset`.
+        A dataset, or a path or URL as for `lance_arrow.dataset`. What is opened here has ``strings="dictionary"``.
+    categoricals
+        Whether columns that come as such dictionaries are ``Categorical``. Else they are ``String``, and equal strings
+        share their bytes.
 
     Returns
     -------
@@ -40,62 +50,104 @@ def scan(source: Source) -> pl.LazyFrame:
     FileNotFoundError, LanceError
         As `lance_arrow.dataset`.
     """
-    dataset = opened(source)
-    schema = _frame(dataset.scanner().projected_schema.empty_table()).schema
-
-    def frames(
-        with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
-    ) -> Iterator[pl.DataFrame]:
-        return _frames(dataset, with_columns, predicate, n_rows, batch_size)
-
-    return register_io_source(
-        frames, schema=schema, validate_schema=True, is_pure=True, explain_name="lance", explain_detail=_detail(dataset)
+    frames = _Frames.of(source, categoricals=categoricals)
+    names = frames.rows.schema.names
+    schema = {frames.rows_name: pl.Null(), **frames.frame(frames.rows.schema.empty_table()).schema}
+    found = register_io_source(
+        frames, schema=schema, validate_schema=True, is_pure=True, explain_name="lance", explain_detail=frames.detail
     )
+    return found.select(names)
 
 
-def _frames(
-    dataset: LanceDataset,
-    with_columns: list[str] | None,
-    predicate: pl.Expr | None,
-    n_rows: int | None,
-    batch_size: int | None,
-) -> Iterator[pl.DataFrame]:
-    names = dataset.schema.names if with_columns is None else with_columns
-    mentioned = [] if predicate is None else predicate.meta.root_names()
-    read = [*names, *(name for name in mentioned if name not in names)]
-    # By expression: in a list of names, a dot would lead into a struct.
-    how: dict[str, Any] = {"columns": {name: pc.field(name) for name in read}}
-    if predicate is None and n_rows is not None:
-        yield _frame(dataset.head(n_rows, **how))
-        return
-    if predicate is not None:
-        how["filter"] = arrow_filter(predicate, dataset.schema)
-    if n_rows is not None and n_rows <= _FEW_ROWS:
-        how |= {"batch_readahead": 1, "fragment_readahead": 1}
-    missing = n_rows
-    is_empty = True
-    for batch in dataset.to_batches(batch_size=batch_size or BATCH_ROWS, **how):
-        frame = _frame(pa.Table.from_batches([batch]))
-        if predicate is not None:
-            frame = frame.filter(predicate)
-        if missing is not None:
-            frame = frame.head(missing)
-            missing -= frame.height
-        if frame.height:
-            is_empty = False
-            yield frame.select(names)
-        if missing == 0:
-            break
-    if is_empty:
-        yield _frame(dataset.scanner(**how).projected_schema.empty_table()).select(names)
+@dataclass(frozen=True, slots=True)
+class _Frames:
+    """What Polars asks for rows.
 
+    Parameters
+    ----------
+    dataset, rows
+        The dataset, and its rows as they are read.
+    rows_name
+        Name of the column without values.
+    viewed
+        Names of the dictionary columns that are shown as strings.
+    """
 
-def _frame(table: pa.Table) -> pl.DataFrame:
-    found = pl.from_arrow(table)
-    assert isinstance(found, pl.DataFrame)
-    return found
+    dataset: LanceDataset
+    rows: EngineRows = field(compare=False)
+    rows_name: str
+    viewed: frozenset[str]
 
+    @classmethod
+    def of(cls, source: Source, *, categoricals: bool) -> _Frames:
+        is_open = isinstance(source, LanceDataset)
+        dataset = source if isinstance(source, LanceDataset) else open_dataset(source, strings="dictionary")
+        viewed = () if is_open or categoricals else dataset.format.read_dictionary
+        return cls(dataset, EngineRows(dataset), free_name(dataset.schema), frozenset(viewed))
 
-def _detail(dataset: LanceDataset) -> str:
-    files = dataset.files
-    return files[0] if len(files) == 1 else f"{len(files)} files"
+    @property
+    def detail(self) -> str:
+        """What a plan says of the source."""
+        files = self.dataset.files
+        return files[0] if len(files) == 1 else f"{len(files)} files"
+
+    def __call__(
+        self, with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
+    ) -> Iterator[pl.DataFrame]:
+        names = [self.rows_name, *self.rows.schema.names] if with_columns is None else with_columns
+        read = [name for name in names if name != self.rows_name]
+        if predicate is None and n_rows is not None and read:
+            # By expression: in a list of names, a dot would lead into a struct.
+            yield self._shown(self.dataset.head(n_rows, {name: pc.field(name) for name in read}), names)
+            return
+        filter, rest = (None, None) if predicate is None else divided(predicate, self.rows.schema)
+        left = [] if rest is None else rest.meta.root_names()
+        read = [name for name in dict.fromkeys([*names, *left]) if name != self.rows_name]
+        if not read:
+            yield from self._counted(filter, n_rows)
+            return
+        schema, batches = self.rows.batches(read, filter, batch_size or BATCH_ROWS)
+        missing, is_empty = n_rows, True
+        for batch in batches:
+            frame = self._shown(pa.Table.from_batches([batch]), [*names, *left])
+            if rest is not None:
+                frame = frame.filter(rest)
+            if missing is not None:
+                frame = frame.head(missing)
+                missing -= frame.height
+            if frame.height:
+                is_empty = False
+                yield frame.select(names)
+            if missing == 0:
+                break
+        if is_empty:
+            yield self._shown(schema.empty_table(), names)
+
+    def _counted(self, filter: pc.Expression | None, n_rows: int | None) -> Iterator[pl.DataFrame]:
+        """Yield frames without values, as many rows as satisfy a filter."""
+        left = self.rows.count(filter)
+        left = left if n_rows is None else min(left, n_rows)
+        sizes = [min(_COUNTED_ROWS, left - start) for start in range(0, left, _COUNTED_ROWS)] or [0]
+        for size in sizes:
+            yield pl.DataFrame([self._nulls(size)])
+
+    def _nulls(self, size: int) -> pl.Series:
+        return pl.repeat(None, size, dtype=pl.Null, eager=True).alias(self.rows_name)
+
+    def _shown(self, table: pa.Table, names: Sequence[str]) -> pl.DataFrame:
+        """Return a frame of some columns; that without values is added."""
+        frame = self.frame(table)
+        if self.rows_name in names:
+            frame = frame.with_columns(self._nulls(frame.height))
+        return frame.select(list(dict.fromkeys(names)))
+
+    def frame(self, table: pa.Table) -> pl.DataFrame:
+        """Convert rows; dictionaries become strings where they are to be shown so."""
+        for place, name in enumerate(table.column_names):
+            if name in self.viewed:
+                column = table.column(place)
+                views = pa.chunked_array([as_views(chunk) for chunk in column.chunks], view_type(column.type))
+                table = table.set_column(place, name, views)
+        found = pl.from_arrow(table)
+        assert isinstance(found, pl.DataFrame)
+        return found

@@ -9,14 +9,15 @@ from __future__ import annotations
 import json
 import operator
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import partial, reduce
 from typing import Any, TypeAlias
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_arrow.scan.predicate_builder import Binary, InexpressibleError, Operand, expressible
+from lance_arrow.scan.predicate_builder import Binary, InexpressibleError, Operand
+from lance_arrow.scan.predicates import all_of
 
 _Facts: TypeAlias = Mapping[str, Any]
 
@@ -43,7 +44,34 @@ def arrow_filter(predicate: pl.Expr, schema: pa.Schema) -> pc.Expression | None:
     pyarrow.compute.Expression
         True for every row for which the predicate is, and possibly for more; None if it would be true for all rows.
     """
-    return expressible(_conjuncts(predicate), _Translation(schema).condition)
+    return divided(predicate, schema)[0]
+
+
+def divided(predicate: pl.Expr, schema: pa.Schema) -> tuple[pc.Expression | None, pl.Expr | None]:
+    """Divide a predicate into what Arrow filters by, and what is left to Polars.
+
+    Conjuncts have an expression only where Arrow finds exactly the rows that Polars does.
+
+    Parameters
+    ----------
+    predicate, schema
+        As for `arrow_filter`.
+
+    Returns
+    -------
+    pyarrow.compute.Expression or None
+        As of `arrow_filter`.
+    polars.Expr or None
+        The conjuncts without an expression; None if there are none.
+    """
+    translation = _Translation(schema)
+    found, rest = [], []
+    for part in _conjuncts(predicate):
+        try:
+            found.append(translation.condition(part))
+        except InexpressibleError:
+            rest.append(part)
+    return all_of(found), reduce(operator.and_, rest) if rest else None
 
 
 def _conjuncts(predicate: pl.Expr) -> list[pl.Expr]:

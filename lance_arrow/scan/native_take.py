@@ -142,6 +142,12 @@ class TakePlan:
         num_values, values, offsets, nodes = done
         if self.blobs is not None and isinstance(values, tuple):
             values, _ = values
+        if self.leaf.is_coded:
+            from lance_arrow.arrays.coded_leaves import from_codes  # noqa: PLC0415 - for dictionaries alone
+
+            num_slots, validity, null_count, *_ = nodes[0]
+            coded = from_codes(self.leaf.field.type, values, validity, (num_slots, null_count), offsets)
+            return coded if len(nodes) == 1 else DecodedLeaf(coded, tuple(map(NodeStructure._make, nodes)))
         if self.plain_type is not None and nodes[0][0] == num_values:
             _, validity, null_count, *_ = nodes[0]
             if offsets is None:
@@ -207,9 +213,18 @@ def take_leaves(
     """
     counted, place = source
     allocate = _allocator(runtime.settings.limits, pool)
-    parts = _parts(*rows, len(plans), num_threads)
+    # Parts would have dictionaries of their own.
+    parts = _parts(*rows, len(plans), 1 if any([plan.leaf.is_coded for plan in plans]) else num_threads)
     wanted = [
-        (leaf_pages, plan.leaf.offset_bits, plan.value_bits, plan.value_offset_bits, plan.field_bytes, plan.blobs)
+        (
+            leaf_pages,
+            plan.leaf.offset_bits,
+            plan.value_bits,
+            plan.value_offset_bits,
+            plan.field_bytes,
+            plan.blobs,
+            plan.leaf.is_coded,
+        )
         for plan, leaf_pages in zip(plans, pages, strict=True)
     ]
     limit = runtime.settings.limits.max_batch_bytes

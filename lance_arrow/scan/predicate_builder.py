@@ -16,15 +16,14 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_arrow.scan.predicates import all_of, type_at
+from lance_arrow.scan.predicates import type_at
 
 Binary: TypeAlias = Callable[[Any, Any], pc.Expression]
-_Part = TypeVar("_Part")
 
 # `pa.scalar` would import pandas.
 NULL = pc.scalar(pa.nulls(1, pa.bool_())[0])
@@ -211,15 +210,6 @@ def joined(join: Binary, parts: Sequence[pc.Expression]) -> pc.Expression:
         return parts[0]
     middle = len(parts) // 2
     return join(joined(join, parts[:middle]), joined(join, parts[middle:]))
-
-
-def expressible(parts: Iterable[_Part], translate: Callable[[_Part], pc.Expression]) -> pc.Expression | None:
-    """Join the conditions that have an expression by AND; None if no condition has one."""
-    found = []
-    for part in parts:
-        with contextlib.suppress(InexpressibleError):
-            found.append(translate(part))
-    return all_of(found)
 
 
 def _is_looked_up(column: pa.DataType | None, values: Sequence[pa.Scalar]) -> bool:

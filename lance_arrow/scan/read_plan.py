@@ -92,7 +92,9 @@ class ReadPlan:
 
 def _is_plain(plan: TakePlan) -> bool:
     """Whether the values of a leaf are one buffer, or one with offsets, under its validity."""
-    return plan.blobs is None and not plan.leaf.is_json and isinstance(plan.leaf.leaf.shape, FixedWidth | VariableWidth)
+    leaf = plan.leaf
+    is_stored = plan.blobs is None and not leaf.is_json and not leaf.is_coded
+    return is_stored and isinstance(leaf.leaf.shape, FixedWidth | VariableWidth)
 
 
 def _form(builder: ArrayBuilder, positions: Mapping[int, int]) -> tuple[Any, ...]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,6 +29,9 @@ from lance_arrow.scan.row_source import ColumnReading, RowSource
 from lance_arrow.scan.sparse_selection import are_short, hull, is_cheaper_whole, marks_of
 from lance_arrow.scan.windows import ROWS_FOR_ONE, SCAN_ROWS, Window, Windows
 from lance_arrow.spi import RowRanges
+
+if TYPE_CHECKING:
+    from lance_arrow.scan.item_filters import ItemFilters
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,11 +79,15 @@ class FilterPlan:
         """Columns, and fields of structs, that the filter mentions; None if they are unknown."""
         # Without the bridge, pyarrow does not show the parts of an expression.
         if self.native is not None:
-            self.expression = bound_filter(self.native, expression, schema)
-            self.predicate = zone_predicate(self.native, self.expression, schema)
-            self.paths = mentioned_paths(self.native, self.expression, schema)
+            self.expression, self.paths, self.schema = _bound_to_values(self.native, expression, schema)
+            self.predicate = zone_predicate(self.native, self.expression, self.schema)
         self.is_repeatable = self.predicate is not None and not self.predicate.calls("random")
         """Whether the same rows satisfy it each time it is asked."""
+        self._items: ItemFilters | None = None
+        if self.native is not None and self.is_repeatable and self.schema is not schema:
+            from lance_arrow.scan.item_filters import ItemFilters  # noqa: PLC0415 - for dictionaries alone
+
+            self._items = ItemFilters.of(self.native, self.expression, schema, self.schema)
         self._nodes = PerTree(partial(_mentioned, self.paths))
 
     def nodes(self, roots: Sequence[ColumnNode]) -> tuple[ColumnNode, ...]:
@@ -88,7 +96,41 @@ class FilterPlan:
 
     def mask(self, batch: pa.RecordBatch, pool: pa.MemoryPool | None = None) -> pa.Array:
         """Evaluate it for rows that are here; see `evaluated_mask`."""
+        if self._items is not None:
+            try:
+                found = self._items.mask(batch, pool)
+            except MISFITS:
+                # It may fail for an item that no row has.
+                found = None
+            if found is not None:
+                return found
         return evaluated_mask(self.native, self.expression, self.schema, batch, pool)
+
+
+def _bound_to_values(
+    native: ModuleType, expression: pc.Expression, schema: pa.Schema
+) -> tuple[pc.Expression, tuple[Path, ...], pa.Schema]:
+    """Bind a filter to a schema in which the dictionary columns that it mentions are plain values.
+
+    Arrow has no kernels for functions of text over dictionaries, and comparisons of some dictionaries end the process.
+    """
+    # References are resolved before the filter is bound: binding may already compare a dictionary.
+    names = dict.fromkeys([path[0] for path in mentioned_paths(native, expression, schema)])
+    for place in [schema.get_field_index(name) for name in names]:
+        # What is missing or ambiguous is refused when the filter is bound.
+        if place >= 0 and _holds_dictionary(schema.field(place).type):
+            from lance_arrow.arrays.dictionaries import decoded_field  # noqa: PLC0415 - for dictionaries alone
+
+            schema = schema.set(place, decoded_field(schema.field(place)))
+    bound = bound_filter(native, expression, schema)
+    return bound, mentioned_paths(native, bound, schema), schema
+
+
+def _holds_dictionary(type_: pa.DataType) -> bool:
+    if isinstance(type_, pa.DictionaryType):
+        return True
+    # What is below extension types is not decoded.
+    return any([_holds_dictionary(type_.field(number).type) for number in range(type_.num_fields)])
 
 
 def _mentioned(paths: tuple[Path, ...] | None, roots: Sequence[ColumnNode]) -> tuple[ColumnNode, ...]:

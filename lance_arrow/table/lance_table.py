@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from lance_arrow.arrays.read_options import ReadOptions
-from lance_arrow.choices import Blobs, CreateMode, Dictionaries, Durability, FileVersionName, Json, Preset, Verify
+from lance_arrow.arrays.read_options import ReadOptions, as_paths, check_paths
+from lance_arrow.choices import (
+    Blobs,
+    CreateMode,
+    Dictionaries,
+    Durability,
+    FileVersionName,
+    Json,
+    Preset,
+    Strings,
+    Verify,
+    check_choice,
+    names,
+)
 from lance_arrow.errors import InvalidArgumentError, TableExistsError, did_you_mean
 from lance_arrow.files.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE
 from lance_arrow.io import AnyFileSystem, Location
@@ -95,6 +107,8 @@ class LanceTable(TableReads, TableEdits, TableUpkeep, TableSettings):
         filesystem: AnyFileSystem | None = None,
         storage_options: Mapping[str, Any] | None = None,
         dictionaries: Dictionaries = "keep",
+        strings: Strings = "plain",
+        read_dictionary: Sequence[str] = (),
         blobs: Blobs = "bytes",
         json: Json = "text",
         allow_external_blobs: bool = False,
@@ -121,6 +135,8 @@ class LanceTable(TableReads, TableEdits, TableUpkeep, TableSettings):
             fsspec or pyarrow filesystem of the path; options for the filesystem of a URL.
         dictionaries, blobs, json, allow_external_blobs, verify
             As for `LanceFile`.
+        strings, read_dictionary
+            As for `LanceFile`; columns that are stored as dictionaries are found in the fragment of most rows.
         allow_external_bases
             Whether to read files outside of the folder that holds the table, where the manifest names such files. A
             clone of a sibling table does not need it.
@@ -157,12 +173,27 @@ class LanceTable(TableReads, TableEdits, TableUpkeep, TableSettings):
             allow_external_blobs=allow_external_blobs,
             allow_external_bases=allow_external_bases,
             verify=verify,
+            read_dictionary=as_paths(read_dictionary) if read_dictionary else (),
         )
+        if strings != "plain":
+            check_choice("strings", names(Strings), strings)
         choice = VersionChoice(version=version, tag=tag, as_of=as_of, branch=branch)
         root = table_location(uri, filesystem, storage_options)
         manifest = open_version(root, choice, default_runtime().settings.limits)
         line = manifest.branch if tag is not None else branch
-        return cls(root, line, manifest, options, unsafe_single_writer=unsafe_single_writer, durability=durability)
+
+        def made(options: ReadOptions) -> LanceTable:
+            return cls(root, line, manifest, options, unsafe_single_writer=unsafe_single_writer, durability=durability)
+
+        opened = made(options)
+        if strings == "dictionary":
+            from lance_arrow.scan.stored_dictionaries import table_dictionaries  # noqa: PLC0415 - where asked for alone
+
+            options = replace(options, read_dictionary=(*options.read_dictionary, *table_dictionaries(opened._reader)))
+            opened = made(options)
+        if options.read_dictionary:
+            check_paths(opened.schema, options.read_dictionary)
+        return opened
 
     @classmethod
     def create(
@@ -395,7 +426,7 @@ class LanceTable(TableReads, TableEdits, TableUpkeep, TableSettings):
         return TableReader(columns, manifest.fragments, self._root.filesystem, self._files)
 
     def _stored_reader_of(self, manifest: ManifestMeta) -> TableReader:
-        options = replace(self._options, dictionaries="keep", blobs="bytes", json="bytes")
+        options = replace(self._options, dictionaries="keep", blobs="bytes", json="bytes", read_dictionary=())
         files = self._files if options == self._options else OpenFiles(options)
         return TableReader(TableColumns(manifest.facts, options), manifest.fragments, self._root.filesystem, files)
 

@@ -104,7 +104,7 @@ class ArrayPage:
         offset_bits = shape.offset_bits if isinstance(shape, VariableWidth) else 0
         sizes = np.array([len(buffer) for buffer in self.buffers], np.int64)
         fields = _field_bytes(shape) if isinstance(shape, PackedStruct) else ()
-        leaf = ([(page, 0, np.array(places, np.int64), sizes)], (0,), bits, offset_bits, fields, None)
+        leaf = ([(page, 0, np.array(places, np.int64), sizes)], (0,), bits, offset_bits, fields, None, False)
         whole = np.frombuffer(bytes(memory), np.uint8)
         limits = MOST_BYTES, _LARGEST_OFFSET
         done, *_ = engine.read_leaves(

@@ -27,6 +27,7 @@ def test_filters_find_the_same_rows_by_every_door(tmp_path: Path, first: int) ->
     assert seen.compared > STRIDE * 2 // 3
     assert seen.pruned > seen.zones // 10
     assert seen.sure > 0
+    assert seen.as_dictionaries > STRIDE // 20
 
 
 @pytest.mark.parametrize("lie", [Verdict.NO, Verdict.ALL])

@@ -73,6 +73,15 @@ def bind(Expression expression not None, Schema schema not None):
     return Expression.wrap(GetResultValue(BindFolded(expression.unwrap(), pyarrow_unwrap_schema(schema).get()[0])))
 
 
+def conjuncts(Expression bound not None):
+    """Return the parts of a bound expression that are joined by AND, in order; itself where there is no AND."""
+    cdef vector[const CExpression*] links
+    cdef size_t i
+    cdef CExpression whole = bound.unwrap()
+    _chain(whole, b"and_kleene", links)
+    return [Expression.wrap(links[i][0]) for i in range(links.size())]
+
+
 def mentioned_columns(Expression bound not None, Schema schema not None):
     """Return the columns that an expression mentions, escaped as `ScanRequest.columns` are."""
     paths = MentionedPaths(bound.unwrap(), pyarrow_unwrap_schema(schema).get()[0])

@@ -21,8 +21,17 @@ cdef extern from "engine/plan/pages.hpp" namespace "lance_arrow::engine" nogil:
         void lend(uint8_t*, int64_t, cbool)
         cbool is_lent()
 
+    cdef cppclass ItemCodes:
+        ItemCodes() except +
+        const vector[int32_t]& codes()
+        int64_t num_items()
+        int64_t num_item_bytes()
+        Outcome settle_empty(const uint8_t*, int64_t) except +
+        void copy_items(uint8_t*, uint8_t*, int)
+
     cdef cppclass LeafPart:
         LeafPart() except +
+        unique_ptr[ItemCodes] coded
         int64_t limit
         int64_t num_values
         int64_t num_bytes

@@ -11,10 +11,13 @@ cdef class LeafTake:
     cdef list pages
     cdef object lent
     cdef tuple blobs
+    cdef bint is_coded
     cdef int value_offset_bits
 
 
 cdef LeafTake _prepare(tuple wanted, tuple part_rows, int64_t num_rows, int64_t limit_bytes, allocate):
+    if len(wanted) != 7:
+        raise ValueError(f"a leaf is wanted by {len(wanted)} things, expected 7")
     cdef LeafTake take = LeafTake.__new__(LeafTake)
     cdef int64_t value_bits = wanted[2], start = 0, width
     cdef bint has_lists = False
@@ -43,7 +46,7 @@ cdef LeafTake _prepare(tuple wanted, tuple part_rows, int64_t num_rows, int64_t 
     take.value_offset_bits = wanted[3]
     for num_bytes in wanted[4]:
         take.leaf.field_bytes.push_back(<int64_t>num_bytes)
-    take.blobs = wanted[5]
+    take.blobs, take.is_coded = wanted[5], wanted[6]
     take.leaf.lent = value_bits > 0 and value_bits % 8 == 0 and not has_lists and not wanted[4] and take.blobs is None
     width = value_bits // 8
     if take.leaf.lent:
@@ -57,6 +60,8 @@ cdef LeafTake _prepare(tuple wanted, tuple part_rows, int64_t num_rows, int64_t 
         else:
             take.leaf.parts[part].reset(new LeafPart())
         take.leaf.parts[part].get().limit = limit_bytes
+        if take.is_coded:
+            take.leaf.parts[part].get().coded.reset(new ItemCodes())
         if take.leaf.lent:
             take.leaf.parts[part].get().values.lend(address + start * width, <int64_t>part_rows[part] * width, False)
             start += part_rows[part]
@@ -78,7 +83,7 @@ def prepare_leaves(list wanted, tuple part_rows, int64_t limit_bytes, allocate) 
     Parameters
     ----------
     wanted
-        Per leaf ``(pages, offset_bits, value_bits, value_offset_bits, field_bytes, blobs)``.
+        Per leaf ``(pages, offset_bits, value_bits, value_offset_bits, field_bytes, blobs, is_coded)``.
 
         ``pages``: pages with selected rows, in order, each ``(NativePage or None, first_row, buffer_offsets,
         buffer_sizes)``. ``offset_bits``: per node of the path, inner-most first, the width of a list's offsets or 0.
@@ -86,6 +91,7 @@ def prepare_leaves(list wanted, tuple part_rows, int64_t limit_bytes, allocate) 
         each field of a packed struct, whose sum is the value; empty for others. ``blobs``: None, or ``(data_stop,
         most_bytes, most_at_once, offset_bits)`` if the values are places of blobs to be read. These are the end of
         values in the file, the most bytes of blobs, and the most bytes of one read. Last, the width of their offsets.
+        ``is_coded``: whether values of variable width come as codes into one dictionary; then there is one part.
     part_rows
         Rows of each part; parts are read in parallel.
     limit_bytes
@@ -191,7 +197,7 @@ def read_leaves(
 cdef int _lend_large(LeafTake leaf, const Request* request, int64_t limit_bytes, allocate) except -1:
     """Let large values of variable width be decoded where Arrow wants them: growing and copying cost fresh pages."""
     cdef int64_t num_bytes
-    if leaf.leaf.value_bits != 0:
+    if leaf.leaf.value_bits != 0 or leaf.is_coded:
         return 0
     num_bytes = expected_bytes(leaf.refs, request.rows)
     if 0 < num_bytes <= limit_bytes:
@@ -308,6 +314,35 @@ cdef object _lay_values(LeafTake leaf, int64_t num_values, int64_t num_bytes, in
     return values, value_offsets
 
 
+cdef object _lay_codes(LeafTake leaf, const NodeOut* node, int64_t largest_offset, allocate):
+    """Lay codes and the items of their dictionary out; returns them, or why that could not be done."""
+    cdef LeafPart* part = leaf.leaf.parts[0].get()
+    cdef ItemCodes* coded = part.coded.get()
+    cdef int offset_bits = leaf.value_offset_bits
+    cdef Outcome outcome
+    cdef uint8_t* code_bytes
+    cdef uint8_t* item_bytes
+    cdef uint8_t* offset_bytes
+    if leaf.leaf.parts.size() != 1 or not offset_bits:
+        return "codes are read of values of variable width, in one part"
+    if part.num_values != node.slots:
+        return "values and slots differ in number"
+    with nogil:
+        outcome = coded.settle_empty(node.validity if node.null_count else NULL, part.limit)
+    if outcome.message != NULL:
+        return outcome.message.decode("ascii")
+    if offset_bits == 32 and coded.num_item_bytes() > largest_offset:
+        return "the values exceed 32-bit offsets"
+    codes, items = allocate(4 * part.num_values), allocate(coded.num_item_bytes())
+    offsets = allocate((coded.num_items() + 1) * offset_bits // 8)
+    code_bytes, item_bytes = <uint8_t*><size_t>codes.address, <uint8_t*><size_t>items.address
+    offset_bytes = <uint8_t*><size_t>offsets.address
+    with nogil:
+        memcpy(code_bytes, coded.codes().data(), 4 * part.num_values)
+        coded.copy_items(item_bytes, offset_bytes, offset_bits)
+    return codes, (coded.num_items(), offsets, items)
+
+
 cdef object _finish(LeafTake leaf, int64_t largest_offset, allocate, Request* request):
     cdef int64_t slots[MAX_NODES]
     cdef cbool nullable[MAX_NODES]
@@ -344,7 +379,9 @@ cdef object _finish(LeafTake leaf, int64_t largest_offset, allocate, Request* re
         outcome = fill_structure(leaf.leaf, nodes)
     if outcome.message != NULL:
         return outcome.message.decode("ascii")
-    if leaf.blobs is None:
+    if leaf.is_coded:
+        laid_out = _lay_codes(leaf, &nodes[0], largest_offset, allocate)
+    elif leaf.blobs is None:
         laid_out = _lay_values(leaf, num_values, num_bytes, largest_offset, allocate)
     else:
         laid_out = _read_blobs(leaf, num_values, request, allocate)
@@ -377,7 +414,7 @@ def finish_leaves(list leaves, int64_t largest_offset, allocate) -> list[tuple[i
         ``(num_values, values, offsets or None, nodes)`` with ``(slots, validity or None, null_count, offsets or None,
         num_items)`` per node, inner-most first; an error text if the levels contradict the layers. Values are one
         buffer, or a tuple of one per field. For blobs with too many bytes for one read, they are a tuple of memory for
-        the blobs and of their positions.
+        the blobs and of their positions. For codes, the offsets are the dictionary: ``(num_items, offsets, values)``.
     """
     cdef LeafTake leaf
     done = []

@@ -231,9 +231,10 @@ class ChunkedPage : public Page {
     LaValues picked{indices.data(), 0, nullptr, 0, nullptr, nullptr};
     const LaRefusal refusal = form_.values->select(form_.values->self, &opened.chunk, &runs, &picked);
     if (refusal != nullptr) return refused(refusal);
+    const ItemIndices wanted{indices.data(), def, count};
+    if (out->coded != nullptr) return out->add_indices(wanted, width, form_.items);
     LaValues place = out->place(count, form_.items.bits);
     if (place.values == nullptr) return above_limit();
-    const ItemIndices wanted{indices.data(), def, count};
     const Outcome outcome = form_.items.expand(wanted, width, &place);
     if (outcome.message == nullptr) out->took(count, place);
     return outcome;

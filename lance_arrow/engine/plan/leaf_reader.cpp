@@ -35,7 +35,8 @@ class LeafReader {
         if (outcome.message != nullptr) return outcome;
       }
       if (selection_ != nullptr && selection_->any() && ref.page->picks_selected(selection_->rows_per_run())) {
-        const Outcome outcome = read_selected(ref, out);
+        Outcome outcome = read_selected(ref, out);
+        if (outcome.message == nullptr) outcome = out->code_values();
         if (outcome.message != nullptr) return outcome;
         if (out->num_values > values_before) note_levels(part, values_before, out);
         run = std::upper_bound(rows.stops + run, rows.stops + rows.num_runs, stop) - rows.stops;
@@ -57,8 +58,8 @@ class LeafReader {
         if (local_.count == 0) break;
         any = true;
         const LaRuns wanted = local_.view();
-        const Outcome outcome =
-            ref.page->may_be_stored(wanted) ? read_stored(ref, wanted, out) : batch(ref, wanted, out);
+        Outcome outcome = ref.page->may_be_stored(wanted) ? read_stored(ref, wanted, out) : batch(ref, wanted, out);
+        if (outcome.message == nullptr) outcome = out->code_values();
         if (outcome.message != nullptr) return outcome;
         if (arena_bytes_ > kMostArena) max_runs_ = std::max<int64_t>(1, (run - first_run) / 4);
         if (run < rows.num_runs && rows.stops[run] > end) from = end;  // goes on in the next batch, or page

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/bind/codec_tables.hpp"
+#include "engine/plan/item_codes.hpp"
 #include "engine/plan/select_rows.hpp"
 #include "engine/plan/selection_bitmap.hpp"
 
@@ -139,6 +140,25 @@ struct LeafPart {
   int64_t bit_offset = 0;  // of the first value, where values are bits
   std::vector<int64_t> ends;  // variable width
   int64_t num_bytes = 0;  // variable width
+  std::unique_ptr<ItemCodes> coded;  // where values are wanted as codes into one dictionary
+  int64_t num_coded = 0;  // values that have a code; later ones lie in `values` and `ends`
+
+  // Replaces the values that were appended since the last call by their codes.
+  Outcome code_values() {
+    if (coded == nullptr || num_coded == num_values) return success();
+    const Outcome outcome = coded->add_values(values.data(), ends.data() + num_coded, num_values - num_coded, limit);
+    num_coded = num_values;
+    num_bytes = 0;
+    return outcome;
+  }
+
+  Outcome add_indices(const ItemIndices& wanted, int64_t index_bytes, const Items& items) {
+    Outcome outcome = code_values();
+    if (outcome.message == nullptr) outcome = coded->add_indices(wanted, index_bytes, items, limit);
+    num_values += wanted.count;
+    num_coded = num_values;
+    return outcome;
+  }
 
   static uint8_t* reserve(void* self, int64_t end, int64_t num_bytes) {
     auto* part = static_cast<LeafPart*>(self);
@@ -174,7 +194,8 @@ struct LeafPart {
     rep.clear();
     def.clear();
     ends.clear();
-    num_values = bit_offset = num_bytes = 0;
+    num_values = bit_offset = num_bytes = num_coded = 0;
+    coded.reset();
   }
 };
 

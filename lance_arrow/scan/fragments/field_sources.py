@@ -153,8 +153,36 @@ def bind_fields(
             kept[file, root] = pruned(roots[root], steps)
         numbers = tuple(sorted(steps_of))
         files.append(FileNodes(file, numbers, tuple(kept[file, root] for root in numbers)))
+    _take_forms(nodes, places, roots_of, kept)
+    files = [replace(file, nodes=tuple([kept[file.file, root] for root in file.roots])) for file in files]
     binder = _Binder(places, kept, {file.file: roots_of(file.file) for file in files})
     return tuple(binder.source(node, 0) for node in nodes), tuple(files)
+
+
+def _take_forms(
+    nodes: Sequence[ColumnNode],
+    places: Mapping[int, LeafPlace | None],
+    roots_of: Callable[[int], Sequence[ColumnNode]],
+    kept: dict[tuple[int, int], ColumnNode],
+) -> None:
+    """Read leaves of files as dictionaries where the table's are, whatever their names in the files.
+
+    Few readings have such leaves: for others this is one look at each leaf.
+    """
+    wanted = any([leaf.is_coded for node in nodes for leaf in node.leaves()])
+    if not wanted and not any([leaf.is_coded for node in kept.values() for leaf in node.leaves()]):
+        return
+    from lance_arrow.arrays.coded_leaves import formed  # noqa: PLC0415 - for columns read as dictionaries alone
+
+    forms: dict[tuple[int, int], set[int]] = {key: set() for key in kept}
+    for leaf in [leaf for node in nodes for leaf in node.leaves()]:
+        place = places[leaf.column]
+        if place is not None and leaf.is_coded:
+            own = node_at(roots_of(place.file)[place.root], place.steps)
+            if isinstance(own, LeafNode):
+                forms[place.file, place.root].add(own.column)
+    for key, node in kept.items():
+        kept[key] = formed(node, forms[key])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -299,12 +327,21 @@ def _cast(array: pa.Array, type_: pa.DataType, path: str) -> pa.Array:
         if _family(plain.type) != _family(storage):
             raise _other_type(array.type, type_, path)
         try:
-            plain = plain.cast(storage)
+            plain = _encoded(plain, storage) if isinstance(storage, pa.DictionaryType) else plain.cast(storage)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
             raise CorruptFileError(
                 f"the data file holds {array.type}, the table says {type_}: {error}", column=path
             ) from error
     return plain if storage is type_ else pa.ExtensionArray.from_storage(type_, plain)
+
+
+def _encoded(array: pa.Array, type_: pa.DictionaryType) -> pa.Array:
+    """Encode values, or those of a dictionary, as a dictionary of some type."""
+    if isinstance(array.type, pa.DictionaryType) and array.type.value_type == type_.value_type:
+        return array.cast(type_)
+    from lance_arrow.arrays.coded_leaves import encoded  # noqa: PLC0415 - for other types than the table's alone
+
+    return encoded(array.cast(type_.value_type), type_)
 
 
 def _other_type(found: pa.DataType, type_: pa.DataType, path: str) -> CorruptFileError:

@@ -185,6 +185,7 @@ class _Shown:
             stored = decoded_schema(stored)
         roots = column_tree(stored, leaves, options)
         shown = [root.shown for root in roots]
+        # Fields of other forms are new objects, as those of blobs.
         is_plain = all(mine is field for mine, field in zip(shown, stored, strict=True))
         return cls(
             facts.fields,

@@ -97,7 +97,7 @@ def read_natively(case: LayoutCase, rows: RowRanges) -> tuple[list[bytes], list[
     table, chunks = case.buffers
     page = load_index(bind_case(case), case).native
     sizes = np.array([len(table), len(chunks)], np.int64)
-    leaf = ([(page, 0, np.array([0, len(table)]), sizes)], (0,) * len(case.leaf.nodes), 128, 0, (8, 8), None)
+    leaf = ([(page, 0, np.array([0, len(table)]), sizes)], (0,) * len(case.leaf.nodes), 128, 0, (8, 8), None, False)
     memory = np.frombuffer(table + chunks, np.uint8)
     done, *_ = engine.read_leaves(
         [leaf], rows.starts, rows.stops, rows.num_rows, -1, memory, memory.size, 1 << 20, 1 << 30, pa.allocate_buffer

@@ -1,0 +1,191 @@
+#include "engine/plan/item_codes.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "engine/common/scratch.hpp"
+
+namespace lance_arrow::engine {
+
+namespace {
+
+// Eight bytes at a time; the length is part of it. Nothing of it is stored.
+uint64_t hash_of(const uint8_t* bytes, int64_t size) {
+  constexpr uint64_t factor = 0x9E3779B97F4A7C15;
+  uint64_t hash = static_cast<uint64_t>(size) * factor;
+  const auto mix = [&](uint64_t word) {
+    hash = (hash ^ word) * factor;
+    hash ^= hash >> 32;
+  };
+  int64_t at = 0;
+  for (; at + 8 <= size; at += 8) {
+    uint64_t word;
+    std::memcpy(&word, bytes + at, 8);
+    mix(word);
+  }
+  if (at < size) {
+    uint64_t word = 0;
+    std::memcpy(&word, bytes + at, static_cast<size_t>(size - at));
+    mix(word);
+  }
+  return hash ^ (hash >> 29);
+}
+
+}  // namespace
+
+Outcome ItemCodes::code_of(const uint8_t* bytes, int64_t size, int64_t limit, int32_t* code) {
+  if (2 * (ends_.size() + 1) > slots_.size()) grow();
+  const uint64_t hash = hash_of(bytes, size);
+  const size_t mask = slots_.size() - 1;
+  size_t slot = static_cast<size_t>(hash) & mask;
+  for (; slots_[slot] != kUnknown; slot = (slot + 1) & mask) {
+    const auto found = static_cast<size_t>(slots_[slot]);
+    if (hashes_[found] != hash) continue;
+    const int64_t start = found == 0 ? 0 : ends_[found - 1];
+    if (ends_[found] - start != size) continue;
+    if (size > 0 && std::memcmp(bytes_.data() + start, bytes, static_cast<size_t>(size)) != 0) continue;
+    *code = slots_[slot];
+    return success();
+  }
+  if (size > limit - num_item_bytes() || ends_.size() >= std::numeric_limits<int32_t>::max())
+    return misuse("the values are above their limit of bytes");
+  *code = slots_[slot] = static_cast<int32_t>(ends_.size());
+  bytes_.insert(bytes_.end(), bytes, bytes + size);
+  ends_.push_back(num_item_bytes() + size);
+  hashes_.push_back(hash);
+  return success();
+}
+
+void ItemCodes::grow() {
+  slots_.assign(std::max<size_t>(64, 2 * slots_.size()), kUnknown);
+  const size_t mask = slots_.size() - 1;
+  for (size_t code = 0; code < hashes_.size(); ++code) {
+    size_t slot = static_cast<size_t>(hashes_[code]) & mask;
+    while (slots_[slot] != kUnknown) slot = (slot + 1) & mask;
+    slots_[slot] = static_cast<int32_t>(code);
+  }
+}
+
+Outcome ItemCodes::code_of_item(const Items& items, int64_t item, int64_t limit, int32_t* code) {
+  uint64_t start, stop;
+  if (items.offset_bits == 32) {
+    start = load<uint32_t>(items.offsets, item);
+    stop = load<uint32_t>(items.offsets, item + 1);
+  } else {
+    start = load<uint64_t>(items.offsets, item);
+    stop = load<uint64_t>(items.offsets, item + 1);
+  }
+  if (start > stop || stop > static_cast<uint64_t>(items.values_bytes))
+    return corrupt("a dictionary item lies outside its bytes", item);
+  return code_of(items.values + start, static_cast<int64_t>(stop - start), limit, code);
+}
+
+Outcome ItemCodes::begin_page(const Items& items, int64_t limit) {
+  page_ = &items;
+  code_of_index_.assign(static_cast<size_t>(items.num_items), kUnknown);
+  if (items.num_items > kFewItems) return success();
+  for (int64_t item = 0; item < items.num_items; ++item) {
+    const Outcome outcome = code_of_item(items, item, limit, &code_of_index_[static_cast<size_t>(item)]);
+    if (outcome.message != nullptr) {
+      page_ = nullptr;
+      return outcome;
+    }
+  }
+  return success();
+}
+
+template <class Index>
+Outcome ItemCodes::add_by(const ItemIndices& wanted, const Items& items, int64_t limit) {
+  const size_t before = codes_.size();
+  codes_.resize(before + static_cast<size_t>(wanted.count));
+  int32_t* to = codes_.data() + before;
+  const auto num_items = static_cast<uint64_t>(items.num_items);
+  for (int64_t value = 0; value < wanted.count; ++value) {
+    if (wanted.def != nullptr && wanted.def[value] > 0) {
+      to[value] = 0;
+      continue;
+    }
+    const auto index = static_cast<uint64_t>(load<Index>(wanted.indices, value));
+    if (index >= num_items) return corrupt("an index lies outside the dictionary", value);
+    int32_t* known = &code_of_index_[static_cast<size_t>(index)];
+    if (*known == kUnknown) {
+      const Outcome outcome = code_of_item(items, static_cast<int64_t>(index), limit, known);
+      if (outcome.message != nullptr) return outcome;
+    }
+    to[value] = *known;
+  }
+  return success();
+}
+
+Outcome ItemCodes::add_indices(const ItemIndices& wanted, int64_t index_bytes, const Items& items, int64_t limit) {
+  if (page_ != &items) {
+    const Outcome outcome = begin_page(items, limit);
+    if (outcome.message != nullptr) return outcome;
+  }
+  switch (index_bytes) {
+    case 1: return add_by<uint8_t>(wanted, items, limit);
+    case 2: return add_by<uint16_t>(wanted, items, limit);
+    case 4: return add_by<uint32_t>(wanted, items, limit);
+    default: return add_by<uint64_t>(wanted, items, limit);
+  }
+}
+
+Outcome ItemCodes::add_values(const uint8_t* bytes, const int64_t* ends, int64_t count, int64_t limit) {
+  const size_t before = codes_.size();
+  codes_.resize(before + static_cast<size_t>(count));
+  int64_t start = 0;
+  for (int64_t value = 0; value < count; ++value) {
+    int32_t* code = &codes_[before + static_cast<size_t>(value)];
+    const int64_t size = ends[value] - start;
+    if (size <= 0) {
+      *code = kEmpty;
+      has_empty_ = true;
+    } else {
+      const Outcome outcome = code_of(bytes + start, size, limit, code);
+      if (outcome.message != nullptr) return outcome;
+    }
+    start = ends[value];
+  }
+  return success();
+}
+
+Outcome ItemCodes::settle_empty(const uint8_t* validity, int64_t limit) {
+  if (!has_empty_) return success();
+  for (size_t value = 0; value < codes_.size(); ++value) {
+    if (codes_[value] != kEmpty) continue;
+    codes_[value] = 0;
+    if (validity != nullptr && (validity[value / 8] >> (value % 8) & 1) == 0) continue;
+    const Outcome outcome = code_of(nullptr, 0, limit, &codes_[value]);
+    if (outcome.message != nullptr) return outcome;
+  }
+  has_empty_ = false;
+  return success();
+}
+
+void ItemCodes::copy_items(uint8_t* values, uint8_t* offsets, int offset_bits) const {
+  copy_bytes(values, bytes_.data(), num_item_bytes());
+  const auto put = [&](int64_t at, int64_t end) {
+    if (offset_bits == 32) store<int32_t>(offsets, at, static_cast<int32_t>(end));
+    else store<int64_t>(offsets, at, end);
+  };
+  put(0, 0);
+  for (int64_t item = 0; item < num_items(); ++item) put(item + 1, ends_[static_cast<size_t>(item)]);
+}
+
+void ItemCodes::clear() {
+  codes_.clear();
+  bytes_.clear();
+  ends_.clear();
+  hashes_.clear();
+  slots_.clear();
+  page_ = nullptr;
+  has_empty_ = false;
+}
+
+int64_t ItemCodes::kept_bytes() const {
+  return engine::kept_bytes(codes_) + engine::kept_bytes(bytes_) + engine::kept_bytes(ends_) +
+         engine::kept_bytes(hashes_) + engine::kept_bytes(slots_) + engine::kept_bytes(code_of_index_);
+}
+
+}  // namespace lance_arrow::engine

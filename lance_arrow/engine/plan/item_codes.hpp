@@ -1,0 +1,54 @@
+// Values of variable width as codes into one dictionary, which all pages of a read share: no item occurs twice in it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/common/outcome.hpp"
+#include "engine/plan/dictionary_items.hpp"
+
+namespace lance_arrow::engine {
+
+class ItemCodes {
+ public:
+  // Codes of values that a page holds as indices into `items`. Nulls have any code.
+  Outcome add_indices(const ItemIndices& wanted, int64_t index_bytes, const Items& items, int64_t limit);
+
+  // Codes of `count` values that end at `ends`; the first begins at 0. Empty ones are `kEmpty` until `settle_empty`:
+  // most of them stand for nulls.
+  Outcome add_values(const uint8_t* bytes, const int64_t* ends, int64_t count, int64_t limit);
+
+  // Gives empty values that are valid an item. Nulls have the code 0; `validity` is null where there are none.
+  Outcome settle_empty(const uint8_t* validity, int64_t limit);
+
+  const std::vector<int32_t>& codes() const { return codes_; }
+  int64_t num_items() const { return static_cast<int64_t>(ends_.size()); }
+  int64_t num_item_bytes() const { return ends_.empty() ? 0 : ends_.back(); }
+  void copy_items(uint8_t* values, uint8_t* offsets, int offset_bits) const;
+
+  void clear();
+  int64_t kept_bytes() const;
+
+ private:
+  static constexpr int32_t kUnknown = -1, kEmpty = -2;
+  // Dictionaries of few items are taken whole, so that batches of a page have equal ones.
+  static constexpr int64_t kFewItems = 1024;
+
+  template <class Index>
+  Outcome add_by(const ItemIndices& wanted, const Items& items, int64_t limit);
+  Outcome begin_page(const Items& items, int64_t limit);
+  Outcome code_of_item(const Items& items, int64_t item, int64_t limit, int32_t* code);
+  Outcome code_of(const uint8_t* bytes, int64_t size, int64_t limit, int32_t* code);
+  void grow();
+
+  std::vector<int32_t> codes_;
+  std::vector<uint8_t> bytes_;
+  std::vector<int64_t> ends_;
+  std::vector<uint64_t> hashes_;
+  std::vector<int32_t> slots_;  // open addressing: codes by hash
+  const Items* page_ = nullptr;  // whose items `code_of_index_` knows
+  std::vector<int32_t> code_of_index_;
+  bool has_empty_ = false;
+};
+
+}  // namespace lance_arrow::engine
