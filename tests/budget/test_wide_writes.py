@@ -46,7 +46,37 @@ def runs(rng: np.random.Generator) -> pa.Array:
     return pa.array(np.sort(rng.integers(0, 5, ROWS)).astype(np.int32))
 
 
-KINDS = (doubles, with_nulls, integers, times, flags, nothing, runs)
+def strings(rng: np.random.Generator) -> pa.Array:
+    return pa.array([f"value {number}" for number in rng.integers(0, 10**9, ROWS)])
+
+
+def strings_with_nulls(rng: np.random.Generator) -> pa.Array:
+    return pa.array(strings(rng).to_pylist(), mask=rng.random(ROWS) < 0.2)
+
+
+def words(rng: np.random.Generator) -> pa.Array:
+    return pa.array(["red", "green", "blue", "yellow"]).take(pa.array(rng.integers(0, 4, ROWS)))
+
+
+def categories(rng: np.random.Generator) -> pa.Array:
+    return pa.array([f"category {number:06}" for number in rng.integers(0, 60, ROWS)])
+
+
+def bytes_(rng: np.random.Generator) -> pa.Array:
+    return pa.array([rng.bytes(12) for _ in range(ROWS)])
+
+
+def one_string(rng: np.random.Generator) -> pa.Array:
+    return pa.array(["Europe/Oslo"] * ROWS)
+
+
+def no_strings(rng: np.random.Generator) -> pa.Array:
+    return pa.nulls(ROWS, pa.string())
+
+
+FIXED = (doubles, with_nulls, integers, times, flags, nothing, runs)
+STRINGS = (strings, strings_with_nulls, words, categories, bytes_, one_string, no_strings)
+KINDS = FIXED + STRINGS
 
 
 def wide(make: Callable[[np.random.Generator], pa.Array], num_columns: int) -> pa.Table:

@@ -230,7 +230,7 @@ struct AskedEncoder {
   static double score(const void* self, const LaBlock* block, const LaChunkRules* rules) {
     const auto* own = static_cast<const AskedEncoder*>(self);
     const bool is_small =
-        block->num_bytes < own->least_bytes || std::min(block->num_values, rules->max_values) < own->least_values;
+        raw_bytes(*block) < own->least_bytes || std::min(block->num_values, rules->max_values) < own->least_values;
     return is_small ? LANCE_ARROW_UNFIT : LANCE_ARROW_ASK;
   }
 
