@@ -106,10 +106,11 @@ def test_each_further_column_does_not_cost_more_in_wider_files(tmp_path: Path) -
     assert found[2] - found[1] <= 2.5 * (found[1] - found[0])
 
 
-def test_each_further_column_of_an_append(tmp_path: Path) -> None:
+@pytest.mark.parametrize("make", [doubles, strings, categories])
+def test_each_further_column_of_an_append(tmp_path: Path, make: Callable[[np.random.Generator], pa.Array]) -> None:
     found = []
     for num_columns in (100, 500):
-        rows = wide(doubles, num_columns)
+        rows = wide(make, num_columns)
         table = LanceTable.create(tmp_path / f"{num_columns}.lance", rows, durability="rename")
         table.append(rows)
         found.append(count_calls(lambda table=table, rows=rows: table.append(rows)))

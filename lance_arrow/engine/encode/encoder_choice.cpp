@@ -15,12 +15,6 @@ double found_score(const Best<Encoder>& best, bool is_known) {
   return best.encoder == nullptr ? LANCE_ARROW_UNFIT : best.score;
 }
 
-bool choose(const ChunkChoice& choice, const LaBlock* block, const LaChunkRules* rules, Best<LaChunkEncoder>* best) {
-  for (const LaChunkEncoder* one : choice.encoders)
-    if (!best->offer(one, one->score(one->self, block, rules))) return false;
-  return true;
-}
-
 bool choose(const BlocksChoice& choice, const LaBlock* block, const int64_t* starts, int64_t num_blocks,
             Best<LaBlocksEncoder>* best) {
   for (const LaBlocksEncoder* one : choice.encoders)
@@ -33,13 +27,13 @@ struct BestChunks {
   ChunkChoice choice;
 
   static double score(const void* self, const LaBlock* block, const LaChunkRules* rules) {
-    return static_cast<const BestChunks*>(self)->choice.score(block, rules);
+    Best<LaChunkEncoder> best;
+    return static_cast<const BestChunks*>(self)->choice.choose(block, rules, &best);
   }
 
   static LaRefusal encode(const void* self, const LaBlock* block, const LaChunkRules* rules, LaEncoded* out) {
     Best<LaChunkEncoder> best;
-    if (!choose(static_cast<const BestChunks*>(self)->choice, block, rules, &best) || best.encoder == nullptr)
-      return kNoCodec;
+    if (static_cast<const BestChunks*>(self)->choice.choose(block, rules, &best) < 0) return kNoCodec;
     return best.encoder->encode(best.encoder->self, block, rules, out);
   }
 };
@@ -63,15 +57,15 @@ struct BestBlocks {
 
 }  // namespace
 
-double ChunkChoice::score(const LaBlock* block, const LaChunkRules* rules) const {
-  Best<LaChunkEncoder> best;
-  const bool is_known = choose(*this, block, rules, &best);
-  return found_score(best, is_known);
+double ChunkChoice::choose(const LaBlock* block, const LaChunkRules* rules, Best<LaChunkEncoder>* best) const {
+  for (const LaChunkEncoder* one : encoders)
+    if (!best->offer(one, one->score(one->self, block, rules))) return LANCE_ARROW_ASK;
+  return found_score(*best, true);
 }
 
-LaRefusal ChunkChoice::encode(const LaBlock* block, const LaChunkRules* rules, LaEncoded* out) const {
-  Best<LaChunkEncoder> best;
-  if (!choose(*this, block, rules, &best) || best.encoder == nullptr) return kNoCodec;
+LaRefusal encode_chosen(const Best<LaChunkEncoder>& best, const LaBlock* block, const LaChunkRules* rules,
+                        LaEncoded* out) {
+  if (best.encoder == nullptr) return kNoCodec;
   if (const LaRefusal refusal = best.encoder->encode(best.encoder->self, block, rules, out)) return refusal;
   return static_cast<const Encoded*>(out->host)->is_whole(block->num_values) ? nullptr
                                                                              : "an encoder wrote no whole chunks";

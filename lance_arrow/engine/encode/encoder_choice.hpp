@@ -27,10 +27,13 @@ struct Best {
 struct ChunkChoice {
   std::vector<const LaChunkEncoder*> encoders;
 
-  double score(const LaBlock* block, const LaChunkRules* rules) const;
-  // `out` must be an `Encoded` of the engine: what was written is checked.
-  LaRefusal encode(const LaBlock* block, const LaChunkRules* rules, LaEncoded* out) const;
+  // The score of the best, LANCE_ARROW_UNFIT without one, or LANCE_ARROW_ASK.
+  double choose(const LaBlock* block, const LaChunkRules* rules, Best<LaChunkEncoder>* best) const;
 };
+
+// Chunks of the best encoder, if there is one. `out` must be an `Encoded` of the engine: what was written is checked.
+LaRefusal encode_chosen(const Best<LaChunkEncoder>& best, const LaBlock* block, const LaChunkRules* rules,
+                        LaEncoded* out);
 
 struct BlocksChoice {
   std::vector<const LaBlocksEncoder*> encoders;

@@ -11,16 +11,46 @@ constexpr uint32_t kPageBuffer = 0, kNoColumn = 0xFFFFFFFF;
 // Source: RepDefLayer.
 constexpr uint8_t kAllValidItem = 1, kNullableItem = 3;
 
+// What layouts ask about a page. The choice for the page's own values is kept: a layout that scores asks again.
+struct PageHost {
+  const EncoderSet* encoders;
+  const LaBlock* values;
+  LaChunkRules rules{};
+  Best<LaChunkEncoder> best;
+  double score = 0;
+  bool is_chosen = false;
+
+  double choose(const LaBlock* block, const LaChunkRules* of, Best<LaChunkEncoder>* found) {
+    const bool is_kept = is_chosen && block == values && of->max_bytes == rules.max_bytes &&
+                         of->max_values == rules.max_values && of->target_bytes == rules.target_bytes;
+    if (is_kept) {
+      *found = best;
+      return score;
+    }
+    const double own = encoders->chunks.choose(block, of, found);
+    if (block == values) {
+      rules = *of;
+      best = *found;
+      score = own;
+      is_chosen = true;
+    }
+    return own;
+  }
+};
+
 double estimate_chunks(void* host, const LaBlock* block, const LaChunkRules* rules) {
-  return static_cast<const EncoderSet*>(host)->chunks.score(block, rules);
+  Best<LaChunkEncoder> best;
+  return static_cast<PageHost*>(host)->choose(block, rules, &best);
 }
 
 LaRefusal encode_chunks(void* host, const LaBlock* block, const LaChunkRules* rules, LaEncoded* out) {
-  return static_cast<const EncoderSet*>(host)->chunks.encode(block, rules, out);
+  Best<LaChunkEncoder> best;
+  if (static_cast<PageHost*>(host)->choose(block, rules, &best) < 0) return "no codec can be chosen natively";
+  return encode_chosen(best, block, rules, out);
 }
 
 LaRefusal encode_blocks(void* host, const LaBlock* block, const int64_t* starts, int64_t num_blocks, LaEncoded* out) {
-  return static_cast<const EncoderSet*>(host)->blocks.encode(block, starts, num_blocks, out);
+  return static_cast<const PageHost*>(host)->encoders->blocks.encode(block, starts, num_blocks, out);
 }
 
 }  // namespace
@@ -31,7 +61,8 @@ void LeafPages::begin(int64_t position) {
 }
 
 bool LeafPages::encode(const EncoderSet& encoders, const LaPage& page, std::string* description) {
-  const LaPageHost host{const_cast<EncoderSet*>(&encoders), &estimate_chunks, &encode_chunks, &encode_blocks};
+  PageHost held{&encoders, page.values};
+  const LaPageHost host{&held, &estimate_chunks, &encode_chunks, &encode_blocks};
   Best<EncoderSet::Layout> best;
   for (const EncoderSet::Layout& one : encoders.layouts)
     if (!best.offer(&one, one.encoder->score(one.encoder->self, &page, &host))) return false;

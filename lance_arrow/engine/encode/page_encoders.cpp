@@ -288,6 +288,8 @@ struct ConstantPages {
       if (!is_valid(at)) continue;
       if (first < 0) {
         first = at;
+      } else if (width == 8) {
+        if (load<uint64_t>(values.values, at) != load<uint64_t>(values.values, first)) return -1;
       } else if (values.bits == 1 ? bit(at) != bit(first)
                                   : std::memcmp(values.values + at * width, values.values + first * width,
                                                 static_cast<size_t>(width)) != 0) {
