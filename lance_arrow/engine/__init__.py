@@ -62,6 +62,7 @@ from lance_arrow.engine._engine import (
     split_any,
     split_manifest,
     try_encoder,
+    try_frame_encoder,
     zipped_page,
 )
 
@@ -109,5 +110,6 @@ __all__ = [
     "split_any",
     "split_manifest",
     "try_encoder",
+    "try_frame_encoder",
     "zipped_page",
 ]

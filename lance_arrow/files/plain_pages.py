@@ -7,6 +7,7 @@ batches ──► held until the end of the file ──► LeafPages: pages, bou
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -16,11 +17,16 @@ from lance_arrow.container.file_writer import FileWriter
 from lance_arrow.engine import LeafPages
 from lance_arrow.errors import located
 from lance_arrow.files.plain_leaves import PlainPlan
-from lance_arrow.statistics.zone_bounds import fixed_bounds
+from lance_arrow.statistics.zone_bounds import fixed_bounds, string_bounds
 from lance_arrow.statistics.zone_builder import ZoneBuilder
+
+if TYPE_CHECKING:
+    from lance_arrow.files.writer_plan import LeafPlan
 
 _PIECE_BYTES = 4 << 20
 """Encoded bytes that are held at once."""
+_MOST_STRING_BYTES = 256 << 10
+"""Larger pages of strings are compressed, which is chosen in Python and done by several threads."""
 
 
 class PlainPages:
@@ -40,6 +46,9 @@ class PlainPages:
         self._file = file
         self.plan = plan
         self._most_rows = min(8 * page_bytes // plan.most_bits, MAX_PAGE_LEVELS)
+        self._most_string_bytes = min(page_bytes, _MOST_STRING_BYTES)
+        self._num_leaves = len(plan.leaves)
+        self._string_bytes = self._largest_bytes = 0
         self._held: list[pa.RecordBatch] = []
         self._num_rows = 0
         self._pages: LeafPages | None = None
@@ -47,27 +56,52 @@ class PlainPages:
     @property
     def held_bytes(self) -> int:
         """Bytes of the rows that are held."""
-        return self._num_rows * self.plan.row_bytes
+        return self._num_rows * self.plan.row_bytes + self._string_bytes
+
+    @property
+    def leaves(self) -> Sequence[LeafPlan]:
+        """The leaves that are still written natively."""
+        return self.plan.leaves[: self._num_leaves]
 
     def has_room(self, num_rows: int, most_bytes: int) -> bool:
-        """Return whether rows still fit one page of each leaf, and all of them so many bytes."""
+        """Return whether rows still fit one page of each leaf, and all of them so many bytes.
+
+        If they do, and there are strings, `has_room_for_strings` is asked as well.
+        """
         num_rows += self._num_rows
-        return num_rows <= self._most_rows and num_rows * self.plan.row_bytes <= most_bytes
+        return num_rows <= self._most_rows and num_rows * self.plan.row_bytes + self._string_bytes <= most_bytes
+
+    def has_room_for_strings(self, batches: Sequence[pa.RecordBatch], most_bytes: int) -> bool:
+        """Count the strings of batches; return whether they fit small pages, and all held rows so many bytes."""
+        if self._num_leaves == self.plan.num_fixed:
+            return True
+        for batch in batches:
+            total, largest = self.plan.native.string_bytes(batch)
+            self._string_bytes += total
+            self._largest_bytes += largest
+        return self._largest_bytes <= self._most_string_bytes and self.held_bytes <= most_bytes
 
     def hold(self, batches: Sequence[pa.RecordBatch]) -> None:
         """Add rows: batches of the plan's columns."""
         self._held += batches
         self._num_rows += sum(batch.num_rows for batch in batches)
 
+    def take_strings(self) -> tuple[Sequence[LeafPlan], list[pa.RecordBatch]]:
+        """Write no strings natively any more; return their leaves, and the held rows of all columns."""
+        leaves = self.leaves[self.plan.num_fixed :]
+        self._num_leaves = self.plan.num_fixed
+        self._string_bytes = 0
+        return leaves, self._held
+
     def take(self) -> list[pa.RecordBatch]:
         """Return the held rows, and hold them no more."""
         held, self._held = self._held, []
-        self._num_rows = 0
+        self._num_rows = self._string_bytes = 0
         return held
 
     def place(self) -> list[tuple[int, pa.Array]]:
         """Write all pages but those that only Python can encode; return these leaves and their values."""
-        self._pages = LeafPages(self.plan.native, self._file.records, self._file.sums)
+        self._pages = LeafPages(self.plan.native, self._num_leaves, self._file.records, self._file.sums)
         held, num_rows = self._held, self._num_rows
         if not num_rows:
             return []
@@ -77,7 +111,7 @@ class PlainPages:
         (batch,) = held
         asked: list[tuple[int, pa.Array]] = []
         leaf = 0
-        while leaf < len(self.plan.leaves):
+        while leaf < self._num_leaves:
             data, leaf, left = self._pages.encode(batch, leaf, self._file.position, _PIECE_BYTES)
             if data:
                 self._file.append(data)
@@ -94,9 +128,12 @@ class PlainPages:
         for number in others:
             one = plan.leaves[number]
             with located(column=one.leaf.path):
-                mins, maxs, counts, num_bytes = self._pages.zones(number)
+                read, bound = self._pages.zones, fixed_bounds
+                if number >= plan.num_fixed:
+                    read, bound = self._pages.string_zones, string_bounds
+                *sides, num_bytes = read(number)
                 zones = ZoneBuilder(one.leaf, one.rows_per_zone)
-                zones.add_bounds(fixed_bounds(one.leaf.storage, mins, maxs, counts), self._num_rows)
+                zones.add_bounds(bound(one.leaf.storage, *sides), self._num_rows)
                 data = zones.encode(page_bytes.get(number, num_bytes))
             description = plan.encoder.column(zones.rows_per_zone)
             file.set_column(one.leaf.column, description, [np.frombuffer(data, np.uint8)])

@@ -133,11 +133,14 @@ class RowWriter:
             A value cannot be encoded; the column is named. The file cannot be finished any more.
         """
         columns: dict[int, Sequence[pa.Array]] = dict(enumerate(rows.columns))
-        if self._plain is not None and self._plain.has_room(rows.num_rows, self._most_held_bytes - self._held_bytes()):
-            self._plain.hold(rows.batches)
+        plain, most_bytes = self._plain, self._most_held_bytes - self._held_bytes()
+        if plain is not None and plain.has_room(rows.num_rows, most_bytes):
+            if not plain.has_room_for_strings(rows.batches, most_bytes):
+                self._spread_strings(plain)
+            plain.hold(rows.batches)
         else:
             self.spread()
-            columns |= self._arrays(rows.batches)
+        columns |= self._arrays(rows.batches, () if self._plain is None else self._plain.leaves)
         self._hold(self._leaves, columns)
         self.num_rows += rows.num_rows
 
@@ -146,15 +149,25 @@ class RowWriter:
         if self._plain is None:
             return
         plain, self._plain = self._plain, None
-        writers = self._writers(plain.plan.leaves)
+        self._take_over(plain.leaves, plain.take())
+
+    def _spread_strings(self, plain: PlainPages) -> None:
+        """Write no strings natively any more."""
+        self._take_over(*plain.take_strings())
+
+    def _take_over(self, leaves: Sequence[LeafPlan], held: Sequence[pa.RecordBatch]) -> None:
+        writers = self._writers(leaves)
         self._leaves = sorted([*self._leaves, *writers], key=lambda one: one.of.leaf.column)
-        held = plain.take()
         if held:
             self._hold(writers, self._arrays(held))
 
-    def _arrays(self, batches: Sequence[pa.RecordBatch]) -> dict[int, Sequence[pa.Array]]:
-        """Return the arrays of batches of the natively written leaves, by top-level column."""
-        return {top: [batch.column(number) for batch in batches] for number, top in enumerate(self._plain_tops)}
+    def _arrays(
+        self, batches: Sequence[pa.RecordBatch], without: Sequence[LeafPlan] = ()
+    ) -> dict[int, Sequence[pa.Array]]:
+        """Return the arrays of batches of the plan's leaves, but the first ones, by top-level column."""
+        first = len(without)
+        tops = enumerate(self._plain_tops[first:], first)
+        return {top: [batch.column(number) for batch in batches] for number, top in tops}
 
     def _held_bytes(self) -> int:
         """Return the bytes of rows that are no page yet, natively written leaves not counted."""

@@ -128,7 +128,7 @@ class StoredRows:
 
     def _batches(self, rows: Rows, plain: PlainPlan) -> list[pa.RecordBatch]:
         """Return some columns in batches that are not empty."""
-        some = rows if len(plain.tops) == rows.num_columns else rows.select(plain.tops)
+        some = rows if plain.tops == tuple(range(rows.num_columns)) else rows.select(plain.tops)
         batches = [one for one in (some.to_batches() if isinstance(some, pa.Table) else [some]) if one.num_rows]
         for batch in batches:
             self._check_batch(batch, plain)
@@ -142,9 +142,10 @@ class StoredRows:
             for top, array in zip(plain.tops, batch.columns, strict=True):
                 self._stored(array, self.schema.field(top))
             raise
-        wrong = plain.native.first_null(batch)
+        wrong = plain.native.first_refused(batch)
         if wrong >= 0:
             path = plain.leaves[wrong].leaf.path
+            check_offsets(batch.column(wrong), path)
             raise InvalidArgumentError("a null in a field that is not nullable", column=path)
 
     def _stored(self, array: pa.Array, field: pa.Field) -> pa.Array:

@@ -99,15 +99,16 @@ typedef struct LaFrameCodec {
 #define LANCE_ARROW_CHUNK_ENCODER "lance_arrow.chunk_encoder/1"
 #define LANCE_ARROW_BLOCKS_ENCODER "lance_arrow.blocks_encoder/1"
 #define LANCE_ARROW_PAGE_ENCODER "lance_arrow.page_encoder/1"
+#define LANCE_ARROW_FRAME_ENCODER "lance_arrow.frame_encoder/1"
 
 /* Scores are estimated bytes. These two are none: the encoder does not fit; only its method in Python knows, which is
  * then asked about the whole page. */
 #define LANCE_ARROW_UNFIT (-1.0)
 #define LANCE_ARROW_ASK (-2.0)
 
-/* Values of fixed width; those under nulls are zero. */
+/* Values of one width, those under nulls zero; or byte strings, those under nulls empty. */
 typedef struct LaBlock {
-  int64_t bits; /* of a value: 1, or a multiple of 8 */
+  int64_t bits; /* of a value: 1, or a multiple of 8; 0 for variable width */
   int64_t num_values;
   const uint8_t* values; /* single bits from bit 0 on, with zeros behind the last */
   int64_t num_bytes;
@@ -119,6 +120,10 @@ typedef struct LaBlock {
   int64_t total_bits;
   int64_t max_bits;
   int64_t num_runs; /* of equal values */
+  /* Variable width: value i is bytes offsets[i] .. offsets[i + 1], and offsets[0] is 0. NULL for fixed width. */
+  const int64_t* offsets;
+  int64_t offset_bits; /* of the offsets of the column: 32 or 64; offsets are written with so many */
+  int64_t max_value_bytes;
 } LaBlock;
 
 /* As `lance_arrow.spi.ChunkRules`. */
@@ -153,6 +158,15 @@ typedef struct LaBlocksEncoder {
   LaRefusal (*encode)(const void* self, const LaBlock* block, const int64_t* starts, int64_t num_blocks,
                       LaEncoded* out);
 } LaBlocksEncoder;
+
+/* A buffer scheme with one level: compresses one buffer, which is not empty, to a frame. */
+typedef struct LaFrameEncoder {
+  const void* self;
+  /* Bytes that a frame of so many takes at most; negative where only the method in Python compresses them. */
+  int64_t (*room)(const void* self, int64_t num_bytes);
+  /* Returns the bytes of the frame; negative for a failure. */
+  int64_t (*compress)(const void* self, const uint8_t* bytes, int64_t num_bytes, uint8_t* out);
+} LaFrameEncoder;
 
 /* Rows of one leaf. */
 typedef struct LaPage {

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from lance_arrow.engine._engine import (
+    asked_blocks_encoder,
     asked_encoder,
+    best_blocks_encoder,
+    best_chunks_encoder,
     chunk_pages_encoder,
+    compressed_blocks_encoder,
     constant_pages_encoder,
     flat_blocks_encoder,
     flat_encoder,
     inline_bitpacking_blocks_encoder,
     inline_bitpacking_encoder,
+    lz4_encoder,
     no_pages_encoder,
     out_of_line_bitpacking_blocks_encoder,
     raise_pending,
     run_lengths_blocks_encoder,
     run_lengths_encoder,
+    variable_blocks_encoder,
+    variable_encoder,
     zipped_pages_encoder,
 )
 from lance_arrow.engine._engine import byte_streams_codec as byte_streams
@@ -42,12 +49,21 @@ def unfit_encoder() -> object:
     return asked_encoder(_NO_BLOCK, 0)
 
 
+def unfit_blocks_encoder() -> object:
+    """Return an encoder of blocks that fits none."""
+    return asked_blocks_encoder(_NO_BLOCK)
+
+
 __all__ = [
+    "asked_blocks_encoder",
     "asked_encoder",
+    "best_blocks_encoder",
+    "best_chunks_encoder",
     "byte_streams",
     "called",
     "chunk_pages_encoder",
     "compressed",
+    "compressed_blocks_encoder",
     "constant_pages_encoder",
     "fixed_size_lists",
     "flat",
@@ -58,6 +74,7 @@ __all__ = [
     "inline_bitpacking_encoder",
     "is_plain",
     "lz4",
+    "lz4_encoder",
     "no_pages_encoder",
     "out_of_line_bitpacking",
     "out_of_line_bitpacking_blocks_encoder",
@@ -67,8 +84,11 @@ __all__ = [
     "run_lengths_encoder",
     "stored_zstd",
     "symbols",
+    "unfit_blocks_encoder",
     "unfit_encoder",
     "variable",
+    "variable_blocks_encoder",
+    "variable_encoder",
     "zipped",
     "zipped_fixed_size_lists",
     "zipped_pages_encoder",

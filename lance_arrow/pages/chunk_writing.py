@@ -23,9 +23,11 @@ from lance_arrow.pages.dictionary_writing import (
     scope_of_indices,
 )
 from lance_arrow.pages.level_writing import CutLevels, chunk_values, cut_levels, max_chunk_entries
-from lance_arrow.spi.blocks import BlockSlice, Bytes, Levels, VariableWidth
+from lance_arrow.pages.value_policy import zipped_from_bytes
+from lance_arrow.spi.blocks import BlockSlice, Bytes, FixedWidth, Levels, VariableWidth
 from lance_arrow.spi.encoding import ChunkRules, EncodedBlock, EncodedChunks, PageContent
 from lance_arrow.spi.keys import DecodeContext
+from lance_arrow.spi.leaf_type import LeafType
 from lance_arrow.spi.scopes import EncodeScope
 
 _MAX_SMALL_CHUNK = 32 << 10
@@ -114,13 +116,25 @@ def _rules(is_variable: bool, is_large: bool, scope: EncodeScope) -> ChunkRules:
     return replace(rules, target_bytes=min(wanted, rules.max_bytes))
 
 
-def native_chunk_pages(scope: EncodeScope) -> object:
-    """Return the capsule that writes chunks of fixed-width values without lists natively, for `native_pages`."""
+def native_chunk_pages(leaf: LeafType, scope: EncodeScope) -> object | None:
+    """Return the capsule that writes chunks of values without lists natively, for `native_pages`; None for others."""
+    if not isinstance(leaf.shape, FixedWidth | VariableWidth):
+        return None
     is_large = scope.file_version >= "2.2"
-    rules = _rules(False, is_large, scope)
+    index_rules = _rules(False, is_large, scope)
+    rules = _rules(True, is_large, scope) if isinstance(leaf.shape, VariableWidth) else index_rules
     return chunk_pages_encoder(
-        (rules.max_bytes, rules.max_values, rules.target_bytes), large=is_large, **native_dictionary_rules(scope)
+        _numbers(rules),
+        large=is_large,
+        zipped_from_bytes=zipped_from_bytes(scope),
+        estimate_rules=_numbers(scope.chunk_rules),
+        index_rules=_numbers(index_rules),
+        **native_dictionary_rules(leaf, scope),
     )
+
+
+def _numbers(rules: ChunkRules) -> tuple[int, int, int]:
+    return rules.max_bytes, rules.max_values, rules.target_bytes
 
 
 def write_chunked(

@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 
 from lance_arrow import kernels
 from lance_arrow.errors import PluginContractError, UnsupportedError
+from lance_arrow.kernels.native_codecs import best_blocks_encoder, best_chunks_encoder
 from lance_arrow.pages.open_chunks import visible_levels
 from lance_arrow.pages.picked_values import values_at
 from lance_arrow.spi.blocks import BlockSlice, FixedWidth, VariableWidth
 from lance_arrow.spi.encoding import EncodedBlock, PageContent
 from lance_arrow.spi.keys import COMPRESSIVE, DecodeContext, EncodingKey
+from lance_arrow.spi.leaf_type import LeafType
 from lance_arrow.spi.scopes import EncodeScope
 
 _FEWEST_VALUES = 100
@@ -66,11 +68,21 @@ def _is_candidate(values: BlockSlice, scope: EncodeScope) -> bool:
     return isinstance(values.shape, FixedWidth) and values.shape.bits in _widths(scope)
 
 
-def native_dictionary_rules(scope: EncodeScope) -> dict[str, Any]:
+def native_dictionary_rules(leaf: LeafType, scope: EncodeScope) -> dict[str, Any]:
     """Return when a dictionary may be made, as `kernels.native_codecs.chunk_pages_encoder` takes it."""
     options = scope.options
+    is_variable = isinstance(leaf.shape, VariableWidth)
+    indices = items = None
+    if isinstance(leaf.shape, VariableWidth):
+        of_indices = scope_of_indices(scope).native_encoders(_INDEX, DecodeContext.MINI_BLOCK)
+        of_items = _scope_of_items(scope).native_encoders(leaf.shape, DecodeContext.BLOCK, without=_NOT_FOR_ITEMS)
+        if of_indices is not None and of_items is not None:
+            indices, items = best_chunks_encoder(of_indices), best_blocks_encoder(of_items)
     return {
-        "dictionary_bits": _widths(scope),
+        "indices": indices,
+        "items": items,
+        "compresses_strings": options.compression is not None or options.preset == "compact",
+        "dictionary_bits": (0,) if is_variable else _widths(scope),
         "dictionary_values": _FEWEST_VALUES,
         "dictionary_divisor": options.dict_divisor or _DIVISOR,
         "dictionary_ratio": _SIZE_RATIO if options.dict_size_ratio is None else options.dict_size_ratio,

@@ -17,9 +17,14 @@ def prefers_chunks(page: PageContent, scope: EncodeScope) -> bool:
     """Return whether values are small enough for chunks, or can be indices into a dictionary."""
     if page.values is None:
         return True
+    is_small = scope.summary(page.values).max_value_bytes < zipped_from_bytes(scope)
+    return is_small or automatic_dictionary(page, scope) is not None
+
+
+def zipped_from_bytes(scope: EncodeScope) -> int:
+    """Return the size from which values are zipped."""
     is_compact = scope.options.preset == "compact" and scope.file_version >= "2.2"
-    limit = _COMPACT_ZIPPED_FROM_BYTES if is_compact else ZIPPED_FROM_BYTES
-    return scope.summary(page.values).max_value_bytes < limit or automatic_dictionary(page, scope) is not None
+    return _COMPACT_ZIPPED_FROM_BYTES if is_compact else ZIPPED_FROM_BYTES
 
 
 def lacks_structs(page: PageContent) -> bool:

@@ -105,6 +105,7 @@ if TYPE_CHECKING:
     from lance_arrow.spi.leaf_type import LeafType as LeafType
     from lance_arrow.spi.leaf_type import NodeKind as NodeKind
     from lance_arrow.spi.native import HasNativeEncoder as HasNativeEncoder
+    from lance_arrow.spi.native import HasNativeFrames as HasNativeFrames
     from lance_arrow.spi.native import HasNativePage as HasNativePage
     from lance_arrow.spi.native import HasNativePages as HasNativePages
     from lance_arrow.spi.native import HasStoredValues as HasStoredValues
@@ -225,6 +226,7 @@ else:
             "lance_arrow.spi.leaf_type": ("LeafType", "NodeKind"),
             "lance_arrow.spi.native": (
                 "HasNativeEncoder",
+                "HasNativeFrames",
                 "HasNativePage",
                 "HasNativePages",
                 "HasStoredValues",

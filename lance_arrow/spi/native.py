@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HasNativeEncoder",
+    "HasNativeFrames",
     "HasNativePage",
     "HasNativePages",
     "HasStoredValues",
@@ -73,7 +74,7 @@ class ReadNatively(Protocol):
 
 @runtime_checkable
 class HasNativeEncoder(Protocol):
-    """Optional part of a codec encoder: writes blocks of values of fixed width natively."""
+    """Optional part of a codec encoder: writes blocks of values of fixed width, or of byte strings, natively."""
 
     def native_encoder(self, shape: BlockShape, context: DecodeContext, scope: EncodeScope) -> Any | None:
         """Return a capsule, or None if blocks of the shape must be scored and encoded in Python.
@@ -81,6 +82,18 @@ class HasNativeEncoder(Protocol):
         Called once for leaves with equal options, not for pages. The capsule's name is
         ``lance_arrow.chunk_encoder/1`` for MINI_BLOCK, and ``lance_arrow.blocks_encoder/1`` for BLOCK. It must outlive
         nothing but itself: everything it points to is its own. Its scores and bytes are those of `CodecEncoder`.
+        """
+
+
+@runtime_checkable
+@runtime_checkable
+class HasNativeFrames(Protocol):
+    """Optional part of a buffer scheme that can be written: compresses natively."""
+
+    def native_encoder(self, level: int | None) -> Any | None:
+        """Return a capsule named ``lance_arrow.frame_encoder/1``, or None if buffers are compressed in Python.
+
+        Its frames are those of `SchemeEncoder.compress`.
         """
 
 

@@ -178,6 +178,16 @@ class EncodeScope(Protocol):
             No installed codec can hold them, or the codec that a hook chose describes them differently.
         """
 
+    def native_encoders(
+        self, shape: BlockShape, context: DecodeContext, *, without: frozenset[EncodingKey] = frozenset()
+    ) -> tuple[Any, ...] | None:
+        """Return the capsules among which `encode_child` would choose, in the order of names.
+
+        For `native_pages` of a layout, and for `native_encoder` of a codec with children. Names of the capsules are
+        ``lance_arrow.chunk_encoder/1`` for MINI_BLOCK, and ``lance_arrow.blocks_encoder/1`` for BLOCK. None if a codec
+        that could be chosen has no native side.
+        """
+
     def scheme(self, name: str) -> SchemeEncoder:
         """Return the compressor of the scheme ``LZ4`` or ``ZSTD``. Source: BufferCompression.scheme."""
 

@@ -187,6 +187,18 @@ def fixed_bounds(
     return Bounds(lows, highs, values > 0, values > 0, values, nulls, nans)
 
 
+def string_bounds(
+    type_: pa.DataType,
+    lows: list[tuple[bytes | None, bool]],
+    highs: list[tuple[bytes | None, bool]],
+    counts: NDArray[np.int64],
+) -> Bounds:
+    """Return bounds of byte strings: of each zone the bytes, or None, and whether they are a value."""
+    sides = [_strings([bound for bound, _ in side], type_) for side in (lows, highs)]
+    exact = [np.array([is_exact for _, is_exact in side], np.bool_) for side in (lows, highs)]
+    return Bounds(*sides, *exact, *counts.reshape(3, -1))
+
+
 def _sides(
     type_: pa.DataType, mins: NDArray[np.uint8], maxs: NDArray[np.uint8], counts: NDArray[np.int64]
 ) -> tuple[pa.Array, pa.Array]:

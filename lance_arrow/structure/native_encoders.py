@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from lance_arrow.spi import DecodeContext, EncodeOptions, FixedWidth, LeafType
+from lance_arrow.spi import DecodeContext, EncodeOptions, FixedWidth, LeafType, VariableWidth
 from lance_arrow.spi.table import Provided
 from lance_arrow.structure.page_encoder import PageEncoder
 
@@ -40,14 +40,14 @@ def native_encoders(encoder: PageEncoder, leaf: LeafType, options: EncodeOptions
     is_named = (options.codec, options.layout, options.preferred_layout) != (None, None, None)
     hook = encoder.table.plugins.manager.hook
     has_choosers = hook.lance_choose_layout.get_hookimpls() or hook.lance_choose_codec.get_hookimpls()
-    if not isinstance(shape, FixedWidth) or is_named or has_choosers:
+    if not isinstance(shape, FixedWidth | VariableWidth) or is_named or has_choosers:
         return None
     scope = encoder.scope(leaf, options)
     values, parts = scope.for_values(), scope.for_parts()
     level = FixedWidth(16)
     layouts = _asked(encoder.layouts(), "native_pages", lambda ask: ask(leaf, scope))
     chunks = _asked(
-        encoder.guesses(DecodeContext.MINI_BLOCK, FixedWidth),
+        encoder.guesses(DecodeContext.MINI_BLOCK, type(shape)),
         "native_encoder",
         lambda ask: ask(shape, DecodeContext.MINI_BLOCK, values),
     )

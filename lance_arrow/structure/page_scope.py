@@ -17,6 +17,7 @@ from lance_arrow.settings import Limits
 from lance_arrow.spi import (
     ArrayContent,
     BlocksEncoder,
+    BlockShape,
     BlockSlice,
     BlockSummary,
     ChunkRules,
@@ -207,6 +208,22 @@ class PageScope:
         if not scored:
             raise UnsupportedError(f"no installed codec can write blocks of {block.shape} in {self.file_version} files")
         return self._encode_all(min(scored, key=lambda one: one[:2])[2], block, value_starts)
+
+    def native_encoders(
+        self, shape: BlockShape, context: DecodeContext, *, without: frozenset[EncodingKey] = frozenset()
+    ) -> tuple[Any, ...] | None:
+        excluded = self.excluded | without
+        inner = self._without(excluded)
+        found = []
+        for provided, _ in sorted(self.encoder.guesses(context, type(shape)), key=lambda one: one[1]):
+            if provided.factory.key in excluded:
+                continue
+            offer = getattr(provided.factory, "native_encoder", None)
+            capsule = None if offer is None else offer(shape, context, inner)
+            if capsule is None:
+                return None
+            found.append(capsule)
+        return tuple(found)
 
     def encode_array(self, content: ArrayContent, first_buffer: int) -> EncodedArray:
         if self.options.private_layout is not None:

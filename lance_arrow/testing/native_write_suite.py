@@ -17,9 +17,11 @@ from lance_arrow.spi import (
     BlockSlice,
     ChunkRules,
     DecodeContext,
+    EncodedBlock,
     EncodedChunks,
     EncodingKey,
     FixedWidth,
+    VariableWidth,
 )
 from lance_arrow.structure.page_scope import PageScope
 from lance_arrow.testing.samples import Sample, filled, filled_with_nulls
@@ -54,7 +56,6 @@ class NativeWriteSuite:
             capsule = None if offer is None else offer(writing_shape, writing_context, scope)
             if capsule is None or writing_context is DecodeContext.PER_VALUE:
                 return
-            assert isinstance(writing_shape, FixedWidth)
             for sample in self.written_samples(writing_shape):
                 if not sample.num_values:
                     continue
@@ -66,23 +67,25 @@ class NativeWriteSuite:
 def compare(factory: Any, capsule: Any, block: BlockSlice, scope: PageScope, context: DecodeContext) -> None:
     """Assert that a capsule has the score and the bytes of a codec's methods."""
     num_values, shape = block.num_values, block.shape
-    assert isinstance(shape, FixedWidth)
-    values = _packed(block.values, block.bit_offset, num_values) if shape.bits == 1 else block.values
+    assert isinstance(shape, FixedWidth | VariableWidth)
+    bits = shape.bits if isinstance(shape, FixedWidth) else 0
+    values = _packed(block.values, block.bit_offset, num_values) if bits == 1 else block.values
+    strings = () if isinstance(shape, FixedWidth) else (_offsets(block, shape.offset_bits), shape.offset_bits)
     present = block.present
     bitmap = None if present is None else _packed(present.values, present.bit_offset, num_values)
     num_nulls = 0 if present is None else num_values - int(present.unpacked().sum())
     rules = scope.chunk_rules
     limits = rules.max_bytes, rules.max_values, rules.target_bytes
-    starts = None
-    if context is DecodeContext.BLOCK:
-        if not isinstance(factory, BlocksEncoder):
-            return
+    starts: NDArray[np.int64] | None
+    are_many = context is DecodeContext.BLOCK and isinstance(factory, BlocksEncoder)
+    if are_many:
         starts = np.array([*range(0, num_values, _BORDERS), num_values], np.int64)
         expected = factory.score_blocks(block, starts, scope)
     else:
+        starts = np.array([0, num_values], np.int64) if context is DecodeContext.BLOCK else None
         expected = factory.score(block, context, scope)
     score, refused, encoded = try_encoder(
-        capsule, np.ascontiguousarray(values), shape.bits, num_values, bitmap, num_nulls, limits, starts
+        capsule, np.ascontiguousarray(values), bits, num_values, bitmap, num_nulls, limits, starts, *strings
     )
     if score == _ASK or refused is not None:
         # Python writes the page.
@@ -90,13 +93,23 @@ def compare(factory: Any, capsule: Any, block: BlockSlice, scope: PageScope, con
     assert score == (-1.0 if expected is None else expected), "the native score differs"
     if expected is None:
         return
-    right = factory.encode(block, context, scope) if starts is None else factory.encode_blocks(block, starts, scope)
-    assert isinstance(right, EncodedChunks)
+    right = factory.encode_blocks(block, starts, scope) if are_many else factory.encode(block, context, scope)
     description, buffers, sizes, counts = encoded
+    if isinstance(right, EncodedBlock):
+        assert description == right.description.SerializeToString(deterministic=True)
+        assert buffers == ([] if right.buffer is None else [right.buffer.tobytes()])
+        return
+    assert isinstance(right, EncodedChunks)
     assert description == right.description.SerializeToString(deterministic=True)
     assert buffers == [one.tobytes() for one in right.buffers]
     assert sizes == right.sizes.tolist()
     assert counts == right.value_counts.tolist()
+
+
+def _offsets(block: BlockSlice, offset_bits: int) -> NDArray[np.int64]:
+    """Return 64-bit offsets from 0 on."""
+    offsets = block.offsets.view(f"<i{offset_bits // 8}").astype(np.int64)
+    return offsets - offsets[0]
 
 
 def _packed(bits: NDArray[np.uint8], bit_offset: int, num_bits: int) -> NDArray[np.uint8]:

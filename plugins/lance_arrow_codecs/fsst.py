@@ -105,6 +105,15 @@ class Fsst:
         work = 0.5 if is_wanted else _WORK[options.preset]
         return coded * work + block.num_values * (block.shape.offset_bits // 8)
 
+    def native_encoder(self, shape: spi.BlockShape, context: DecodeContext, scope: EncodeScope) -> object | None:
+        """Return an encoder that fits no small blocks, and is asked in Python about others."""
+        options = scope.options
+        if context is not DecodeContext.MINI_BLOCK or options.compression == "fsst" or options.codec == self.key.case:
+            return None
+        if options.compression is not None or not (scope.leaf.is_text or options.preset == "compact"):
+            return native_codecs.unfit_encoder()
+        return native_codecs.asked_encoder(_LEAST_BYTES, 0)
+
     def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> spi.Encoded:
         """Replace frequent bytes by codes, which `variable` encodes."""
         if not isinstance(block.shape, VariableWidth) or len(block.values) > _MOST_BYTES:

@@ -94,11 +94,13 @@ class General:
     def native_encoder(self, shape: spi.BlockShape, context: DecodeContext, scope: EncodeScope) -> object | None:
         """Return an encoder that fits no small blocks, and is asked in Python about others."""
         options = scope.options
-        if _is_named(scope) or not isinstance(shape, FixedWidth):
+        if _is_named(scope) or not isinstance(shape, FixedWidth | VariableWidth):
             return None
-        if options.compression in ("lz4", "zstd") or (options.compression is None and options.preset == "compact"):
+        if context is DecodeContext.BLOCK:
+            return _native_blocks(shape, scope)
+        if options.compression in ("lz4", "zstd") or (options.compression is None and _is_compact(scope)):
             return native_codecs.asked_encoder(_LEAST_BYTES, 0)
-        splits = shape.bits in (32, 64) and options.bss != "off"
+        splits = isinstance(shape, FixedWidth) and shape.bits in (32, 64) and options.bss != "off"
         if options.compression is not None or options.preset != "default" or not splits:
             return native_codecs.unfit_encoder()
         return native_codecs.asked_encoder(_LEAST_BYTES, _GROUP_VALUES)
@@ -134,9 +136,12 @@ class _Wanted(NamedTuple):
     level: int | None
     is_unasked: bool = False
 
+    @property
+    def compression(self) -> BufferCompression:
+        return BufferCompression(scheme=CompressionScheme.Value(self.scheme), level=self.level)
+
     def message(self, child: Any) -> CompressiveEncoding:
-        compression = BufferCompression(scheme=CompressionScheme.Value(self.scheme), level=self.level)
-        return CompressiveEncoding(general=GeneralMessage(compression=compression, values=child))
+        return CompressiveEncoding(general=GeneralMessage(compression=self.compression, values=child))
 
 
 _UNASKED = _Wanted("LZ4", None, True)
@@ -144,6 +149,42 @@ _UNASKED = _Wanted("LZ4", None, True)
 
 def _is_named(scope: EncodeScope) -> bool:
     return scope.options.codec == General.key.case
+
+
+def _native_blocks(shape: FixedWidth | VariableWidth, scope: EncodeScope) -> object | None:
+    options = scope.options
+    if options.compression not in ("lz4", "zstd") and (options.compression is not None or not _is_compact(scope)):
+        return native_codecs.unfit_blocks_encoder()
+    wanted = _requested(DecodeContext.BLOCK, options)
+    frames = _native_frames(wanted, scope) if isinstance(shape, VariableWidth) else None
+    if frames is None:
+        return native_codecs.asked_blocks_encoder(_LEAST_BLOCK_BYTES)
+    children = scope.native_encoders(shape, DecodeContext.BLOCK, without=frozenset({General.key}))
+    if children is None:
+        return None
+    return native_codecs.compressed_blocks_encoder(
+        frames,
+        children,
+        wanted.compression.SerializeToString(),
+        least_bytes=_LEAST_BLOCK_BYTES,
+        sampled_bytes=_SAMPLED_BYTES,
+        num_samples=_NUM_SAMPLES,
+        worthwhile=_WORTHWHILE,
+    )
+
+
+def _native_frames(wanted: _Wanted, scope: EncodeScope) -> object | None:
+    try:
+        scheme = scope.scheme(wanted.scheme)
+    except UnsupportedError:
+        # Only pages that are compressed need it.
+        return None
+    offer = getattr(scheme, "native_encoder", None)
+    return None if offer is None else offer(wanted.level)
+
+
+def _is_compact(scope: EncodeScope) -> bool:
+    return scope.options.preset == "compact"
 
 
 def _wanted(block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> _Wanted | None:

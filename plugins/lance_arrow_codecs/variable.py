@@ -82,13 +82,20 @@ class Variable:
         counts = _counts(block, scope)
         return None if counts is None else float(len(block.values) + (block.num_values + 2 * len(counts)) * width)
 
+    def native_encoder(self, shape: spi.BlockShape, context: DecodeContext, scope: EncodeScope) -> object | None:
+        """Return the C side of the encoder of chunks, or of blocks."""
+        if not isinstance(shape, VariableWidth) or context is DecodeContext.PER_VALUE:
+            return None
+        is_chunked = context is DecodeContext.MINI_BLOCK
+        make = native_codecs.variable_encoder if is_chunked else native_codecs.variable_blocks_encoder
+        return make(_description(shape.offset_bits).SerializeToString())
+
     def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> spi.Encoded:
         """Write offsets and values, or return the values unchanged."""
         if not isinstance(block.shape, VariableWidth):
             raise UnsupportedError(f"expected variable-width values, not {block.shape}")
         bits = block.shape.offset_bits
-        offsets = CompressiveEncoding(flat=Flat(bits_per_value=bits))
-        description = CompressiveEncoding(variable=VariableMessage(offsets=offsets))
+        description = _description(bits)
         if context is DecodeContext.PER_VALUE:
             return spi.EncodedValues(description, block.values, offsets=_ends(block).astype(np.int64), length_bits=bits)
         if context is DecodeContext.BLOCK:
@@ -101,6 +108,11 @@ class Variable:
         out = np.empty(len(block.values) + (block.num_values + 2 * len(counts)) * bits // 8, np.uint8)
         total = kernels.write_variable_chunks(block.offsets, bits, block.values, counts, bits, sizes, out)
         return spi.EncodedChunks(description, (out[:total],), sizes[np.newaxis], counts)
+
+
+def _description(offset_bits: int) -> CompressiveEncoding:
+    offsets = CompressiveEncoding(flat=Flat(bits_per_value=offset_bits))
+    return CompressiveEncoding(variable=VariableMessage(offsets=offsets))
 
 
 def _counts(block: BlockSlice, scope: EncodeScope) -> Positions | None:

@@ -81,7 +81,8 @@ class Blob:
 
     def native_pages(self, leaf: spi.LeafType, scope: EncodeScope) -> object | None:
         """Return an encoder that fits no page: blobs are written in Python."""
-        return native_codecs.no_pages_encoder() if isinstance(leaf.shape, spi.FixedWidth) else None
+        is_plain = isinstance(leaf.shape, spi.FixedWidth | spi.VariableWidth)
+        return native_codecs.no_pages_encoder() if is_plain else None
 
     def encode(self, page: spi.PageContent, scope: EncodeScope) -> spi.PendingPage:
         """Return the values as bytes to be placed; the page is made from their places.

@@ -77,10 +77,11 @@ class FullZip:
         return scope.options.layout_cost("full_zip", num_bytes)
 
     def native_pages(self, leaf: spi.LeafType, scope: EncodeScope) -> object | None:
-        """Return the C side of `score` for values of one width; such pages are written in Python."""
+        """Return the C side of `score` for values that are not nested; such pages are written in Python."""
         if scope.file_version >= "2.3":
             return native_codecs.no_pages_encoder()
-        return native_codecs.zipped_pages_encoder(_SMALL_VALUES_PENALTY) if isinstance(leaf.shape, FixedWidth) else None
+        is_plain = isinstance(leaf.shape, FixedWidth | VariableWidth)
+        return native_codecs.zipped_pages_encoder(_SMALL_VALUES_PENALTY) if is_plain else None
 
     def encode(self, page: spi.PageContent, scope: EncodeScope) -> spi.EncodedPage:
         """Write entries.

@@ -69,10 +69,10 @@ class MiniBlock:
         return found if found is None or dictionary is None else 0.0
 
     def native_pages(self, leaf: spi.LeafType, scope: EncodeScope) -> object | None:
-        """Return the C side of the encoder, for values of one width."""
+        """Return the C side of the encoder, for values that are not nested."""
         if scope.file_version >= "2.3":
             return native_codecs.no_pages_encoder()
-        return pages.native_chunk_pages(scope) if isinstance(leaf.shape, spi.FixedWidth) else None
+        return pages.native_chunk_pages(leaf, scope)
 
     def encode(self, page: spi.PageContent, scope: EncodeScope) -> spi.EncodedPage:
         """Write chunks, with a dictionary if it saves bytes.

@@ -46,7 +46,37 @@ def runs(rng: np.random.Generator) -> pa.Array:
     return pa.array(np.sort(rng.integers(0, 5, ROWS)).astype(np.int32))
 
 
-KINDS = (doubles, with_nulls, integers, times, flags, nothing, runs)
+def strings(rng: np.random.Generator) -> pa.Array:
+    return pa.array([f"value {number}" for number in rng.integers(0, 10**9, ROWS)])
+
+
+def strings_with_nulls(rng: np.random.Generator) -> pa.Array:
+    return pa.array(strings(rng).to_pylist(), mask=rng.random(ROWS) < 0.2)
+
+
+def words(rng: np.random.Generator) -> pa.Array:
+    return pa.array(["red", "green", "blue", "yellow"]).take(pa.array(rng.integers(0, 4, ROWS)))
+
+
+def categories(rng: np.random.Generator) -> pa.Array:
+    return pa.array([f"category {number:06}" for number in rng.integers(0, 60, ROWS)])
+
+
+def bytes_(rng: np.random.Generator) -> pa.Array:
+    return pa.array([rng.bytes(12) for _ in range(ROWS)])
+
+
+def one_string(rng: np.random.Generator) -> pa.Array:
+    return pa.array(["Europe/Oslo"] * ROWS)
+
+
+def no_strings(rng: np.random.Generator) -> pa.Array:
+    return pa.nulls(ROWS, pa.string())
+
+
+FIXED = (doubles, with_nulls, integers, times, flags, nothing, runs)
+STRINGS = (strings, strings_with_nulls, words, categories, bytes_, one_string, no_strings)
+KINDS = FIXED + STRINGS
 
 
 def wide(make: Callable[[np.random.Generator], pa.Array], num_columns: int) -> pa.Table:
@@ -89,10 +119,11 @@ def test_each_further_column_does_not_cost_more_in_wider_files(tmp_path: Path) -
     assert found[2] - found[1] <= 2.5 * (found[1] - found[0])
 
 
-def test_each_further_column_of_an_append(tmp_path: Path) -> None:
+@pytest.mark.parametrize("make", [doubles, strings, categories])
+def test_each_further_column_of_an_append(tmp_path: Path, make: Callable[[np.random.Generator], pa.Array]) -> None:
     found = []
     for num_columns in (100, 500):
-        rows = wide(doubles, num_columns)
+        rows = wide(make, num_columns)
         table = LanceTable.create(tmp_path / f"{num_columns}.lance", rows, durability="rename")
         table.append(rows)
         found.append(count_calls(lambda table=table, rows=rows: table.append(rows)))

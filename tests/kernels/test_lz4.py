@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from numpy_kernels import lz4 as twin
 
 from lance_arrow import kernels
+from lance_arrow.engine import try_frame_encoder
 from lance_arrow.errors import CorruptPageError
+from lance_arrow.kernels import native_codecs
 from lance_arrow.testing.twins import assert_twins_agree, damaged
 
 LZ4 = pa.Codec("lz4_raw")
@@ -21,6 +23,20 @@ def decoded(block: bytes, size: int) -> bytes:
     places = np.zeros(1, np.int64), np.array([len(block)])
     kernels.decode_lz4_blocks(np.frombuffer(block, np.uint8), *places, out, np.array([0, size]))
     return out.tobytes()
+
+
+@given(TEXTS.filter(bool) | st.lists(st.sampled_from([b"item ", b"name", b"0", b"\n"]), max_size=3000).map(b"".join))
+def test_native_frames_are_those_of_the_compressor(text):
+    if not text:
+        return
+    frame = try_frame_encoder(native_codecs.lz4_encoder(), np.frombuffer(text, np.uint8))
+    assert frame == len(text).to_bytes(4, "little") + LZ4.compress(text, asbytes=True)
+
+
+def test_many_bytes_are_compressed_in_python():
+    text = bytes(1 << 16)
+    assert try_frame_encoder(native_codecs.lz4_encoder(), np.frombuffer(text, np.uint8)) is not None
+    assert try_frame_encoder(native_codecs.lz4_encoder(), np.frombuffer(text + b"x", np.uint8)) is None
 
 
 @given(st.data())

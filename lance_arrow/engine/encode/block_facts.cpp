@@ -34,4 +34,15 @@ Outcome FactsOfBlock::set(const uint8_t* values, int64_t bits, int64_t num_value
   return success();
 }
 
+void FactsOfBlock::set_strings(const uint8_t* values, const int64_t* offsets, int64_t offset_bits, int64_t num_values) {
+  block = {};
+  block.num_values = num_values;
+  block.values = values;
+  block.num_bytes = offsets[num_values];
+  block.offsets = offsets;
+  block.offset_bits = offset_bits;
+  for (int64_t value = 0; value < num_values; ++value)
+    block.max_value_bytes = std::max(block.max_value_bytes, offsets[value + 1] - offsets[value]);
+}
+
 }  // namespace lance_arrow::engine

@@ -163,10 +163,14 @@ struct RunEncoder : Described {
   static int64_t filled_runs(const LaBlock& block, int64_t first, int64_t stop) {
     const int64_t width = block.bits / 8;
     int64_t runs = 0, before = -1;
+    const auto differ = [&](int64_t one, int64_t other) {
+      // Words need no call.
+      if (width == 8) return load<uint64_t>(block.values, one) != load<uint64_t>(block.values, other);
+      return std::memcmp(block.values + one * width, block.values + other * width, static_cast<size_t>(width)) != 0;
+    };
     for (int64_t at = first; at < stop; ++at) {
       if ((block.present[at / 8] >> (at % 8) & 1) == 0) continue;
-      runs += before < 0 ||
-              std::memcmp(block.values + at * width, block.values + before * width, static_cast<size_t>(width)) != 0;
+      runs += before < 0 || differ(at, before);
       before = at;
     }
     return std::max<int64_t>(runs, 1);
@@ -230,7 +234,7 @@ struct AskedEncoder {
   static double score(const void* self, const LaBlock* block, const LaChunkRules* rules) {
     const auto* own = static_cast<const AskedEncoder*>(self);
     const bool is_small =
-        block->num_bytes < own->least_bytes || std::min(block->num_values, rules->max_values) < own->least_values;
+        raw_bytes(*block) < own->least_bytes || std::min(block->num_values, rules->max_values) < own->least_values;
     return is_small ? LANCE_ARROW_UNFIT : LANCE_ARROW_ASK;
   }
 

@@ -22,6 +22,10 @@ struct HeldPageEncoder : LaPageEncoder {
   std::shared_ptr<void> form;
 };
 
+struct HeldFrameEncoder : LaFrameEncoder {
+  std::shared_ptr<void> form;
+};
+
 // How a codec is scored, as by `EncodeOptions`.
 struct ScoreOptions {
   double factor = 1.0;  // of encoded bytes, where they compete with plain ones
@@ -40,7 +44,26 @@ HeldChunkEncoder* hold_run_encoder(const std::string& description, const ScoreOp
 // Never fits blocks of fewer bytes, or chunks of fewer values; of others, Python is asked.
 HeldChunkEncoder* hold_asked_encoder(int64_t least_bytes, int64_t least_values);
 
+// Byte strings.
+HeldChunkEncoder* hold_string_encoder(const std::string& description);
+// The encoder with the smallest score; all must live as long.
+HeldChunkEncoder* hold_best_chunks(const std::vector<const LaChunkEncoder*>& encoders);
+
 // Codecs with blocks.
+HeldBlocksEncoder* hold_string_blocks(const std::string& description);
+HeldBlocksEncoder* hold_asked_blocks(int64_t least_bytes);
+// Blocks of the best child, compressed. Python is asked about blocks of so many bytes that it would sample.
+struct CompressedForm {
+  const LaFrameEncoder* frames;
+  std::vector<const LaBlocksEncoder*> children;  // in the order of names
+  std::string compression;  // serialized `BufferCompression`
+  int64_t least_bytes;
+  int64_t sampled_bytes;
+  int64_t num_samples;
+  double worthwhile;  // largest part of the bytes that is left
+};
+HeldBlocksEncoder* hold_compressed_blocks(const CompressedForm& form);
+HeldBlocksEncoder* hold_best_blocks(const std::vector<const LaBlocksEncoder*>& encoders);
 HeldBlocksEncoder* hold_flat_blocks(const std::string& description);
 HeldBlocksEncoder* hold_inline_blocks(const std::string& description, const ScoreOptions& options);
 HeldBlocksEncoder* hold_run_blocks(const std::string& description, const ScoreOptions& options);
@@ -48,16 +71,26 @@ HeldBlocksEncoder* hold_run_blocks(const std::string& description, const ScoreOp
 HeldBlocksEncoder* hold_packed_blocks(const std::vector<std::string>& descriptions, const ScoreOptions& options,
                                       bool packs_zeros);
 
+// Buffer schemes.
+HeldFrameEncoder* hold_lz4_encoder();
+
 // Layouts.
 struct ChunkPageForm {
   LaChunkRules rules;
   bool large;  // words and sizes of 32 bits
-  // When a dictionary may pay off, which Python decides: widths, fewest values, and its largest share of the values.
+  int64_t zipped_from_bytes;  // byte strings of such a size are not in chunks, if they can be zipped
+  // When a dictionary may pay off: widths (0: byte strings), fewest values, and its largest share of the values. For
+  // values of one width, Python decides.
   std::vector<int64_t> dictionary_bits;
   int64_t dictionary_values;
   int64_t dictionary_divisor;
   double dictionary_ratio;
   bool compresses_indices;
+  bool compresses_strings;
+  LaChunkRules estimate_rules;  // of chunks whose size is only estimated
+  LaChunkRules index_rules;
+  const LaChunkEncoder* indices;  // the best for each; NULL: Python is asked for pages with a dictionary
+  const LaBlocksEncoder* items;
 };
 HeldPageEncoder* hold_chunk_pages(const ChunkPageForm& form);
 HeldPageEncoder* hold_constant_pages(bool has_scalars);

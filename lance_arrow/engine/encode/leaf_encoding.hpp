@@ -10,9 +10,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/arrays/array_tree.hpp"
-#include "engine/encode/block_facts.hpp"
 #include "engine/encode/encoded.hpp"
+#include "engine/encode/encoder_choice.hpp"
+#include "engine/encode/leaf_bounds.hpp"
 #include "engine/tables/block_sums.hpp"
 #include "engine/tables/column_records.hpp"
 
@@ -25,31 +25,19 @@ struct EncoderSet {
     std::string type_url;
   };
   std::vector<Layout> layouts;
-  std::vector<const LaChunkEncoder*> chunks;
-  std::vector<const LaBlocksEncoder*> blocks;
+  ChunkChoice chunks;
+  BlocksChoice blocks;
 };
 
-// A leaf of fixed width without nodes above it.
+// A leaf without nodes above it.
 struct LeafForm {
   int64_t child;  // of the batch
   int64_t column;
-  int64_t bits;
+  int64_t bits;  // 0: byte strings
+  int64_t offset_bits;
   int64_t encoders;
-  int zone_kind;  // as `bound_fixed` has them
-  int64_t zone_width;
-  int64_t rows_per_zone;  // 0: no zone map
+  ZoneForm zones;
   bool nullable;
-};
-
-// Nulls among the first rows of a valid array.
-int64_t num_nulls(const ArrowArray& array, int64_t num_rows);
-
-// Bounds of the zones of a leaf. `counts` are of all zones the values, then the nulls, then the NaNs.
-struct LeafBounds {
-  int64_t column = 0;
-  int64_t num_zones = 0;
-  std::vector<uint8_t> mins, maxs;
-  std::vector<int64_t> counts;
 };
 
 // Pages of one file, placed one after another.
@@ -72,7 +60,6 @@ class LeafPages {
   int64_t page_bytes() const { return page_bytes_; }
 
  private:
-  Outcome open(const LeafForm& form, const ArrowArray& array, int64_t num_rows);
   bool encode(const EncoderSet& encoders, const LaPage& page, std::string* description);
   Outcome place(const LeafForm& form, const std::string& description, int64_t num_rows, int64_t first_row);
   int64_t put(const ByteVector& bytes);
@@ -85,9 +72,7 @@ class LeafPages {
   // Equal buffers of few bytes are stored once: most pages of a batch have the same table of chunks.
   std::unordered_map<std::string, int64_t> small_;
 
-  FactsOfBlock values_;
-  ByteVector copy_, present_;
-  std::vector<uint16_t> levels_;
+  LeafValues values_;
   Encoded page_;
 };
 

@@ -67,9 +67,92 @@ struct ChunkPages : ChunkPageForm {
     return std::min({static_cast<double>(own.num_bytes), packed, runs}) >= most_bytes;
   }
 
+  // Strings: distinct values once, and an index for each value.
+  struct Dictionary {
+    std::vector<uint32_t> indices;
+    std::vector<int64_t> offsets;
+    ByteVector bytes;
+    FactsOfBlock of_indices, of_items;
+    LaBlock& index_block() { return of_indices.block; }
+    int64_t num_items() const { return of_items.block.num_values; }
+
+    // False without items, or with more than `most_items`.
+    bool fill(const LaPage& page, int64_t most_items) {
+      const LaBlock& values = *page.values;
+      indices.resize(static_cast<size_t>(values.num_values));
+      std::vector<int64_t> firsts(static_cast<size_t>(most_items));
+      int64_t num_items = 0;
+      const DistinctOut out{indices.data(), values.num_values, firsts.data(), most_items};
+      constexpr int64_t width = sizeof(int64_t);
+      const Outcome outcome =
+          index_variable(reinterpret_cast<const uint8_t*>(values.offsets), (values.num_values + 1) * width, 64,
+                         values.values, values.num_bytes, page.def_levels, out, &num_items);
+      if (outcome.message != nullptr || num_items <= 0) return false;
+      offsets.assign(1, 0);
+      for (int64_t item = 0; item < num_items; ++item) {
+        const int64_t at = firsts[static_cast<size_t>(item)];
+        bytes.insert(bytes.end(), values.values + values.offsets[at], values.values + values.offsets[at + 1]);
+        offsets.push_back(static_cast<int64_t>(bytes.size()));
+      }
+      of_items.set_strings(bytes.data(), offsets.data(), values.offset_bits, num_items);
+      const auto* words = reinterpret_cast<const uint8_t*>(indices.data());
+      if (of_indices.set(words, 32, values.num_values).message != nullptr) return false;
+      of_indices.block.present = values.present;
+      of_indices.block.num_nulls = values.num_nulls;
+      return true;
+    }
+  };
+
+  // Whether the dictionary is smaller; LANCE_ARROW_ASK, or the number of its items, 0 for none.
+  double choose_dictionary(const LaPage& page, const LaPageHost& host, Dictionary* dictionary) const {
+    const LaBlock& values = *page.values;
+    constexpr int64_t most = 100000;
+    const bool is_candidate = std::find(dictionary_bits.begin(), dictionary_bits.end(), 0) != dictionary_bits.end();
+    if (!is_candidate || values.num_values < dictionary_values) return 0;
+    if (!dictionary->fill(page, std::min(values.num_values / dictionary_divisor, most))) return 0;
+    if (indices == nullptr || items == nullptr) return LANCE_ARROW_ASK;
+    const auto raw = static_cast<double>(raw_bytes(values));
+    const double plain = host.estimate_chunks(host.host, &values, &estimate_rules);
+    if (plain == LANCE_ARROW_ASK) return plain;
+    const double most_bytes = dictionary_ratio * raw;
+    const auto offsets_bytes = static_cast<double>(values.num_values * (values.offset_bits / 8));
+    const auto is_smaller = [&](double num_bytes) {
+      return (num_bytes < std::min(most_bytes, offsets_bytes) && !compresses_strings) ||
+             num_bytes < std::min(most_bytes, plain < 0 ? raw : plain);
+    };
+    const LaBlock* own = &dictionary->index_block();
+    const double of_indices = indices->score(indices->self, own, &estimate_rules);
+    if (of_indices == LANCE_ARROW_ASK) return of_indices;
+    const double num_bytes = of_indices < 0 ? static_cast<double>(own->num_bytes) : of_indices;
+    // Whatever the items take.
+    if (!is_smaller(num_bytes)) return 0;
+    const LaBlock* of_items = &dictionary->of_items.block;
+    const int64_t whole[2] = {0, of_items->num_values};
+    const double encoded = large ? items->score(items->self, of_items, whole, 1) : LANCE_ARROW_UNFIT;
+    if (encoded == LANCE_ARROW_ASK) return encoded;
+    const auto item_bytes = static_cast<double>(raw_bytes(*of_items));
+    const bool is_better = is_smaller(num_bytes + (encoded < 0 ? item_bytes : std::min(item_bytes, encoded)));
+    return is_better ? static_cast<double>(dictionary->num_items()) : 0;
+  }
+
+  double score_strings(const LaPage& page, const LaPageHost& host) const {
+    const LaBlock& values = *page.values;
+    const double estimate = host.estimate_chunks(host.host, &values, &rules);
+    if (estimate == LANCE_ARROW_ASK) return estimate;
+    Dictionary dictionary;
+    const double num_items = choose_dictionary(page, host, &dictionary);
+    if (num_items == LANCE_ARROW_ASK) return num_items;
+    if (num_items > 0) return static_cast<double>(raw_bytes(values));
+    if (estimate < 0) return estimate;
+    // A row in a chunk of few large values costs more to read.
+    constexpr double penalty = 4.0;
+    return static_cast<double>(raw_bytes(values)) * (values.max_value_bytes < zipped_from_bytes ? 1.0 : penalty);
+  }
+
   static double score(const void* self, const LaPage* page, const LaPageHost* host) {
     const auto* own = static_cast<const ChunkPages*>(self);
     if (page->values->num_values == 0) return LANCE_ARROW_UNFIT;
+    if (page->values->bits == 0) return own->score_strings(*page, *host);
     if (page->values->bits >= 8 * kZippedFromBytes) return LANCE_ARROW_ASK;
     if (!own->has_no_dictionary(*page, *host)) return LANCE_ARROW_ASK;
     const double estimate = host->estimate_chunks(host->host, page->values, &own->rules);
@@ -81,13 +164,25 @@ struct ChunkPages : ChunkPageForm {
   }
 
   LaRefusal write(const LaPage& page, const LaPageHost& host, LaEncoded& out) const {
-    Encoded values, levels;
+    Encoded values, levels, of_items;
     LaEncoded into = values.face();
-    if (const LaRefusal refusal = host.encode_chunks(host.host, page.values, &rules, &into)) return refusal;
+    const LaChunkRules* chunk_rules = &rules;
+    Dictionary dictionary;
+    const double num_items = page.values->bits == 0 ? choose_dictionary(page, host, &dictionary) : 0;
+    if (num_items < 0) return "only Python knows whether there is a dictionary";
+    if (num_items > 0) {
+      chunk_rules = &index_rules;
+      const LaBlock* own = &dictionary.index_block();
+      if (const LaRefusal refusal = indices->encode(indices->self, own, chunk_rules, &into)) return refusal;
+      if (!values.is_whole(own->num_values)) return "an encoder wrote no whole chunks";
+      if (const LaRefusal refusal = encode_items(dictionary, &of_items)) return refusal;
+    } else if (const LaRefusal refusal = host.encode_chunks(host.host, page.values, chunk_rules, &into)) {
+      return refusal;
+    }
     const auto num_chunks = static_cast<int64_t>(values.counts.size());
     std::vector<int64_t> starts{0}, num_levels(values.counts.size(), 0);
     for (const int64_t count : values.counts) {
-      if (count > rules.max_values) return "an encoder cut chunks that break the rules";
+      if (count > chunk_rules->max_values) return "an encoder cut chunks that break the rules";
       starts.push_back(starts.back() + count);
     }
     ChunkWriting writing{num_levels.data(), {}, {}, values.counts.data(), num_chunks, large};
@@ -116,7 +211,22 @@ struct ChunkPages : ChunkPageForm {
     uint8_t* words = out.room(out.host, 0, words_bytes);
     if (words == nullptr) return kNoRoom;
     copy_bytes(words, table.data(), words_bytes);
-    return describe(message(page, values, levels), &out);
+    if (num_items > 0) {
+      const auto size = of_items.buffers.empty() ? 0 : static_cast<int64_t>(of_items.buffers[0].size());
+      uint8_t* room = out.room(out.host, 2, size);
+      if (room == nullptr) return kNoRoom;
+      if (size > 0) copy_bytes(room, of_items.buffers[0].data(), size);
+    }
+    return describe(message(page, values, levels, of_items, static_cast<uint64_t>(num_items)), &out);
+  }
+
+  LaRefusal encode_items(Dictionary& dictionary, Encoded* out) const {
+    const LaBlock* block = &dictionary.of_items.block;
+    const int64_t whole[2] = {0, block->num_values};
+    LaEncoded into = out->face();
+    if (const LaRefusal refusal = items->encode(items->self, block, whole, 1, &into)) return refusal;
+    const bool is_one = out->is_whole(block->num_values) && out->buffers.size() <= 1;
+    return is_one ? nullptr : "an encoder did not encode one block";
   }
 
   static ChunkPart part_of(const Encoded& of, size_t buffer) {
@@ -142,10 +252,13 @@ struct ChunkPages : ChunkPageForm {
   }
 
   // Source: lance.encodings21.MiniBlockLayout.
-  std::string message(const LaPage& page, const Encoded& values, const Encoded& levels) const {
+  std::string message(const LaPage& page, const Encoded& values, const Encoded& levels, const Encoded& of_items,
+                      uint64_t num_items) const {
     std::string layout;
     if (!levels.description.empty()) put_bytes(layout, 2, view_of(levels.description));
     put_bytes(layout, 3, view_of(values.description));
+    if (num_items > 0) put_bytes(layout, 4, view_of(of_items.description));
+    put_number(layout, 5, num_items);
     put_packed(layout, 6, layers_of(page));
     put_number(layout, 7, values.buffers.size());
     put_number(layout, 9, static_cast<uint64_t>(page.values->num_values));
@@ -167,6 +280,7 @@ struct ConstantPages {
   static int64_t common(const LaPage& page) {
     const LaBlock& values = *page.values;
     const auto is_valid = [&](int64_t at) { return page.def_levels == nullptr || page.def_levels[at] == 0; };
+    if (values.bits == 0) return common_string(page);
     const auto bit = [&](int64_t at) { return values.values[at / 8] >> (at % 8) & 1; };
     const int64_t width = values.bits / 8;
     int64_t first = -1;
@@ -174,6 +288,8 @@ struct ConstantPages {
       if (!is_valid(at)) continue;
       if (first < 0) {
         first = at;
+      } else if (width == 8) {
+        if (load<uint64_t>(values.values, at) != load<uint64_t>(values.values, first)) return -1;
       } else if (values.bits == 1 ? bit(at) != bit(first)
                                   : std::memcmp(values.values + at * width, values.values + first * width,
                                                 static_cast<size_t>(width)) != 0) {
@@ -181,6 +297,41 @@ struct ConstantPages {
       }
     }
     return first;
+  }
+
+  static int64_t common_string(const LaPage& page) {
+    const LaBlock& values = *page.values;
+    int64_t first = -1, size = 0;
+    for (int64_t at = 0; at < values.num_values; ++at) {
+      if (page.def_levels != nullptr && page.def_levels[at] != 0) continue;
+      const int64_t start = values.offsets[at], own_size = values.offsets[at + 1] - start;
+      if (first < 0) {
+        first = at;
+        size = own_size;
+      } else if (own_size != size || std::memcmp(values.values + start, values.values + values.offsets[first],
+                                                 static_cast<size_t>(size)) != 0) {
+        return -1;
+      }
+    }
+    return first;
+  }
+
+  // A string as Arrow's buffers: their number, their sizes, two offsets, the bytes. Source: spec 7.
+  static std::string scalar_of(const LaBlock& values, int64_t at) {
+    const uint64_t size = static_cast<uint64_t>(values.offsets[at + 1] - values.offsets[at]);
+    const auto width = static_cast<size_t>(values.offset_bits / 8);
+    const uint32_t head[3] = {2, static_cast<uint32_t>(2 * width), static_cast<uint32_t>(size)};
+    const uint64_t words[2] = {0, size};
+    std::string out(reinterpret_cast<const char*>(head), sizeof head);
+    for (const uint64_t word : words) out.append(reinterpret_cast<const char*>(&word), width);
+    return out.append(reinterpret_cast<const char*>(values.values + values.offsets[at]), static_cast<size_t>(size));
+  }
+
+  static LaRefusal put(LaEncoded& out, int64_t buffer, const void* bytes, size_t size) {
+    uint8_t* room = out.room(out.host, buffer, static_cast<int64_t>(size));
+    if (room == nullptr) return kNoRoom;
+    copy_bytes(room, static_cast<const uint8_t*>(bytes), static_cast<int64_t>(size));
+    return nullptr;
   }
 
   static double score(const void* self, const LaPage* page, const LaPageHost*) {
@@ -199,15 +350,20 @@ struct ConstantPages {
     if (num_valid(*page) > 0) {
       const int64_t at = common(*page), width = values.bits / 8;
       if (at < 0 || width > kMaxInlineBytes) return "a scalar that has a buffer, or none";
-      const char bit = static_cast<char>(values.bits == 1 ? values.values[at / 8] >> (at % 8) & 1 : 0);
-      const std::string_view scalar{reinterpret_cast<const char*>(values.values + at * width),
-                                    static_cast<size_t>(width)};
-      put_bytes(layout, 6, values.bits == 1 ? std::string_view{&bit, 1} : scalar);
+      int64_t buffer = 0;
+      if (values.bits == 0) {
+        const std::string scalar = scalar_of(values, at);
+        if (const LaRefusal refusal = put(*out, buffer++, scalar.data(), scalar.size())) return refusal;
+      } else {
+        const char bit = static_cast<char>(values.bits == 1 ? values.values[at / 8] >> (at % 8) & 1 : 0);
+        const std::string_view scalar{reinterpret_cast<const char*>(values.values + at * width),
+                                      static_cast<size_t>(width)};
+        put_bytes(layout, 6, values.bits == 1 ? std::string_view{&bit, 1} : scalar);
+      }
       if (page->def_levels != nullptr) {
-        const int64_t size = 2 * page->num_entries;
-        uint8_t* levels = out->room(out->host, 0, 0) == nullptr ? nullptr : out->room(out->host, 1, size);
-        if (levels == nullptr) return kNoRoom;
-        copy_bytes(levels, reinterpret_cast<const uint8_t*>(page->def_levels), size);
+        if (const LaRefusal refusal = put(*out, buffer, nullptr, 0)) return refusal;
+        const auto size = 2 * static_cast<size_t>(page->num_entries);
+        if (const LaRefusal refusal = put(*out, buffer + 1, page->def_levels, size)) return refusal;
       }
     }
     std::string outer;
@@ -218,13 +374,13 @@ struct ConstantPages {
 
 // --- what is never written here -------------------------------------------------------------------------------------
 
-// Small zipped values cost more than chunks; where they win all the same, Python writes them.
+// Small zipped values cost more than chunks; where zipped values win all the same, Python writes them.
 struct ZippedPages {
   double cost_of_byte;
 
   static double score(const void* self, const LaPage* page, const LaPageHost*) {
     if (page->values->num_values == 0) return LANCE_ARROW_UNFIT;
-    return static_cast<double>(page->values->num_bytes) * static_cast<const ZippedPages*>(self)->cost_of_byte + 1;
+    return static_cast<double>(raw_bytes(*page->values)) * static_cast<const ZippedPages*>(self)->cost_of_byte + 1;
   }
 
   static LaRefusal encode(const void*, const LaPage*, const LaPageHost*, LaEncoded*) {

@@ -3,11 +3,11 @@
 
 #include <string>
 
-#include "engine/encode/leaf_encoding.hpp"
+#include "engine/encode/leaf_bounds.hpp"
 
 namespace lance_arrow::engine {
 
-// The zone of a leaf of fixed width whose rows are its values.
-std::string packed_zone(const LeafBounds& bounds, int64_t width, int64_t num_rows);
+// The zone of a leaf whose rows are its values, of `width` bytes; 0: byte strings with offsets of `offset_bits`.
+std::string packed_zone(const LeafBounds& bounds, int64_t width, int64_t offset_bits, int64_t num_rows);
 
 }  // namespace lance_arrow::engine

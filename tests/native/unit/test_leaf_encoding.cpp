@@ -44,7 +44,20 @@ class Format {
     add_pages(hold_no_pages());
     add_pages(hold_constant_pages(true));
     add_pages(hold_zipped_pages(2.0));
-    add_pages(hold_chunk_pages({{8186, 4096, 4096}, large, {64, 128}, 100, 2, 0.8, false}));
+    add_pages(hold_chunk_pages(form(large, {64, 128})));
+  }
+
+  static ChunkPageForm form(bool large, std::vector<int64_t> dictionary_bits) {
+    ChunkPageForm form{};
+    form.rules = form.index_rules = {8186, 4096, 4096};
+    form.estimate_rules = {16 << 10, 4096, 4096};
+    form.large = large;
+    form.zipped_from_bytes = 256;
+    form.dictionary_bits = std::move(dictionary_bits);
+    form.dictionary_values = 100;
+    form.dictionary_divisor = 2;
+    form.dictionary_ratio = 0.8;
+    return form;
   }
 
   EncoderSet set;
@@ -52,11 +65,11 @@ class Format {
  private:
   void add(HeldChunkEncoder* one) {
     chunks_.emplace_back(one);
-    set.chunks.push_back(one);
+    set.chunks.encoders.push_back(one);
   }
   void add_blocks(HeldBlocksEncoder* one) {
     blocks_.emplace_back(one);
-    set.blocks.push_back(one);
+    set.blocks.encoders.push_back(one);
   }
   void add_pages(HeldPageEncoder* one) {
     pages_.emplace_back(one);
@@ -114,7 +127,8 @@ TEST_CASE("leaves of any width, offset and nulls are encoded within their memory
       for (const uint64_t largest : {uint64_t{1}, uint64_t{2}, uint64_t{100}, uint64_t{1} << 40}) {
         for (const bool has_nulls : {false, true}) {
           const Column given(bits, static_cast<int64_t>(numbers.next(12)), num_rows, has_nulls, largest, numbers);
-          const LeafForm form{0, column, bits, 0, bits == 1 ? 3 : 4, bits == 1 ? 1 : bits / 8, 700, true};
+          const ZoneForm zones{bits == 1 ? 3 : 4, bits == 1 ? 1 : bits / 8, 700, false};
+          const LeafForm form{0, column, bits, 0, 0, zones, true};
           LeafBounds bounds;
           bool is_asked = false;
           pages.begin(position);
@@ -125,7 +139,7 @@ TEST_CASE("leaves of any width, offset and nulls are encoded within their memory
           int64_t counted = 0;
           for (const int64_t count : bounds.counts) counted += count;
           CHECK(counted == num_rows);
-          if (bounds.num_zones == 1) CHECK(packed_zone(bounds, form.zone_width, num_rows).size() >= 12);
+          if (bounds.num_zones == 1) CHECK(packed_zone(bounds, zones.width, 0, num_rows).size() >= 12);
           records.describe(column, "column", {});
           position += static_cast<int64_t>(pages.piece().size());
           num_asked += is_asked;
@@ -154,7 +168,7 @@ TEST_CASE("equal tables of chunks lie in one place") {
     const Column given(64, 0, 100, false, uint64_t{1} << 62, numbers);
     LeafBounds bounds;
     bool is_asked = true;
-    const LeafForm form{0, column, 64, 0, 0, 8, 0, true};
+    const LeafForm form{0, column, 64, 0, 0, {0, 8, 0, false}, true};
     REQUIRE(refusal(pages.add(form, format.set, given.array, 100, 0, &bounds, &is_asked)) == "");
     CHECK(!is_asked);
     // A table of chunks of one word, padded, is there once.

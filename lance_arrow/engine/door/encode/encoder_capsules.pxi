@@ -16,6 +16,11 @@ cdef extern from "include/lance_arrow_native.h" nogil:
     cdef struct LaPageEncoder:
         pass
 
+    cdef struct LaFrameEncoder:
+        const void* self
+        int64_t (*room)(const void*, int64_t) noexcept nogil
+        int64_t (*compress)(const void*, const uint8_t*, int64_t, uint8_t*) noexcept nogil
+
 cdef extern from "engine/encode/held_encoders.hpp" namespace "lance_arrow::engine" nogil:
     cdef cppclass HeldChunkEncoder:
         pass
@@ -25,6 +30,19 @@ cdef extern from "engine/encode/held_encoders.hpp" namespace "lance_arrow::engin
 
     cdef cppclass HeldPageEncoder:
         pass
+
+    cdef cppclass HeldFrameEncoder:
+        pass
+
+    cdef cppclass CompressedForm:
+        CompressedForm()
+        const LaFrameEncoder* frames
+        vector[const LaBlocksEncoder*] children
+        string compression
+        int64_t least_bytes
+        int64_t sampled_bytes
+        int64_t num_samples
+        double worthwhile
 
     cdef cppclass ScoreOptions:
         ScoreOptions()
@@ -41,11 +59,24 @@ cdef extern from "engine/encode/held_encoders.hpp" namespace "lance_arrow::engin
         int64_t dictionary_divisor
         double dictionary_ratio
         cbool compresses_indices
+        int64_t zipped_from_bytes
+        cbool compresses_strings
+        LaChunkRules estimate_rules
+        LaChunkRules index_rules
+        const LaChunkEncoder* indices
+        const LaBlocksEncoder* items
 
     HeldChunkEncoder* hold_flat_encoder(const string&) except +
     HeldChunkEncoder* hold_inline_packer(const string&, const ScoreOptions&) except +
     HeldChunkEncoder* hold_run_encoder(const string&, const ScoreOptions&) except +
     HeldChunkEncoder* hold_asked_encoder(int64_t, int64_t) except +
+    HeldChunkEncoder* hold_string_encoder(const string&) except +
+    HeldChunkEncoder* hold_best_chunks(const vector[const LaChunkEncoder*]&) except +
+    HeldBlocksEncoder* hold_string_blocks(const string&) except +
+    HeldBlocksEncoder* hold_asked_blocks(int64_t) except +
+    HeldBlocksEncoder* hold_compressed_blocks(const CompressedForm&) except +
+    HeldFrameEncoder* hold_lz4_encoder() except +
+    HeldBlocksEncoder* hold_best_blocks(const vector[const LaBlocksEncoder*]&) except +
     HeldBlocksEncoder* hold_flat_blocks(const string&) except +
     HeldBlocksEncoder* hold_inline_blocks(const string&, const ScoreOptions&) except +
     HeldBlocksEncoder* hold_run_blocks(const string&, const ScoreOptions&) except +
@@ -58,20 +89,42 @@ cdef extern from "engine/encode/held_encoders.hpp" namespace "lance_arrow::engin
 cdef const char* _CHUNK_ENCODER = "lance_arrow.chunk_encoder/1"
 cdef const char* _BLOCKS_ENCODER = "lance_arrow.blocks_encoder/1"
 cdef const char* _PAGE_ENCODER = "lance_arrow.page_encoder/1"
+cdef const char* _FRAME_ENCODER = "lance_arrow.frame_encoder/1"
+
+
+# The context of a capsule is an object that it keeps: the capsules that its table calls.
+cdef object _keeping(object capsule, object kept):
+    Py_INCREF(kept)
+    PyCapsule_SetContext(capsule, <void*>kept)
+    return capsule
+
+
+cdef void _drop_kept(object capsule) noexcept:
+    cdef void* kept = PyCapsule_GetContext(capsule)
+    if kept != NULL:
+        Py_DECREF(<object>kept)
 
 
 cdef void _drop_chunk_encoder(object capsule) noexcept:
     cdef HeldChunkEncoder* held = <HeldChunkEncoder*>PyCapsule_GetPointer(capsule, _CHUNK_ENCODER)
     del held
+    _drop_kept(capsule)
 
 
 cdef void _drop_blocks_encoder(object capsule) noexcept:
     cdef HeldBlocksEncoder* held = <HeldBlocksEncoder*>PyCapsule_GetPointer(capsule, _BLOCKS_ENCODER)
     del held
+    _drop_kept(capsule)
 
 
 cdef void _drop_page_encoder(object capsule) noexcept:
     cdef HeldPageEncoder* held = <HeldPageEncoder*>PyCapsule_GetPointer(capsule, _PAGE_ENCODER)
+    del held
+    _drop_kept(capsule)
+
+
+cdef void _drop_frame_encoder(object capsule) noexcept:
+    cdef HeldFrameEncoder* held = <HeldFrameEncoder*>PyCapsule_GetPointer(capsule, _FRAME_ENCODER)
     del held
 
 
@@ -113,6 +166,86 @@ def asked_encoder(int64_t least_bytes, int64_t least_values) -> object:
     return _chunk_encoder(hold_asked_encoder(least_bytes, least_values))
 
 
+def variable_encoder(bytes description) -> object:
+    """Chunks of offsets and bytes."""
+    return _chunk_encoder(hold_string_encoder(description))
+
+
+def best_chunks_encoder(capsules) -> object:
+    """The encoder of chunks with the smallest score; the first of equal ones."""
+    cdef vector[const LaChunkEncoder*] encoders
+    for one in capsules:
+        encoders.push_back(<const LaChunkEncoder*>PyCapsule_GetPointer(one, _CHUNK_ENCODER))
+    return _keeping(_chunk_encoder(hold_best_chunks(encoders)), tuple(capsules))
+
+
+def variable_blocks_encoder(bytes description) -> object:
+    """Blocks of a header, offsets and bytes."""
+    return _blocks_encoder(hold_string_blocks(description))
+
+
+def asked_blocks_encoder(int64_t least_bytes) -> object:
+    """A codec that is asked in Python for blocks of so many bytes, and does not fit smaller ones."""
+    return _blocks_encoder(hold_asked_blocks(least_bytes))
+
+
+def compressed_blocks_encoder(
+    frames, children, bytes compression, *, int64_t least_bytes, int64_t sampled_bytes, int64_t num_samples,
+    double worthwhile,
+) -> object:
+    """Single blocks of the best child, compressed; Python is asked about blocks of which it would compress samples.
+
+    Parameters
+    ----------
+    frames
+        Capsule of the scheme.
+    children
+        Capsules of encoders of blocks, in the order of their names.
+    compression
+        Serialized ``BufferCompression``.
+    least_bytes
+        Fewest bytes of a block.
+    sampled_bytes, num_samples
+        Bytes, and number, of the samples.
+    worthwhile
+        Largest part of the bytes that may be left.
+    """
+    cdef CompressedForm form
+    form.frames = <const LaFrameEncoder*>PyCapsule_GetPointer(frames, _FRAME_ENCODER)
+    for one in children:
+        form.children.push_back(<const LaBlocksEncoder*>PyCapsule_GetPointer(one, _BLOCKS_ENCODER))
+    form.compression, form.least_bytes = compression, least_bytes
+    form.sampled_bytes, form.num_samples, form.worthwhile = sampled_bytes, num_samples, worthwhile
+    return _keeping(_blocks_encoder(hold_compressed_blocks(form)), (frames, tuple(children)))
+
+
+def lz4_encoder() -> object:
+    """Frames of one LZ4 block each."""
+    return PyCapsule_New(hold_lz4_encoder(), _FRAME_ENCODER, _drop_frame_encoder)
+
+
+def try_frame_encoder(capsule, const uint8_t[::1] data not None) -> bytes | None:
+    """Compress one buffer by a capsule, for tests of schemes; None where Python must compress it."""
+    cdef const LaFrameEncoder* encoder = <const LaFrameEncoder*>PyCapsule_GetPointer(capsule, _FRAME_ENCODER)
+    cdef int64_t room = encoder.room(encoder.self, data.shape[0])
+    cdef vector[uint8_t] out
+    if room < 0:
+        return None
+    out.resize(room + 1)
+    cdef int64_t size = encoder.compress(encoder.self, &data[0], data.shape[0], out.data())
+    if not 0 <= size <= room:
+        raise refusal(b"a frame has more bytes than its encoder said", size, 0)
+    return (<const char*>out.data())[:size]
+
+
+def best_blocks_encoder(capsules) -> object:
+    """The encoder of blocks with the smallest score; the first of equal ones."""
+    cdef vector[const LaBlocksEncoder*] encoders
+    for one in capsules:
+        encoders.push_back(<const LaBlocksEncoder*>PyCapsule_GetPointer(one, _BLOCKS_ENCODER))
+    return _keeping(_blocks_encoder(hold_best_blocks(encoders)), tuple(capsules))
+
+
 def flat_blocks_encoder(bytes description) -> object:
     """Blocks of values back to back."""
     return _blocks_encoder(hold_flat_blocks(description))
@@ -141,10 +274,11 @@ def out_of_line_bitpacking_blocks_encoder(
 
 
 def chunk_pages_encoder(
-    rules, *, bint large, dictionary_bits, int64_t dictionary_values, int64_t dictionary_divisor,
-    double dictionary_ratio, bint compresses_indices,
+    rules, *, bint large, int64_t zipped_from_bytes, dictionary_bits, int64_t dictionary_values,
+    int64_t dictionary_divisor, double dictionary_ratio, bint compresses_indices, bint compresses_strings,
+    estimate_rules, index_rules, indices=None, items=None,
 ) -> object:
-    """Pages of chunks. Where a dictionary may be smaller, Python is asked.
+    """Pages of chunks. Where a dictionary of values of one width may be smaller, Python is asked.
 
     Parameters
     ----------
@@ -152,18 +286,34 @@ def chunk_pages_encoder(
         ``max_bytes``, ``max_values`` and ``target_bytes`` of chunks.
     large
         Whether words and sizes have 32 bits.
+    zipped_from_bytes
+        Bytes from which byte strings are better zipped.
     dictionary_bits, dictionary_values, dictionary_divisor, dictionary_ratio
-        Widths of values and fewest values with a dictionary; its most items and bytes, as parts of the values and bytes.
-    compresses_indices
-        Whether indices may be compressed.
+        Widths of values (0: byte strings) and fewest values with a dictionary; its most items and bytes, as parts of
+        the values and bytes.
+    compresses_indices, compresses_strings
+        Whether indices, and strings, may be compressed.
+    estimate_rules, index_rules
+        As `rules`, for estimates and for chunks of indices.
+    indices, items
+        Capsules that encode chunks of indices of 32 bits, and blocks of items; None: Python is asked for pages with a
+        dictionary.
     """
     cdef ChunkPageForm form
     form.rules.max_bytes, form.rules.max_values, form.rules.target_bytes = rules
-    form.large = large
+    form.estimate_rules.max_bytes, form.estimate_rules.max_values, form.estimate_rules.target_bytes = estimate_rules
+    form.index_rules.max_bytes, form.index_rules.max_values, form.index_rules.target_bytes = index_rules
+    form.large, form.zipped_from_bytes = large, zipped_from_bytes
     form.dictionary_bits = dictionary_bits
     form.dictionary_values, form.dictionary_divisor = dictionary_values, dictionary_divisor
     form.dictionary_ratio, form.compresses_indices = dictionary_ratio, compresses_indices
-    return _page_encoder(hold_chunk_pages(form))
+    form.compresses_strings = compresses_strings
+    form.indices = NULL
+    form.items = NULL
+    if indices is not None and items is not None:
+        form.indices = <const LaChunkEncoder*>PyCapsule_GetPointer(indices, _CHUNK_ENCODER)
+        form.items = <const LaBlocksEncoder*>PyCapsule_GetPointer(items, _BLOCKS_ENCODER)
+    return _keeping(_page_encoder(hold_chunk_pages(form)), (indices, items))
 
 
 def constant_pages_encoder(bint has_scalars) -> object:

@@ -1,5 +1,36 @@
 # Leaves of a record batch, encoded and placed without Python.
 
+cdef extern from "engine/encode/encoder_choice.hpp" namespace "lance_arrow::engine" nogil:
+    cdef cppclass ChunkChoice:
+        vector[const LaChunkEncoder*] encoders
+
+    cdef cppclass BlocksChoice:
+        vector[const LaBlocksEncoder*] encoders
+
+cdef extern from "engine/encode/leaf_bounds.hpp" namespace "lance_arrow::engine" nogil:
+    cdef struct ZoneForm:
+        int kind
+        int64_t width
+        int64_t rows_per_zone
+        cbool is_text
+
+    cdef cppclass StringBound:
+        vector[uint8_t] bytes
+        cbool exists
+        cbool is_exact
+
+    cdef cppclass LeafBounds:
+        LeafBounds()
+        int64_t column
+        int64_t num_zones
+        vector[uint8_t] mins, maxs
+        vector[StringBound] lows, highs
+        vector[int64_t] counts
+
+    int64_t num_nulls(const ArrowArray&, int64_t)
+    cbool offsets_go_back(const ArrowArray&, int64_t, int64_t)
+    int64_t string_bytes(const ArrowArray&, int64_t, int64_t)
+
 cdef extern from "engine/encode/leaf_encoding.hpp" namespace "lance_arrow::engine" nogil:
     cdef cppclass CEncoderSet "lance_arrow::engine::EncoderSet":
         cppclass Layout:
@@ -7,27 +38,17 @@ cdef extern from "engine/encode/leaf_encoding.hpp" namespace "lance_arrow::engin
             string type_url
         CEncoderSet()
         vector[Layout] layouts
-        vector[const LaChunkEncoder*] chunks
-        vector[const LaBlocksEncoder*] blocks
+        ChunkChoice chunks
+        BlocksChoice blocks
 
     cdef struct LeafForm:
         int64_t child
         int64_t column
         int64_t bits
+        int64_t offset_bits
         int64_t encoders
-        int zone_kind
-        int64_t zone_width
-        int64_t rows_per_zone
+        ZoneForm zones
         cbool nullable
-
-    int64_t num_nulls(const ArrowArray&, int64_t)
-
-    cdef cppclass LeafBounds:
-        LeafBounds()
-        int64_t column
-        int64_t num_zones
-        vector[uint8_t] mins, maxs
-        vector[int64_t] counts
 
     cdef cppclass CLeafPages "lance_arrow::engine::LeafPages":
         CLeafPages(CColumnRecords*, CBlockSums*) except +
@@ -37,7 +58,7 @@ cdef extern from "engine/encode/leaf_encoding.hpp" namespace "lance_arrow::engin
         int64_t page_bytes()
 
 cdef extern from "engine/encode/zone_records.hpp" namespace "lance_arrow::engine" nogil:
-    string packed_zone(const LeafBounds&, int64_t, int64_t) except +
+    string packed_zone(const LeafBounds&, int64_t, int64_t, int64_t) except +
 
 cdef extern from *:
     """
@@ -59,9 +80,9 @@ cdef class LeafPlan:
         For each kind of leaf: layouts ``(type URL, capsule)``, and capsules of codecs of chunks and of blocks. Each in
         the order of their names, which decides between equal scores.
     leaves
-        Tuples ``(child of the batch, column, bits, kind of leaf, kind of bounds, bytes of a bound, rows per zone,
-        whether nulls are allowed)``.
-        Kinds of bounds are those of `bound_fixed`; without a zone map, rows per zone are 0.
+        Tuples ``(child of the batch, column, bits, bits of an offset, kind of leaf, kind of bounds, bytes of a bound,
+        whether values are text, rows per zone, whether nulls are allowed)``. Byte strings have no bits; their bounds
+        have no kind. Kinds of bounds are those of `bound_fixed`; without a zone map, rows per zone are 0.
     """
 
     cdef vector[CEncoderSet] encoders
@@ -81,12 +102,12 @@ cdef class LeafPlan:
                 layout.encoder = <const LaPageEncoder*>PyCapsule_GetPointer(capsule, _PAGE_ENCODER)
                 found.layouts.push_back(layout)
             for capsule in chunks:
-                found.chunks.push_back(<const LaChunkEncoder*>PyCapsule_GetPointer(capsule, _CHUNK_ENCODER))
+                found.chunks.encoders.push_back(<const LaChunkEncoder*>PyCapsule_GetPointer(capsule, _CHUNK_ENCODER))
             for capsule in blocks:
-                found.blocks.push_back(<const LaBlocksEncoder*>PyCapsule_GetPointer(capsule, _BLOCKS_ENCODER))
+                found.blocks.encoders.push_back(<const LaBlocksEncoder*>PyCapsule_GetPointer(capsule, _BLOCKS_ENCODER))
         for leaf in leaves:
-            (form.child, form.column, form.bits, form.encoders, form.zone_kind, form.zone_width,
-             form.rows_per_zone, form.nullable) = leaf
+            (form.child, form.column, form.bits, form.offset_bits, form.encoders, form.zones.kind, form.zones.width,
+             form.zones.is_text, form.zones.rows_per_zone, form.nullable) = leaf
             if not 0 <= form.encoders < <int64_t>self.encoders.size():
                 raise refusal(b"a leaf has no encoders", form.column, 0)
             self.leaves.push_back(form)
@@ -94,25 +115,52 @@ cdef class LeafPlan:
     def __len__(self) -> int:
         return self.leaves.size()
 
-    def first_null(self, batch) -> int:
-        """Return the first leaf with a null that is not allowed; -1 if there is none. The batch is valid."""
+    def first_refused(self, batch) -> int:
+        """Return the first leaf with a null that is not allowed, or with offsets that go back; -1 if there is none.
+
+        The batch is valid as Arrow checks it without reading all rows.
+        """
         cdef ArrowArray array
         cdef LaArrowSchema schema
+        cdef const LeafForm* form
         cdef int64_t wrong = -1
         cdef size_t leaf = 0
-        while leaf < self.leaves.size() and self.leaves[leaf].nullable:
+        while leaf < self.leaves.size() and self.leaves[leaf].nullable and self.leaves[leaf].bits:
             leaf += 1
         if leaf == self.leaves.size():
             return -1
         batch._export_to_c(<uintptr_t>&array, <uintptr_t>&schema)
         schema.release(&schema)
-        while leaf < self.leaves.size() and wrong < 0:
-            if not self.leaves[leaf].nullable and self.leaves[leaf].child < array.n_children:
-                if num_nulls(array.children[self.leaves[leaf].child][0], array.length):
-                    wrong = leaf
-            leaf += 1
+        with nogil:
+            while leaf < self.leaves.size() and wrong < 0:
+                form = &self.leaves[leaf]
+                if form.child < array.n_children:
+                    if not form.nullable and num_nulls(array.children[form.child][0], array.length):
+                        wrong = leaf
+                    elif form.bits == 0 and offsets_go_back(array.children[form.child][0], array.length,
+                                                            form.offset_bits):
+                        wrong = leaf
+                leaf += 1
         array.release(&array)
         return wrong
+
+    def string_bytes(self, batch) -> tuple[int, int]:
+        """Return the bytes of all byte strings of a valid batch, offsets included, and those of the largest leaf."""
+        cdef ArrowArray array
+        cdef LaArrowSchema schema
+        cdef const LeafForm* form
+        cdef int64_t own, total = 0, largest = 0
+        cdef size_t leaf
+        batch._export_to_c(<uintptr_t>&array, <uintptr_t>&schema)
+        schema.release(&schema)
+        for leaf in range(self.leaves.size()):
+            form = &self.leaves[leaf]
+            if form.bits == 0 and form.child < array.n_children:
+                own = string_bytes(array.children[form.child][0], array.length, form.offset_bits)
+                total += own
+                largest = max(largest, own)
+        array.release(&array)
+        return total, largest
 
 
 cdef class LeafPages:
@@ -122,6 +170,8 @@ cdef class LeafPages:
     ----------
     plan
         The leaves.
+    num_leaves
+        How many of them, from the first on, are written here.
     records
         Metadata of the file.
     sums
@@ -135,9 +185,13 @@ cdef class LeafPages:
     cdef vector[LeafBounds] bounds
     cdef vector[int64_t] page_bytes
     cdef int64_t num_rows
+    cdef size_t num_leaves
 
-    def __init__(self, LeafPlan plan not None, ColumnRecords records not None, BlockSums sums) -> None:
+    def __init__(self, LeafPlan plan not None, int64_t num_leaves, ColumnRecords records not None, BlockSums sums) -> None:
+        if not 0 <= num_leaves <= <int64_t>plan.leaves.size():
+            raise refusal(b"the plan has fewer leaves", num_leaves, 0)
         self.plan, self.records, self.sums = plan, records, sums
+        self.num_leaves = num_leaves
         cdef CBlockSums* to = NULL
         if sums is not None:
             to = sums.sums.get()
@@ -184,7 +238,7 @@ cdef class LeafPages:
         try:
             with nogil:
                 self.pages.get().begin(position)
-                while leaf < self.plan.leaves.size() and <int64_t>self.pages.get().piece().size() <= most_bytes:
+                while leaf < self.num_leaves and <int64_t>self.pages.get().piece().size() <= most_bytes:
                     form = &self.plan.leaves[leaf]
                     if form.child < 0 or form.child >= array.n_children:
                         break
@@ -201,7 +255,7 @@ cdef class LeafPages:
         finally:
             array.release(&array)
         _check(outcome)
-        if first_leaf == <int64_t>leaf and leaf < self.plan.leaves.size():
+        if first_leaf == <int64_t>leaf and leaf < self.num_leaves:
             raise refusal(b"the batch has not the columns of its leaves", first_leaf, 0)
         return self.pages.get().piece(), leaf, asked
 
@@ -230,16 +284,16 @@ cdef class LeafPages:
         cdef const LeafForm* form
         cdef string_view described
         cdef CColumnRecords* records = self.records.records.get()
-        for leaf in range(self.plan.leaves.size()):
+        for leaf in range(self.num_leaves):
             form = &self.plan.leaves[leaf]
             placed.positions.clear()
             placed.sizes.clear()
             described = _bytes_view(without)
-            if form.rows_per_zone > 0 and self.num_rows > 0:
+            if form.zones.rows_per_zone > 0 and self.num_rows > 0:
                 if self.bounds[leaf].num_zones != 1:
                     others.push_back(leaf)
                     continue
-                one = packed_zone(self.bounds[leaf], form.zone_width, self.num_rows)
+                one = packed_zone(self.bounds[leaf], form.zones.width, form.offset_bits, self.num_rows)
                 placed.positions.push_back(position + <int64_t>region.size())
                 placed.sizes.push_back(<int64_t>one.size())
                 one.resize((one.size() + 7) & ~<size_t>7)
@@ -258,6 +312,19 @@ cdef class LeafPages:
             _copy_side(bounds.mins if side == 0 else bounds.maxs, made)
         return sides[0], sides[1], _int64_array(bounds.counts), self.page_bytes[leaf]
 
+    def string_zones(self, int64_t leaf) -> tuple[list, list, numpy.ndarray, int]:
+        """As `zones`, for a leaf of byte strings: lists of ``(bytes or None, whether they are a value)``."""
+        cdef LeafBounds* bounds = &self.bounds[leaf]
+        lows = [_string_bound(one) for one in bounds.lows]
+        highs = [_string_bound(one) for one in bounds.highs]
+        return lows, highs, _int64_array(bounds.counts), self.page_bytes[leaf]
+
+
+cdef tuple _string_bound(const StringBound& bound):
+    if not bound.exists:
+        return None, False
+    return (<const char*>bound.bytes.data())[:bound.bytes.size()], bool(bound.is_exact)
+
 
 cdef int _copy_side(const vector[uint8_t]& side, uint8_t[::1] out) except -1:
     if side.size():
@@ -274,6 +341,7 @@ cdef extern from "engine/encode/block_facts.hpp" namespace "lance_arrow::engine"
         FactsOfBlock()
         LaBlock block
         Outcome set(const uint8_t*, int64_t, int64_t) except +
+        void set_strings(const uint8_t*, const int64_t*, int64_t, int64_t)
 
 cdef extern from "engine/encode/encoded.hpp" namespace "lance_arrow::engine" nogil:
     cdef struct LaEncoded:
@@ -295,7 +363,7 @@ cdef extern from "engine/encode/try_encoders.hpp" namespace "lance_arrow::engine
 
 def try_encoder(
     capsule, const uint8_t[::1] values not None, int64_t bits, int64_t num_values, const uint8_t[::1] present,
-    int64_t num_nulls, rules, const int64_t[::1] starts,
+    int64_t num_nulls, rules, const int64_t[::1] starts, const int64_t[::1] offsets=None, int64_t offset_bits=0,
 ) -> tuple:
     """Score and encode one block by a capsule, for tests of codecs.
 
@@ -311,6 +379,9 @@ def try_encoder(
         ``max_bytes``, ``max_values`` and ``target_bytes`` of chunks.
     starts
         ``(num_blocks + 1,) int64``, or None.
+    offsets, offset_bits
+        Of byte strings, whose `bits` are 0: ``(num_values + 1,) int64`` that ascend from 0, and the bits of the
+        column's offsets.
 
     Returns
     -------
@@ -323,7 +394,11 @@ def try_encoder(
     cdef LaChunkRules limits
     cdef const char* refused = NULL
     cdef double score
-    _check(facts.set(&values[0] if values.shape[0] else NULL, bits, num_values))
+    cdef const uint8_t* first = &values[0] if values.shape[0] else NULL
+    if offsets is None:
+        _check(facts.set(first, bits, num_values))
+    else:
+        facts.set_strings(first, &offsets[0], offset_bits, num_values)
     if present is not None:
         facts.block.present = &present[0]
         facts.block.num_nulls = num_nulls

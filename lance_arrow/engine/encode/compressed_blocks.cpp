@@ -1,0 +1,123 @@
+// Compression around other codecs of blocks, and schemes that compress natively.
+#include <algorithm>
+
+#include "engine/encode/block_facts.hpp"
+#include "engine/encode/encoded.hpp"
+#include "engine/encode/held_encoders.hpp"
+#include "engine/encode/lz4_blocks.hpp"
+#include "engine/tables/wire_writing.hpp"
+
+namespace lance_arrow::engine {
+
+namespace {
+
+std::string_view view_of(const ByteVector& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+struct CompressedBlocks : CompressedForm {
+  // Encoded by one child, and compressed.
+  struct Answer {
+    Encoded plain;
+    ByteVector frame;
+
+    const ByteVector& bytes() const { return plain.buffers[0]; }
+    bool is_smaller() const { return frame.size() < bytes().size(); }
+    size_t size() const { return std::min(frame.size(), bytes().size()); }
+  };
+
+  // False where Python must be asked; no answer if no child fits.
+  bool find(const LaBlock& block, const int64_t* starts, std::vector<Answer>* best) const {
+    for (const LaBlocksEncoder* child : children) {
+      const double score = child->score(child->self, &block, starts, 1);
+      if (score == LANCE_ARROW_ASK) return false;
+      if (score < 0) continue;
+      Answer answer;
+      LaEncoded into = answer.plain.face();
+      if (child->encode(child->self, &block, starts, 1, &into) != nullptr) return false;
+      if (!answer.plain.is_whole(block.num_values) || answer.plain.buffers.size() != 1) return false;
+      const auto size = static_cast<int64_t>(answer.bytes().size());
+      const int64_t room = size == 0 ? -1 : frames->room(frames->self, size);
+      if (room < 0) return false;
+      answer.frame.resize(static_cast<size_t>(room));
+      const int64_t written = frames->compress(frames->self, answer.bytes().data(), size, answer.frame.data());
+      if (written < 0 || written > room) return false;
+      answer.frame.resize(static_cast<size_t>(written));
+      if (!best->empty() && answer.size() >= best->front().size()) continue;
+      best->clear();
+      best->push_back(std::move(answer));
+    }
+    return true;
+  }
+
+  bool is_sampled(const LaBlock& block) const {
+    const int64_t average = std::max<int64_t>(block.num_bytes / std::max<int64_t>(block.num_values, 1), 1);
+    const int64_t count = std::max<int64_t>((sampled_bytes + average - 1) / average, 1);
+    return block.num_values > count * num_samples;
+  }
+
+  static double score(const void* self, const LaBlock* block, const int64_t* starts, int64_t num_blocks) {
+    const auto* own = static_cast<const CompressedBlocks*>(self);
+    const int64_t raw = raw_bytes(*block);
+    if (raw < own->least_bytes) return LANCE_ARROW_UNFIT;
+    std::vector<Answer> best;
+    if (num_blocks != 1 || own->is_sampled(*block) || !own->find(*block, starts, &best)) return LANCE_ARROW_ASK;
+    if (best.empty()) return LANCE_ARROW_UNFIT;
+    const double part = static_cast<double>(best.front().size()) / static_cast<double>(raw);
+    return part < own->worthwhile ? part * static_cast<double>(raw) : LANCE_ARROW_UNFIT;
+  }
+
+  static LaRefusal encode(const void* self, const LaBlock* block, const int64_t* starts, int64_t num_blocks,
+                          LaEncoded* out) {
+    const auto* own = static_cast<const CompressedBlocks*>(self);
+    std::vector<Answer> best;
+    if (num_blocks != 1 || !own->find(*block, starts, &best) || best.empty()) return "the block is not compressed";
+    const Answer& answer = best.front();
+    const ByteVector& bytes = answer.is_smaller() ? answer.frame : answer.bytes();
+    const auto size = static_cast<int64_t>(bytes.size());
+    uint8_t* room = out->room(out->host, 0, size);
+    if (room == nullptr) return "there is no memory for a compressed block";
+    copy_bytes(room, bytes.data(), size);
+    if (const LaRefusal refusal = out->chunk(out->host, block->num_values, &size, 1)) return refusal;
+    std::string message(view_of(answer.plain.description));
+    if (answer.is_smaller()) message = own->message(message);
+    return out->describe(out->host, reinterpret_cast<const uint8_t*>(message.data()),
+                         static_cast<int64_t>(message.size()));
+  }
+
+  // Source: lance.encodings21.General, in a CompressiveEncoding.
+  std::string message(const std::string& child) const {
+    std::string general, outer;
+    put_bytes(general, 1, compression);
+    put_bytes(general, 3, child);
+    put_bytes(outer, 10, general);
+    return outer;
+  }
+};
+
+// The size as a 32-bit word, then one block.
+struct Lz4Frames {
+  static constexpr int64_t kHeaderBytes = 4;
+
+  static int64_t room(const void*, int64_t num_bytes) {
+    return num_bytes <= kMostSmallLz4Bytes ? kHeaderBytes + lz4_block_room(num_bytes) : -1;
+  }
+
+  static int64_t compress(const void*, const uint8_t* bytes, int64_t num_bytes, uint8_t* out) {
+    store<uint32_t>(out, 0, static_cast<uint32_t>(num_bytes));
+    return kHeaderBytes + encode_small_lz4_block(bytes, num_bytes, out + kHeaderBytes);
+  }
+};
+
+}  // namespace
+
+HeldBlocksEncoder* hold_compressed_blocks(const CompressedForm& form) {
+  auto held = std::make_shared<CompressedBlocks>(CompressedBlocks{form});
+  return new HeldBlocksEncoder{{held.get(), &CompressedBlocks::score, &CompressedBlocks::encode}, held};
+}
+
+HeldFrameEncoder* hold_lz4_encoder() {
+  return new HeldFrameEncoder{{nullptr, &Lz4Frames::room, &Lz4Frames::compress}, {}};
+}
+
+}  // namespace lance_arrow::engine

@@ -1,0 +1,45 @@
+// The values of a leaf as encoders take them: nulls to levels, and nothing under nulls.
+#pragma once
+
+#include <vector>
+
+#include "engine/arrays/array_tree.hpp"
+#include "engine/encode/block_facts.hpp"
+
+namespace lance_arrow::engine {
+
+// Nulls among the first rows of a valid array.
+int64_t num_nulls(const ArrowArray& array, int64_t num_rows);
+
+// Whether the offsets of the first rows of an array of byte strings go back.
+bool offsets_go_back(const ArrowArray& array, int64_t num_rows, int64_t offset_bits);
+
+// Bytes of the first rows, their offsets included.
+int64_t string_bytes(const ArrowArray& array, int64_t num_rows, int64_t offset_bits);
+
+// Used again from leaf to leaf, so that memory is allocated once.
+class LeafValues {
+ public:
+  // Values of one width, or (`bits` is 0) byte strings with ascending offsets of `offset_bits`. They may stay where
+  // they are in the array.
+  Outcome open(const ArrowArray& array, int64_t num_rows, int64_t bits, int64_t offset_bits);
+
+  const LaBlock& block() const { return facts_.block; }
+  // Of each row 0, or 1 for a null; nothing without nulls.
+  const std::vector<uint16_t>& levels() const { return levels_; }
+  int64_t present_bytes() const { return static_cast<int64_t>(present_.size()); }
+
+  bool is_text() const;
+
+ private:
+  const uint8_t* open_fixed(const uint8_t* values, int64_t offset, int64_t num_rows, int64_t bits);
+  template <class Offset>
+  const uint8_t* open_strings(const uint8_t* offsets, const uint8_t* data, int64_t num_rows);
+
+  FactsOfBlock facts_;
+  std::vector<uint8_t> present_, copy_;
+  std::vector<uint16_t> levels_;
+  std::vector<int64_t> offsets_;
+};
+
+}  // namespace lance_arrow::engine
