@@ -14,6 +14,7 @@ from lance_arrow.container.footer import FileVersion
 from lance_arrow.engine import NUM_FRAGMENT_FACTS, read_fragments
 from lance_arrow.errors import CorruptManifestError, LanceError, UnsupportedError, located
 from lance_arrow.manifests.base_paths import check_file_name
+from lance_arrow.manifests.field_places import FieldPlaces
 from lance_arrow.proto import table_pb2
 from lance_arrow.proto.reading import parse
 
@@ -38,30 +39,6 @@ _READABLE_FORMS = {
     "last_updated_at_version_sequence": "inline_last_updated_at_versions",
     "created_at_version_sequence": "inline_created_at_versions",
 }
-
-
-class FieldPlaces:
-    """Positions of ids in the fields of a data file, made at the first use.
-
-    Parameters
-    ----------
-    fields
-        The ids. The first of equal ones counts.
-    """
-
-    __slots__ = ("_fields", "_places")
-
-    def __init__(self, fields: tuple[int, ...]) -> None:
-        self._fields = fields
-        self._places: dict[int, int] | None = None
-
-    def of(self, field_id: int) -> int | None:
-        """Return the position of an id; None if the file has none."""
-        places = self._places
-        if places is None:
-            last = len(self._fields) - 1
-            places = self._places = {one: last - at for at, one in enumerate(reversed(self._fields))}
-        return places.get(field_id)
 
 
 @dataclass(frozen=True, slots=True)
