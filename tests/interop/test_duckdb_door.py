@@ -179,3 +179,62 @@ def test_damage_reaches_the_caller(tmp_path: Path) -> None:
 def test_an_absent_path(tmp_path: Path) -> None:
     with duckdb.connect() as connection, pytest.raises(FileNotFoundError):
         door.register(connection, "t", tmp_path / "no.lance")
+
+
+def random_rows(random: np.random.Generator, num_rows: int) -> pa.Table:
+    def some(values: list[Any], type_: pa.DataType) -> pa.Array:
+        codes = random.integers(0, len(values), num_rows)
+        return pa.array(values, type_).take(pa.array(codes, mask=random.random(num_rows) < 0.15))
+
+    return pa.table(
+        {
+            "f": some([0.0, -0.0, 1.5, -2.0, float("nan"), float("inf")], pa.float64()),
+            "i": some([-3, 0, 1, 2, 2**40], pa.int64()),
+            "s": some(["", "a", "ab", "x" * 40, "ü"], pa.string()),
+            "t": some(["", "a", "b"], pa.string()),
+        }
+    )
+
+
+LITERALS = {"f": ["0.0", "1.5", "3.0"], "i": ["0", "2", "-3"], "s": ["''", "'a'", "'ab'", "'zz'"], "t": ["'a'", "'b'"]}
+
+
+def random_condition(random: np.random.Generator, depth: int = 0) -> str:
+    kind = int(random.integers(0, 8 if depth < 3 else 4))
+    name = str(random.choice(list(LITERALS)))
+    values = LITERALS[name]
+    if kind <= 1:
+        return f"{name} {random.choice(['=', '<>', '<', '<=', '>', '>='])} {random.choice(values)}"
+    if kind == 2:
+        return (
+            f"{name} {random.choice(['', 'NOT '])}IN ({', '.join(values[: 1 + int(random.integers(0, len(values)))])})"
+        )
+    if kind == 3:
+        return str(random.choice([f"{name} IS NULL", f"{name} IS NOT NULL", "s LIKE 'a%'", "s = t", "length(t) > 0"]))
+    if kind == 4:
+        return f"NOT ({random_condition(random, depth + 1)})"
+    joined = " OR " if kind == 5 else " AND "
+    return "(" + joined.join(random_condition(random, depth + 1) for _ in range(2)) + ")"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_conditions_find_what_duckdb_finds_itself(tmp_path: Path, seed: int) -> None:
+    """A table of its own is filtered by DuckDB alone."""
+    random = np.random.default_rng(seed)
+    table = random_rows(random, 300)
+    write_table(table, tmp_path / "a.lance", rows_per_zone=50)
+    coded = lance_arrow.dataset(tmp_path / "a.lance", read_dictionary=["s", "t"])
+    with duckdb.connect() as connection:
+        connection.register("arrow", table)
+        connection.execute("CREATE TABLE own AS FROM arrow")
+        door.register(connection, "plain", lance_arrow.dataset(tmp_path / "a.lance"))
+        door.register(connection, "coded", coded)
+        for _ in range(50):
+            condition = random_condition(random)
+            query = f"SELECT count(*), count(s), min(s), max(t), sum(i) FROM {{}} WHERE {condition}"
+            expected = connection.execute(query.format("own")).fetchall()
+            count = connection.execute(f"SELECT count(*) FROM own WHERE {condition}").fetchall()
+            for view in ("plain", "coded"):
+                assert connection.execute(query.format(view)).fetchall() == expected, condition
+                found = connection.execute(f"SELECT count(*) FROM {view} WHERE {condition}").fetchall()
+                assert found == count, condition

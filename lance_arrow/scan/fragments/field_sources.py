@@ -118,6 +118,8 @@ def bind_fields(
     nodes: Sequence[ColumnNode],
     place_of: Callable[[LeafNode], LeafPlace | None],
     roots_of: Callable[[int], Sequence[ColumnNode]],
+    *,
+    has_forms: bool = False,
 ) -> tuple[tuple[FieldSource, ...], tuple[FileNodes, ...]]:
     """Find the files and their columns that hold (pruned) columns of the table.
 
@@ -129,6 +131,8 @@ def bind_fields(
         Where a leaf lies; None where no file has it.
     roots_of
         The column tree of a file.
+    has_forms
+        Whether columns of the table, or of files, may be read as dictionaries.
 
     Returns
     -------
@@ -153,8 +157,9 @@ def bind_fields(
             kept[file, root] = pruned(roots[root], steps)
         numbers = tuple(sorted(steps_of))
         files.append(FileNodes(file, numbers, tuple(kept[file, root] for root in numbers)))
-    _take_forms(nodes, places, roots_of, kept)
-    files = [replace(file, nodes=tuple([kept[file.file, root] for root in file.roots])) for file in files]
+    if has_forms:
+        _take_forms(nodes, places, roots_of, kept)
+        files = [replace(file, nodes=tuple([kept[file.file, root] for root in file.roots])) for file in files]
     binder = _Binder(places, kept, {file.file: roots_of(file.file) for file in files})
     return tuple(binder.source(node, 0) for node in nodes), tuple(files)
 
@@ -165,13 +170,7 @@ def _take_forms(
     roots_of: Callable[[int], Sequence[ColumnNode]],
     kept: dict[tuple[int, int], ColumnNode],
 ) -> None:
-    """Read leaves of files as dictionaries where the table's are, whatever their names in the files.
-
-    Few readings have such leaves: for others this is one look at each leaf.
-    """
-    wanted = any([leaf.is_coded for node in nodes for leaf in node.leaves()])
-    if not wanted and not any([leaf.is_coded for node in kept.values() for leaf in node.leaves()]):
-        return
+    """Read leaves of files as dictionaries where the table's are, and only there: names in files may differ."""
     from lance_arrow.arrays.coded_leaves import formed  # noqa: PLC0415 - for columns read as dictionaries alone
 
     forms: dict[tuple[int, int], set[int]] = {key: set() for key in kept}

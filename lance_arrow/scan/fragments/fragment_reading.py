@@ -54,7 +54,12 @@ class FragmentReading:
         self._is_asked = False
         stored = [node for node in nodes if not _is_virtual(node)]
         with located(path=rows.columns.facts.manifest_path):
-            sources, parts = bind_fields(stored, self._place_of, lambda file: self._open(file).rows.roots)
+            sources, parts = bind_fields(
+                stored,
+                self._place_of,
+                lambda file: self._open(file).rows.roots,
+                has_forms=bool(rows.columns.options.read_dictionary),
+            )
         self._sources: dict[str, FieldSource] = {source.node.field.name: source for source in sources}
         self.nodes = tuple(node if _is_virtual(node) else self._sources[node.field.name].node for node in nodes)
         self.schema = pa.schema([node.field for node in self.nodes])
