@@ -119,7 +119,7 @@ TEST_CASE("a packed zone of strings has offsets and inexact bounds") {
   LeafBounds bounds;
   REQUIRE(refusal(bound_leaf({0, 0, 8192, false}, values, 3, &bounds)) == "");
   const std::string expected(
-      "LAZ\x25\x01\x00\x01\x00"
+      "LAZ\x05\x01\x00\x01\x00"
       "\x00\x00\x00\x00\x01\x00\x00\x00"
       "\x00\x00\x00\x00\x00\x00\x00\x00"
       "b"
