@@ -25,7 +25,7 @@ except ImportError:
 
 FILES = ((200, 2000), (1000, 1000), (200, 10_000))
 APPEND = (100, 500)
-KINDS = ("doubles", "integers", "with nulls", "booleans", "strings")
+KINDS = ("doubles", "integers", "with nulls", "booleans", "strings", "categories")
 
 
 def column(kind: str, rng: np.random.Generator, num_rows: int) -> pa.Array:
@@ -39,6 +39,8 @@ def column(kind: str, rng: np.random.Generator, num_rows: int) -> pa.Array:
             return pa.array(rng.integers(0, 2, num_rows).astype(bool))
         case "strings":
             return pa.array([f"value {number}" for number in rng.integers(0, 1 << 20, num_rows).tolist()])
+        case "categories":
+            return pa.array([f"category {number:06}" for number in rng.integers(0, 60, num_rows).tolist()])
     return pa.array(rng.normal(size=num_rows))
 
 

@@ -10,8 +10,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/encode/encoded.hpp"
-#include "engine/encode/encoder_choice.hpp"
+#include "engine/encode/encoders/encoded.hpp"
+#include "engine/encode/encoders/encoder_choice.hpp"
 #include "engine/encode/leaf_bounds.hpp"
 #include "engine/tables/block_sums.hpp"
 #include "engine/tables/column_records.hpp"

@@ -1,7 +1,7 @@
 // leaf_encoding.hpp: leaves of any width, offset and nulls, in memory of exactly their size; metadata, sums and zones.
 #include <memory>
 
-#include "engine/encode/held_encoders.hpp"
+#include "engine/encode/encoders/held_encoders.hpp"
 #include "engine/encode/leaf_encoding.hpp"
 #include "engine/encode/zone_records.hpp"
 #include "support.hpp"

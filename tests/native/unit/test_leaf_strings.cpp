@@ -2,10 +2,10 @@
 #include <memory>
 
 #include "engine/decode/lz4.hpp"
-#include "engine/encode/held_encoders.hpp"
+#include "engine/encode/encoders/held_encoders.hpp"
+#include "engine/encode/encoders/lz4_blocks.hpp"
+#include "engine/encode/encoders/try_encoders.hpp"
 #include "engine/encode/leaf_encoding.hpp"
-#include "engine/encode/lz4_blocks.hpp"
-#include "engine/encode/try_encoders.hpp"
 #include "engine/encode/zone_records.hpp"
 #include "support.hpp"
 
@@ -119,7 +119,7 @@ TEST_CASE("a packed zone of strings has offsets and inexact bounds") {
   LeafBounds bounds;
   REQUIRE(refusal(bound_leaf({0, 0, 8192, false}, values, 3, &bounds)) == "");
   const std::string expected(
-      "LAZ\x25\x01\x00\x01\x00"
+      "LAZ\x05\x01\x00\x01\x00"
       "\x00\x00\x00\x00\x01\x00\x00\x00"
       "\x00\x00\x00\x00\x00\x00\x00\x00"
       "b"

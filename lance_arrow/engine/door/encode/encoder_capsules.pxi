@@ -21,7 +21,7 @@ cdef extern from "include/lance_arrow_native.h" nogil:
         int64_t (*room)(const void*, int64_t) noexcept nogil
         int64_t (*compress)(const void*, const uint8_t*, int64_t, uint8_t*) noexcept nogil
 
-cdef extern from "engine/encode/held_encoders.hpp" namespace "lance_arrow::engine" nogil:
+cdef extern from "engine/encode/encoders/held_encoders.hpp" namespace "lance_arrow::engine" nogil:
     cdef cppclass HeldChunkEncoder:
         pass
 

@@ -1,6 +1,6 @@
 # Leaves of a record batch, encoded and placed without Python.
 
-cdef extern from "engine/encode/encoder_choice.hpp" namespace "lance_arrow::engine" nogil:
+cdef extern from "engine/encode/encoders/encoder_choice.hpp" namespace "lance_arrow::engine" nogil:
     cdef cppclass ChunkChoice:
         vector[const LaChunkEncoder*] encoders
 
@@ -343,7 +343,7 @@ cdef extern from "engine/encode/block_facts.hpp" namespace "lance_arrow::engine"
         Outcome set(const uint8_t*, int64_t, int64_t) except +
         void set_strings(const uint8_t*, const int64_t*, int64_t, int64_t)
 
-cdef extern from "engine/encode/encoded.hpp" namespace "lance_arrow::engine" nogil:
+cdef extern from "engine/encode/encoders/encoded.hpp" namespace "lance_arrow::engine" nogil:
     cdef struct LaEncoded:
         pass
 
@@ -356,7 +356,7 @@ cdef extern from "engine/encode/encoded.hpp" namespace "lance_arrow::engine" nog
         LaEncoded face()
         cbool is_whole(int64_t)
 
-cdef extern from "engine/encode/try_encoders.hpp" namespace "lance_arrow::engine" nogil:
+cdef extern from "engine/encode/encoders/try_encoders.hpp" namespace "lance_arrow::engine" nogil:
     double try_chunks(const LaChunkEncoder*, const LaBlock&, const LaChunkRules&, CEncoded*, const char**)
     double try_blocks(const LaBlocksEncoder*, const LaBlock&, const int64_t*, int64_t, CEncoded*, const char**)
 

@@ -1,4 +1,4 @@
-#include "engine/encode/lz4_blocks.hpp"
+#include "engine/encode/encoders/lz4_blocks.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // One block by one encoder, as tests of codecs want it.
 #pragma once
 
-#include "engine/encode/encoded.hpp"
+#include "engine/encode/encoders/encoded.hpp"
 
 namespace lance_arrow::engine {
 

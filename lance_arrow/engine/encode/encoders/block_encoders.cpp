@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "engine/common/outcome.hpp"
-#include "engine/encode/held_encoders.hpp"
+#include "engine/encode/encoders/held_encoders.hpp"
 #include "engine/encode/packing.hpp"
 #include "engine/encode/run_encoding.hpp"
 #include "engine/encode/summaries.hpp"

@@ -4,8 +4,8 @@
 #include "engine/encode/block_facts.hpp"
 #include "engine/encode/chunk_writing.hpp"
 #include "engine/encode/distinct.hpp"
-#include "engine/encode/encoded.hpp"
-#include "engine/encode/held_encoders.hpp"
+#include "engine/encode/encoders/encoded.hpp"
+#include "engine/encode/encoders/held_encoders.hpp"
 #include "engine/tables/wire_writing.hpp"
 
 namespace lance_arrow::engine {

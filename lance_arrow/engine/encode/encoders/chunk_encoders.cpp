@@ -4,7 +4,7 @@
 
 #include "engine/common/outcome.hpp"
 #include "engine/encode/block_facts.hpp"
-#include "engine/encode/held_encoders.hpp"
+#include "engine/encode/encoders/held_encoders.hpp"
 #include "engine/encode/packing.hpp"
 #include "engine/encode/run_encoding.hpp"
 

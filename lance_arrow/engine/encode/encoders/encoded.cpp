@@ -1,4 +1,4 @@
-#include "engine/encode/encoded.hpp"
+#include "engine/encode/encoders/encoded.hpp"
 
 #include <new>
 #include <numeric>

@@ -1,7 +1,7 @@
-#include "engine/encode/encoder_choice.hpp"
+#include "engine/encode/encoders/encoder_choice.hpp"
 
-#include "engine/encode/encoded.hpp"
-#include "engine/encode/held_encoders.hpp"
+#include "engine/encode/encoders/encoded.hpp"
+#include "engine/encode/encoders/held_encoders.hpp"
 
 namespace lance_arrow::engine {
 
