@@ -15,6 +15,7 @@ from lance_arrow.engine._engine import (
     raise_pending,
     run_lengths_blocks_encoder,
     run_lengths_encoder,
+    streams_asked_encoder,
     zipped_pages_encoder,
 )
 from lance_arrow.engine._engine import byte_streams_codec as byte_streams
@@ -66,6 +67,7 @@ __all__ = [
     "run_lengths_blocks_encoder",
     "run_lengths_encoder",
     "stored_zstd",
+    "streams_asked_encoder",
     "symbols",
     "unfit_encoder",
     "variable",

@@ -46,6 +46,7 @@ cdef extern from "engine/encode/held_encoders.hpp" namespace "lance_arrow::engin
     HeldChunkEncoder* hold_inline_packer(const string&, const ScoreOptions&) except +
     HeldChunkEncoder* hold_run_encoder(const string&, const ScoreOptions&) except +
     HeldChunkEncoder* hold_asked_encoder(int64_t, int64_t) except +
+    HeldChunkEncoder* hold_streams_asked(int64_t, double) except +
     HeldBlocksEncoder* hold_flat_blocks(const string&) except +
     HeldBlocksEncoder* hold_inline_blocks(const string&, const ScoreOptions&) except +
     HeldBlocksEncoder* hold_run_blocks(const string&, const ScoreOptions&) except +
@@ -111,6 +112,19 @@ def run_lengths_encoder(bytes description, *, double factor, bint stores_plainly
 def asked_encoder(int64_t least_bytes, int64_t least_values) -> object:
     """A codec that is asked in Python for blocks of so many bytes and values, and does not fit smaller ones."""
     return _chunk_encoder(hold_asked_encoder(least_bytes, least_values))
+
+
+def streams_asked_encoder(int64_t least_bytes, double most_part) -> object:
+    """A codec that is asked in Python where compressed byte streams may be small, by samples (`lz4_stream_bytes`).
+
+    Parameters
+    ----------
+    least_bytes
+        Smaller blocks do not fit, nor do fewer than 1,024 values, nor widths other than 32 and 64 bits.
+    most_part
+        Largest part that the streams may take of the values, plain or packed.
+    """
+    return _chunk_encoder(hold_streams_asked(least_bytes, most_part))
 
 
 def flat_blocks_encoder(bytes description) -> object:
