@@ -15,7 +15,7 @@ Contradicting bytes raise `CorruptPageError` with the chunk, value or entry as `
   `plan_variable_chunks`, `write_variable_chunks`, `check_utf8`
 - runs: `expand_runs`, `expand_run_blocks`, `encode_runs`, `encode_run_blocks`, `count_run_entries`
 - FSST: `expand_symbols`, `measure_symbols`, `train_symbols`, `compress_symbols`
-- byte streams: `gather_streams`, `scatter_streams`
+- byte streams: `gather_streams`, `scatter_streams`, `lz4_stream_bytes`
 - packed structs: `split_rows`, `locate_fields`, `join_rows`, `join_fields`
 - properties for choosing encodings: `index_fixed`, `index_variable`, `measure_groups`, `all_equal`
 - LZ4: `decode_lz4_blocks`
@@ -85,6 +85,7 @@ from lance_arrow.engine._engine import (
     locate_fields,
     locate_variable_blocks,
     locate_variable_chunks,
+    lz4_stream_bytes,
     mark_runs,
     measure_chunks,
     measure_groups,
@@ -202,6 +203,7 @@ __all__ = [
     "locate_fields",
     "locate_variable_blocks",
     "locate_variable_chunks",
+    "lz4_stream_bytes",
     "mark_runs",
     "measure_chunks",
     "measure_groups",

@@ -16,7 +16,7 @@ from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.versions import VersionChoice, is_table, open_version
 from lance_arrow.manifests.writing import editable
 from lance_arrow.runtime import default_runtime
-from lance_arrow.spark.fitting import BatchFitting
+from lance_arrow.spark.fitting import BatchFitting, lacked_fields
 from lance_arrow.spark.options import WriteChoices
 from lance_arrow.spark.type_mapping import batch_schema, stored_schema
 from lance_arrow.spark.write_plans import CommitPlan, FilePlan
@@ -89,7 +89,11 @@ def plan_write(choices: WriteChoices, schema: StructType, *, overwrite: bool, jo
         truncates_times=choices.truncates_times,
     )
     files.check()
-    BatchFitting(stored, truncates_times=choices.truncates_times).check(batch_schema(schema))
+    given = batch_schema(schema)
+    BatchFitting(stored, truncates_times=choices.truncates_times).check(given)
+    refuse_lacked(
+        [path for field in stored for path in lacked_fields(given.field(field.name).type, field.type, field.name)]
+    )
     planned = CommitPlan(
         address=choices.address,
         job=job,

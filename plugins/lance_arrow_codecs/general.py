@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow import spi
+from lance_arrow import kernels, spi
 from lance_arrow.errors import UnsupportedError
 from lance_arrow.kernels import native_codecs
 from lance_arrow.proto.encodings_v21_pb2 import BufferCompression, CompressionScheme, CompressiveEncoding
@@ -48,6 +48,8 @@ _GROUP_VALUES = 1024
 _WORTHWHILE = 0.97
 """Largest ratio of compressed to plain bytes of a sample."""
 _UNASKED_PART = 0.6
+_SAMPLED_PART = 1.05 * _UNASKED_PART
+"""Samples whose streams LZ4 cannot bring below this part are not compressed: `kernels.lz4_stream_bytes` counts them."""
 _UNASKED_SAMPLED_BYTES = 8 << 10
 _LEAST_PLAIN_PART = 1 / 32
 """By default, integers and floats whose byte streams have low entropy are also compressed: sequences, times, steps. The
@@ -92,7 +94,7 @@ class General:
         return found
 
     def native_encoder(self, shape: spi.BlockShape, context: DecodeContext, scope: EncodeScope) -> object | None:
-        """Return an encoder that fits no small blocks, and is asked in Python about others."""
+        """Return an encoder that fits no small blocks, nor samples that stay large; about others, Python is asked."""
         options = scope.options
         if _is_named(scope) or not isinstance(shape, FixedWidth | VariableWidth):
             return None
@@ -103,7 +105,7 @@ class General:
         splits = isinstance(shape, FixedWidth) and shape.bits in (32, 64) and options.bss != "off"
         if options.compression is not None or options.preset != "default" or not splits:
             return native_codecs.unfit_encoder()
-        return native_codecs.asked_encoder(_LEAST_BYTES, _GROUP_VALUES)
+        return native_codecs.streams_asked_encoder(_LEAST_BYTES, _SAMPLED_PART)
 
     def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> spi.Encoded:
         """Compress the output of the best child; if that saves nothing, return the child's result."""
@@ -261,8 +263,13 @@ def _bytes_of_streams(block: BlockSlice, context: DecodeContext, wanted: _Wanted
         plain = scope.estimate_child(block, context, without=frozenset({General.key, _SPLIT}))
         if plain is None or plain < _LEAST_PLAIN_PART * raw_bytes:
             return None
-        samples, inner = _samples(block, context, _UNASKED_SAMPLED_BYTES), spi.with_room(scope)
-        split = [inner.encode_with(_SPLIT, scope.summary(one).forward_filled, context) for one in samples]
+        samples = [scope.summary(one).forward_filled for one in _samples(block, context, _UNASKED_SAMPLED_BYTES)]
+        width, sampled_bytes = block.shape.num_bytes(1), sum(len(one.values) for one in samples)
+        counted = sum(kernels.lz4_stream_bytes(np.ascontiguousarray(one.values), width) for one in samples)
+        if counted / sampled_bytes * raw_bytes >= _SAMPLED_PART * plain:
+            return None
+        inner = spi.with_room(scope)
+        split = [inner.encode_with(_SPLIT, one, context) for one in samples]
         part = sum(_compressed(one, wanted, scope).nbytes for one in split) / sum(one.nbytes for one in split)
         return part * raw_bytes if part * raw_bytes < _UNASKED_PART * plain else None
 

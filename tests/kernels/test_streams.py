@@ -147,6 +147,35 @@ def test_rows_that_contradict_their_fields_are_refused(module):
             locate(8, *fields)
 
 
+def smooth(rng, count, dtype):
+    return np.cumsum(rng.integers(0, 5, count)).astype(dtype)
+
+
+def runs(rng, count, dtype):
+    return np.repeat(rng.integers(0, 1 << 30, count // 50 + 1), 50)[:count].astype(dtype)
+
+
+SAMPLES = (
+    lambda rng, count, dtype: rng.integers(0, 1 << 62, count).astype(dtype),
+    lambda rng, count, dtype: rng.integers(0, 20, count).astype(dtype),
+    lambda rng, count, dtype: np.arange(count).astype(dtype),
+    lambda rng, count, dtype: np.round(rng.random(count), 2).astype(f"f{dtype.itemsize}"),
+    smooth,
+    runs,
+)
+
+
+@given(st.sampled_from(SAMPLES), st.sampled_from([4, 8]), st.integers(0, 3000), st.integers(0, 1 << 30))
+def test_bytes_of_lz4_streams_are_those_of_its_library(make, width, count, seed):
+    values = make(np.random.default_rng(seed), count, np.dtype(f"u{width}")).view(np.uint8)
+    assert kernels.lz4_stream_bytes(values, width) == twin.lz4_stream_bytes(values, width)
+
+
+@given(st.binary(max_size=9000), st.sampled_from([1, 4, 8, 16]))
+def test_bytes_of_lz4_streams_agree_with_twin_for_any_bytes(data, width):
+    assert_twins_agree(kernels.lz4_stream_bytes, twin.lz4_stream_bytes, np.frombuffer(data, np.uint8), width)
+
+
 @given(st.data())
 def test_scatter_streams_agrees_with_twin_and_comes_back(data):
     width = data.draw(st.sampled_from([1, 2, 3, 4, 8]))

@@ -329,3 +329,14 @@ def test_an_append_names_all_columns_that_may_not_be_null(tmp_path: Path) -> Non
     LanceTable.create(path, pa.table({"id": [1], "x": [2], "y": [3]}, schema=firm))
     with pytest.raises(InvalidArgumentError, match=r"columns \['x', 'y'\] are not given, but may not be null"):
         writer_of(path, schema=spark_schema(pa.schema([("id", pa.int64())])))
+
+
+def test_an_append_names_all_fields_of_structs_that_may_not_be_null(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    firm = pa.struct([("a", pa.int64()), *(pa.field(name, pa.int64(), nullable=False) for name in "xy")])
+    first = {"id": [1], "n": [{"a": 1, "x": 2, "y": 3}], "m": [[{"a": 1, "x": 2, "y": 3}]]}
+    LanceTable.create(path, pa.table(first, schema=pa.schema([("id", pa.int64()), ("n", firm), ("m", pa.list_(firm))])))
+    given = pa.struct([("a", pa.int32()), pa.field("x", pa.int64(), nullable=False)])
+    part = pa.schema([("id", pa.int64()), ("n", given), ("m", pa.list_(given))])
+    with pytest.raises(InvalidArgumentError, match=r"columns \['n.y', 'm.y'\] are not given, but may not be null"):
+        writer_of(path, schema=spark_schema(part))

@@ -60,6 +60,33 @@ def scatter_streams(
     _check(outcome)
 
 
+cdef extern from "engine/encode/stream_samples.hpp" namespace "lance_arrow::engine" nogil:
+    Outcome _lz4_stream_bytes "lance_arrow::engine::lz4_stream_bytes"(const uint8_t*, int64_t, int64_t, int64_t*)
+
+
+def lz4_stream_bytes(const uint8_t[::1] values not None, int64_t bytes_per_value) -> int:
+    """Return how many bytes LZ4 frames of byte streams take, without writing them; in chunks of 4096 bytes.
+
+    Parameters
+    ----------
+    values
+        Whole values, a sample of a page.
+    bytes_per_value
+        4 or 8.
+
+    Raises
+    ------
+    InternalError
+        Values have another width.
+    """
+    cdef int64_t found = 0
+    cdef Outcome outcome
+    with nogil:
+        outcome = _lz4_stream_bytes(&values[0] if values.shape[0] else NULL, values.shape[0], bytes_per_value, &found)
+    _check(outcome)
+    return found
+
+
 def split_rows(
     const uint8_t[::1] data not None, const int64_t[::1] starts not None, const int64_t[::1] sizes not None,
     const int64_t[::1] value_starts not None, const int64_t[::1] field_bytes not None, out,

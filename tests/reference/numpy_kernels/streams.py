@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import pyarrow as pa
 
 from lance_arrow.errors import CorruptPageError, InternalError
 from numpy_kernels.chunks import Bytes, Positions, each_chunk, each_part
 
 _WIDEST_FIELD_BYTES = 1 << 40
+_LZ4 = pa.Codec("lz4_raw")
 
 
 def gather_streams(
@@ -34,6 +36,16 @@ def scatter_streams(values: Bytes, value_starts: Positions, bytes_per_value: int
         if part.stop > len(out):
             raise InternalError("the output is too small", detail=index)
         out[part] = values[part].reshape(stop - start, bytes_per_value).T.reshape(-1)
+
+
+def lz4_stream_bytes(values: Bytes, bytes_per_value: int) -> int:
+    """Return how many bytes LZ4 frames of byte streams take, by compressing them."""
+    if bytes_per_value not in (4, 8):
+        raise InternalError("byte streams are sampled of values of 4 or 8 bytes")
+    rows = values[: len(values) // bytes_per_value * bytes_per_value].reshape(-1, bytes_per_value)
+    chunk_values = 4096 // bytes_per_value
+    chunks = (rows[first : first + chunk_values] for first in range(0, len(rows), chunk_values))
+    return sum(4 + len(_LZ4.compress(chunk.T.tobytes(), asbytes=True)) for chunk in chunks)
 
 
 def split_rows(

@@ -77,6 +77,7 @@ cdef extern from "engine/encode/encoders/held_encoders.hpp" namespace "lance_arr
     HeldBlocksEncoder* hold_compressed_blocks(const CompressedForm&) except +
     HeldFrameEncoder* hold_lz4_encoder() except +
     HeldBlocksEncoder* hold_best_blocks(const vector[const LaBlocksEncoder*]&) except +
+    HeldChunkEncoder* hold_streams_asked(int64_t, double) except +
     HeldBlocksEncoder* hold_flat_blocks(const string&) except +
     HeldBlocksEncoder* hold_inline_blocks(const string&, const ScoreOptions&) except +
     HeldBlocksEncoder* hold_run_blocks(const string&, const ScoreOptions&) except +
@@ -244,6 +245,19 @@ def best_blocks_encoder(capsules) -> object:
     for one in capsules:
         encoders.push_back(<const LaBlocksEncoder*>PyCapsule_GetPointer(one, _BLOCKS_ENCODER))
     return _keeping(_blocks_encoder(hold_best_blocks(encoders)), tuple(capsules))
+
+
+def streams_asked_encoder(int64_t least_bytes, double most_part) -> object:
+    """A codec that is asked in Python where compressed byte streams may be small, by samples (`lz4_stream_bytes`).
+
+    Parameters
+    ----------
+    least_bytes
+        Smaller blocks do not fit, nor do fewer than 1,024 values, nor widths other than 32 and 64 bits.
+    most_part
+        Largest part that the streams may take of the values, plain or packed.
+    """
+    return _chunk_encoder(hold_streams_asked(least_bytes, most_part))
 
 
 def flat_blocks_encoder(bytes description) -> object:

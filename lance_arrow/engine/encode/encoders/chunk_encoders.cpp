@@ -7,6 +7,7 @@
 #include "engine/encode/encoders/held_encoders.hpp"
 #include "engine/encode/packing.hpp"
 #include "engine/encode/run_encoding.hpp"
+#include "engine/encode/stream_samples.hpp"
 
 namespace lance_arrow::engine {
 
@@ -243,6 +244,26 @@ struct AskedEncoder {
   }
 };
 
+// Asked only where compressed byte streams of samples take less than a part of plain or packed values.
+struct StreamsAsked {
+  int64_t least_bytes;
+  double most_part;
+
+  static double score(const void* self, const LaBlock* block, const LaChunkRules* rules) {
+    const auto* own = static_cast<const StreamsAsked*>(self);
+    const bool is_split = block->bits == 32 || block->bits == 64;
+    if (!is_split || block->num_bytes < own->least_bytes) return LANCE_ARROW_UNFIT;
+    if (std::min(block->num_values, rules->max_values) < kGroupValues) return LANCE_ARROW_UNFIT;
+    const auto plain = static_cast<double>(std::min(block->num_bytes, InlinePacker::num_bytes(*block)));
+    const double most = own->most_part * plain / static_cast<double>(block->num_bytes);
+    return sampled_stream_part(*block) >= most ? LANCE_ARROW_UNFIT : LANCE_ARROW_ASK;
+  }
+
+  static LaRefusal encode(const void*, const LaBlock*, const LaChunkRules*, LaEncoded*) {
+    return "compressed byte streams are written in Python";
+  }
+};
+
 template <class Form>
 HeldChunkEncoder* hold_encoder(std::shared_ptr<Form> form) {
   return new HeldChunkEncoder{{form.get(), &Form::score, &Form::encode}, form};
@@ -285,6 +306,10 @@ HeldChunkEncoder* hold_inline_packer(const std::string& description, const Score
 
 HeldChunkEncoder* hold_run_encoder(const std::string& description, const ScoreOptions& options) {
   return hold_encoder(std::make_shared<RunEncoder>(RunEncoder{{description, options}}));
+}
+
+HeldChunkEncoder* hold_streams_asked(int64_t least_bytes, double most_part) {
+  return hold_encoder(std::make_shared<StreamsAsked>(StreamsAsked{least_bytes, most_part}));
 }
 
 HeldChunkEncoder* hold_asked_encoder(int64_t least_bytes, int64_t least_values) {

@@ -43,6 +43,8 @@ HeldChunkEncoder* hold_inline_packer(const std::string& description, const Score
 HeldChunkEncoder* hold_run_encoder(const std::string& description, const ScoreOptions& options);
 // Never fits blocks of fewer bytes, or chunks of fewer values; of others, Python is asked.
 HeldChunkEncoder* hold_asked_encoder(int64_t least_bytes, int64_t least_values);
+// Python is asked where LZ4 makes samples of byte streams smaller than `most_part` of plain or packed values.
+HeldChunkEncoder* hold_streams_asked(int64_t least_bytes, double most_part);
 
 // Byte strings.
 HeldChunkEncoder* hold_string_encoder(const std::string& description);

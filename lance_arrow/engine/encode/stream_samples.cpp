@@ -1,0 +1,129 @@
+#include "engine/encode/stream_samples.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "engine/common/parts.hpp"
+#include "engine/decode/streams.hpp"
+
+namespace lance_arrow::engine {
+
+namespace {
+
+constexpr int64_t kChunkBytes = 4096;  // source: spec 5.10
+constexpr int64_t kHeaderBytes = 4;
+constexpr int64_t kSampledBytes = 8 << 10;
+constexpr int64_t kGroupValues = 1024;
+constexpr int64_t kNumSamples = 4;
+
+// LZ4 blocks: a match has at least 4 bytes, starts 12 bytes before the end at the latest, and leaves 5 literals.
+constexpr int64_t kLeastMatch = 4;
+constexpr int64_t kMatchStart = 12;
+constexpr int64_t kLastLiterals = 5;
+constexpr int kHashBits = 13;
+
+uint32_t word(const uint8_t* at) {
+  uint32_t found;
+  std::memcpy(&found, at, sizeof found);
+  return found;
+}
+
+uint32_t hash_of(const uint8_t* at) { return word(at) * 2654435761U >> (32 - kHashBits); }
+
+// Bytes after a token whose four bits are not enough for the number.
+int64_t extra_bytes(int64_t number) { return number >= 15 ? (number - 15) / 255 + 1 : 0; }
+
+// The values of a sample, each null replaced by the value before it, the first ones by the first value.
+void fill_forward(const LaBlock& block, int64_t first, int64_t count, uint8_t* out) {
+  const int64_t width = block.bits / 8;
+  const auto is_valid = [&](int64_t at) { return (block.present[at / 8] >> (at % 8) & 1) != 0; };
+  int64_t before = first;
+  while (before < first + count && !is_valid(before)) ++before;
+  if (before == first + count) before = first;
+  for (int64_t at = first; at < first + count; ++at) {
+    if (is_valid(at)) before = at;
+    std::memcpy(out + (at - first) * width, block.values + before * width, static_cast<size_t>(width));
+  }
+}
+
+}  // namespace
+
+int64_t lz4_block_bytes(const uint8_t* data, int64_t size) {
+  const auto ended = [&](int64_t literals, int64_t so_far) { return so_far + 1 + extra_bytes(literals) + literals; };
+  if (size <= kMatchStart) return ended(size, 0);
+  std::array<uint16_t, size_t{1} << kHashBits> places{};
+  const int64_t last_start = size - kMatchStart, match_end = size - kLastLiterals;
+  int64_t num_bytes = 0, at = 1, anchor = 0;
+  uint32_t hash = hash_of(data + at);
+  while (true) {
+    // The longer nothing repeats, the larger are the steps.
+    int64_t match, next = at, step = 1, searched = 64;
+    do {
+      at = next;
+      next += step;
+      step = searched++ >> 6;
+      if (next > last_start + 1) return ended(size - anchor, num_bytes);
+      match = places[hash];
+      places[hash] = static_cast<uint16_t>(at);
+      hash = hash_of(data + next);
+    } while (word(data + match) != word(data + at));
+    while (at > anchor && match > 0 && data[at - 1] == data[match - 1]) --at, --match;
+    num_bytes += 1 + extra_bytes(at - anchor) + at - anchor;
+    while (true) {
+      int64_t more = at + kLeastMatch;
+      while (more < match_end && data[more] == data[more - at + match]) ++more;
+      num_bytes += 2 + extra_bytes(more - at - kLeastMatch);
+      at = anchor = more;
+      if (at > last_start) return ended(size - anchor, num_bytes);
+      places[hash_of(data + at - 2)] = static_cast<uint16_t>(at - 2);
+      hash = hash_of(data + at);
+      match = places[hash];
+      places[hash] = static_cast<uint16_t>(at);
+      if (word(data + match) != word(data + at)) break;
+      ++num_bytes;
+    }
+    hash = hash_of(data + ++at);
+  }
+}
+
+Outcome lz4_stream_bytes(const uint8_t* values, int64_t num_bytes, int64_t width, int64_t* out) {
+  if (width != 4 && width != 8) return misuse("byte streams are sampled of values of 4 or 8 bytes");
+  std::array<uint8_t, kChunkBytes> streams;
+  *out = 0;
+  for (int64_t first = 0; first + width <= num_bytes; first += kChunkBytes) {
+    const int64_t size = std::min(kChunkBytes, num_bytes - first) / width * width;
+    const std::array<int64_t, 2> ends{0, size / width};
+    const Parts chunk{values + first, size, ends.data(), 1};
+    const Outcome outcome = scatter_streams(chunk, width, streams.data(), size);
+    if (outcome.message != nullptr) return outcome;
+    *out += kHeaderBytes + lz4_block_bytes(streams.data(), size);
+  }
+  return success();
+}
+
+double sampled_stream_part(const LaBlock& block) {
+  const int64_t width = block.bits / 8;
+  const int64_t sampled = std::max(kSampledBytes / width / kGroupValues * kGroupValues, kGroupValues);
+  const bool is_whole = block.num_values <= sampled * kNumSamples;
+  const int64_t count = is_whole ? block.num_values : sampled;
+  std::vector<uint8_t> filled;
+  int64_t compressed = 0, plain = 0;
+  for (int64_t sample = 0; sample < (is_whole ? 1 : kNumSamples); ++sample) {
+    const int64_t first = sample * (block.num_values / kNumSamples) / kGroupValues * kGroupValues;
+    const uint8_t* values = block.values + first * width;
+    if (block.present != nullptr) {
+      filled.resize(static_cast<size_t>(count * width));
+      fill_forward(block, first, count, filled.data());
+      values = filled.data();
+    }
+    int64_t num_bytes = 0;
+    if (lz4_stream_bytes(values, count * width, width, &num_bytes).message != nullptr) return 0;
+    compressed += num_bytes;
+    plain += count * width;
+  }
+  return plain == 0 ? 1 : static_cast<double>(compressed) / static_cast<double>(plain);
+}
+
+}  // namespace lance_arrow::engine
