@@ -125,14 +125,14 @@ def pages_at_hand(
         found.wanted.append(pages)
     missing: list[tuple[PageTask, Pages, int]] = []
     for natives, members in unopened.opened():
-        for native, (leaf, meta, number, pages, place, key) in zip(natives, members, strict=True):
-            if not isinstance(native, NativePage):
-                missing.append((PageTask(leaf.path, meta.pages[number], native, rows, key), pages, place))
+        for opened, (leaf, meta, number, pages, place, key) in zip(natives, members, strict=True):
+            if not isinstance(opened, NativePage):
+                missing.append((PageTask(leaf.path, meta.pages[number], opened, rows, key), pages, place))
                 continue
-            if native.is_for_scans or not is_scan:
-                pages[place] = (native, *pages[place][1:])
-            if not native.is_counted:
-                found.uncounted.append((key, native))
+            if opened.is_for_scans or not is_scan:
+                pages[place] = (opened, *pages[place][1:])
+            if not opened.is_counted:
+                found.uncounted.append((key, opened))
     if missing:
         tasks = [task for task, _, _ in missing]
         load_indices(file.source, tasks, cache, with_whole_pages=False)
