@@ -178,11 +178,13 @@ def column_tree(
     roots: list[ColumnNode] = []
     # Wide schemas have thousands of columns of few types: what follows from the type is found once.
     known: dict[tuple[pa.DataType, bool], LeafNode] = {}
+    as_dictionaries = frozenset(() if options is None else options.read_dictionary)
     for field in fields:
         column = remaining[0] if remaining else None
         kind = None
         type_ = field.type
         is_plain = field.metadata is None and not isinstance(type_, pa.BaseExtensionType)
+        is_plain = is_plain and field.name not in as_dictionaries
         if is_plain and column is not None and not column.ancestors and column.path == field.name:
             kind = type_, field.nullable
             like = known.get(kind)

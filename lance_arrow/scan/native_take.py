@@ -114,7 +114,7 @@ class TakePlan:
             type_ = leaf.field.type
             # Extension types that are defined in Python need not be hashable.
             is_special = leaf.bytes_field is not None or leaf.list_columns or isinstance(type_, pa.BaseExtensionType)
-            if len(leaf.offset_bits) > 1 or is_special:
+            if len(leaf.offset_bits) > 1 or is_special or leaf.is_json or leaf.is_coded:
                 found.append(cls.of(leaf, blob_limits))
                 continue
             kind = id(leaf.leaf), type_
@@ -132,7 +132,7 @@ class TakePlan:
                 )
                 continue
             plan = cls.of(leaf, blob_limits)
-            if plan is not None and not leaf.is_json:
+            if plan is not None:
                 known[kind] = plan
             found.append(plan)
         return found

@@ -387,7 +387,9 @@ def test_scans_without_zone_maps_read_everything(counted: Requests) -> None:
 
 
 def test_parts_of_a_dataset_are_the_dataset(dataset: LanceDataset) -> None:
-    for max_rows in (None, 1, 17, 10_000):
+    few = dataset.filter(pc.field("id") < 20).split(1)
+    assert [part.to_table()["id"].to_pylist() for part in few if part.count_rows()] == [[one] for one in range(20)]
+    for max_rows in (None, 170, 10_000):
         parts = dataset.split(max_rows)
         assert pa.concat_tables([part.to_table() for part in parts]).equals(dataset.to_table())
         assert all(part.count_rows() <= (max_rows or ROWS) for part in parts)

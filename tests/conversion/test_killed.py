@@ -32,6 +32,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+@pytest.mark.xdist_group("killed")
 @pytest.mark.parametrize("way", WAYS)
 def test_all_or_nothing(killed: Path, way: str) -> None:
     folders = sorted(killed.glob(f"{way} [0-9][0-9][0-9]"))

@@ -173,7 +173,7 @@ def test_damage_reaches_the_caller(tmp_path: Path) -> None:
     with duckdb.connect() as connection:
         door.register(connection, "t", path)
         with pytest.raises((duckdb.Error, LanceError), match="checksum"):
-            connection.execute("SELECT sum(id), max(text), max(mode), sum(x) FROM t").fetchall()
+            connection.execute("SELECT * FROM t").fetchall()
 
 
 def test_an_absent_path(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from filter_cases import filter_case
 from lance_arrow.pruning import zone_pruning
 from lance_arrow.pruning.zone_predicates import Verdict, ZonePredicate
 
-NUM_CASES, STRIDE = 2000, 200
+NUM_CASES, STRIDE = 800, 200
 
 
 def checked(cases: range, folder: Path) -> Checked:
