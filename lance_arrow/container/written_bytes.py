@@ -54,7 +54,10 @@ class ColumnBlocks(NamedTuple):
 
     def table(self) -> bytes:
         """Return the table of the blocks: position and size of each."""
-        return np.stack([self.position + self.starts, self.sizes], axis=1).astype("<u8").tobytes()
+        found = np.empty((len(self.sizes), 2), "<u8")
+        found[:, 0] = self.position + self.starts
+        found[:, 1] = self.sizes
+        return found.tobytes()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

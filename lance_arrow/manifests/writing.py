@@ -58,7 +58,7 @@ def editable(manifest: ManifestMeta) -> ManifestDraft:
             detail=unknown_flags,
         )
     ids = fragment_ids(manifest.fragments)
-    if (np.diff(ids) <= 0).any() and len(np.unique(ids)) != len(ids):
+    if (ids[1:] <= ids[:-1]).any() and len(np.unique(ids)) != len(ids):
         twice = collections.Counter(ids.tolist()).most_common(1)[0][0]
         raise CorruptManifestError(
             f"two fragments have the id {twice}: the table can be read, but not changed",

@@ -141,6 +141,15 @@ def unknown_numbers(message: Message) -> tuple[int, ...]:
     return tuple(unknown[index].field_number for index in range(len(unknown)))
 
 
+def has_unknown(message: Message) -> bool:
+    """Return whether `iter_unknown` yields anything, without a walk through the messages in Python."""
+    known = type(message)()
+    known.CopyFrom(message)
+    known.DiscardUnknownFields()
+    # Only unknown fields are gone, at any depth, and each takes bytes.
+    return known.ByteSize() != message.ByteSize()
+
+
 def iter_unknown(message: Message, path: str = "") -> Iterator[tuple[str, int]]:
     """Yield (dotted path of the holder, number) of every unknown field in the message and the messages below it.
 

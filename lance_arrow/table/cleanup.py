@@ -28,7 +28,7 @@ from lance_arrow.manifests.references import branch_root, inner_folders, line_na
 from lance_arrow.manifests.versions import VERSIONS, ManifestFile, list_manifests, read_listed
 from lance_arrow.manifests.zone_indices import INDICES
 from lance_arrow.proto.file_schema_pb2 import Schema
-from lance_arrow.proto.reading import iter_unknown, parse
+from lance_arrow.proto.reading import has_unknown, iter_unknown, parse
 from lance_arrow.proto.table_pb2 import IndexSection, Manifest
 from lance_arrow.settings import Limits
 from lance_arrow.table.index_section import read_indices
@@ -187,6 +187,8 @@ def _read(line: Location, manifest: ManifestFile, limits: Limits) -> tuple[Manif
     meta = read_listed(line, manifest, limits)
     indices = read_indices(line, meta, limits)
     for what, message in (("the manifest", _unproved(meta)), ("the index section", indices)):
+        if not has_unknown(message):
+            continue
         for holder, number in iter_unknown(message):
             raise UnsupportedError(
                 f"{holder or what} has the unknown field {number}, which may name files: nothing is removed",
@@ -212,7 +214,7 @@ def _unproved(meta: ManifestMeta) -> Manifest:
 @functools.lru_cache(maxsize=4)
 def _is_known(schema: bytes) -> bool:
     """Return whether a Schema has no unknown fields: many versions have the same one."""
-    return not any(iter_unknown(parse(Schema, schema, what="the schema")))
+    return not has_unknown(parse(Schema, schema, what="the schema"))
 
 
 def _kept(
@@ -274,17 +276,16 @@ def names_in(manifest: ManifestMeta, indices: IndexSection) -> set[str]:
 
     An index is named by its folder; `indices` is the version's index section.
     """
-    found = {posixpath.join(VERSIONS, posixpath.basename(manifest.facts.manifest_path))}
-    for number, path in enumerate(only_files(manifest.fragments, f"{DATA}/")):
-        if path is not None:
-            found.add(path)
-            continue
+    found = {f"{VERSIONS}/{posixpath.basename(manifest.facts.manifest_path)}"}
+    paths = only_files(manifest.fragments, f"{DATA}/")
+    found.update(filter(None, paths))
+    for number in [number for number, path in enumerate(paths) if path is None] if None in paths else ():
         fragment = manifest.fragments[number]
         found.update(f"{DATA}/{file.path}" for file in fragment.files)
         if fragment.deletion is not None:
             found.add(f"{DELETIONS}/{fragment.deletion.name}")
     if manifest.transaction_file:
-        found.add(posixpath.join(TRANSACTIONS, manifest.transaction_file))
+        found.add(f"{TRANSACTIONS}/{manifest.transaction_file}")
     for index in indices.indices:
         text = index.uuid.uuid.hex()
         name = "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
@@ -293,7 +294,7 @@ def names_in(manifest: ManifestMeta, indices: IndexSection) -> set[str]:
 
 
 def _manifest_files(old: Sequence[ManifestMeta], listed: dict[str, ListedFile]) -> list[CleanupFile]:
-    paths = [posixpath.join(VERSIONS, posixpath.basename(one.facts.manifest_path)) for one in old]
+    paths = [f"{VERSIONS}/{posixpath.basename(one.facts.manifest_path)}" for one in old]
     return [
         CleanupFile(path=path, size_bytes=listed[path].size_bytes, reason="old version")
         for path in paths

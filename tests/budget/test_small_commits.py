@@ -162,3 +162,29 @@ def test_a_cleanup_reads_each_manifest_once(table: LanceTable, calls: Calls, mon
     table.cleanup(older_than=datetime.timedelta(), dry_run=False)
     # Manifests and copies of transactions.
     assert calls.counts["remove"] == 2 * (VERSIONS - 1)
+
+
+def test_calls_of_a_cleanup_grow_by_its_versions_alone(tmp_path: Path) -> None:
+    def calls_of(num_versions: int) -> int:
+        table = LanceTable.create(tmp_path / f"{num_versions}", rows(0), durability="rename")
+        for number in range(1, num_versions):
+            table.append(rows(number))
+        table.cleanup(older_than=datetime.timedelta())
+        total = 0
+
+        def look(frame: Any, event: str, argument: Any) -> None:
+            nonlocal total
+            total += event in ("call", "c_call")
+
+        sys.setprofile(look)
+        try:
+            table.cleanup(older_than=datetime.timedelta(), dry_run=False)
+        finally:
+            sys.setprofile(None)
+        return total
+
+    few, some, many = (calls_of(number) for number in (10, 40, 70))
+    # A version is read, and its manifest and copy of its transaction are removed: 370 calls.
+    assert (some - few) / 30 <= 380
+    # Fragments that it names take none: every version names those of all before.
+    assert abs((many - some) - (some - few)) <= 60

@@ -25,7 +25,7 @@ from lance_arrow.proto.encodings_v21_pb2 import (
     PageLayout,
 )
 from lance_arrow.proto.file_schema_pb2 import Field, FileDescriptor, Schema
-from lance_arrow.proto.reading import iter_unknown, parse, set_case, unknown_numbers, unpack_any
+from lance_arrow.proto.reading import has_unknown, iter_unknown, parse, set_case, unknown_numbers, unpack_any
 from lance_arrow.proto.table_pb2 import DataFragment, Manifest
 
 
@@ -261,6 +261,10 @@ def test_unknown_fields_are_found_at_every_depth():
     path = "mini_block_layout.dictionary.variable_packed_struct.fields[1].value"
     assert list(iter_unknown(layout)) == [(path, 99), (path, 99)]
     assert list(iter_unknown(page())) == []
+    # Told without a walk; the message keeps what is unknown.
+    assert not has_unknown(page())
+    assert has_unknown(layout)
+    assert list(iter_unknown(layout)) == [(path, 99), (path, 99)]
 
 
 def test_unknown_fields_survive_a_round_trip():
