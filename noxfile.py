@@ -33,17 +33,28 @@ DOCS_REQUIREMENTS = ["mkdocs-material==9.*", "mkdocstrings[python]>=1", "lunr>=0
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Run every test that must pass, then the sessions of the README's command, lint, wire messages, documentation."""
-    install(session, SPARK_EXTRAS, *TEST_REQUIREMENTS)
-    session.run("python", "-m", "pip", "check", success_codes=[0, 1])
-    workers = [] if session.posargs else ["-n", str(min(os.cpu_count() or 1, 4)), "--dist", "loadgroup"]
-    session.chdir(ROOT / "tests")
-    session.run("pytest", *WHERE, *workers, *session.posargs)
+    """Run the tests of every day, then the sessions of the README's command, lint, wire messages, documentation."""
+    _run_tests(session, *session.posargs)
     if not session.posargs:
         session.notify("first_command")
         session.notify("lint")
         session.notify("protos", ["--check"])
         session.notify("docs")
+
+
+@nox.session
+def whole(session: nox.Session) -> None:
+    """Run every test: each cell of the matrices of which `tests` runs a share, and what takes long; `-- interop`."""
+    _run_tests(session, "--whole", *session.posargs)
+
+
+def _run_tests(session: nox.Session, *arguments: str) -> None:
+    """Run pytest with the wheel of this source state, on several processors unless rooms or files are named."""
+    install(session, SPARK_EXTRAS, *TEST_REQUIREMENTS)
+    session.run("python", "-m", "pip", "check", success_codes=[0, 1])
+    workers = [] if session.posargs else ["-n", str(min(os.cpu_count() or 1, 4)), "--dist", "loadgroup"]
+    session.chdir(ROOT / "tests")
+    session.run("pytest", *WHERE, *workers, *arguments)
 
 
 @nox.session

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+import everyday
 import pytest
 from hypothesis import settings
 from witness import Witness
@@ -17,6 +18,32 @@ from lance_arrow.spi import ReadReport, hookimpl
 settings.register_profile("drawn", deadline=None, derandomize=False)
 settings.register_profile("untimed", deadline=None, derandomize=True)
 settings.load_profile("untimed")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    everyday.add_options(parser)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    everyday.leave_out(config, items)
+    # The groups of one worker take longest.
+    items.sort(key=lambda item: item.get_closest_marker("xdist_group") is None)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object | None:
+    if config.getoption("dist") != "loadgroup":
+        return None
+    from sharing import FilesInParts  # noqa: PLC0415 - needs pytest-xdist
+
+    return FilesInParts(config, log)
+
+
+@pytest.fixture(scope="session")
+def whole_run(pytestconfig: pytest.Config) -> bool:
+    """Whether everything runs, as `nox -s whole` has it, or the share of every day."""
+    return bool(pytestconfig.getoption("whole"))
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import nox
 
-from sessions.common import ROOT, TEST_EXTRAS, TEST_REQUIREMENTS, WHERE, install
+from sessions.common import TEST_EXTRAS, TEST_REQUIREMENTS, install
 
 
 @nox.session
@@ -38,14 +38,9 @@ def crashes(session: nox.Session) -> None:
 
 @nox.session
 def soak(session: nox.Session) -> None:
-    """Scan 10,000 times with one thread of each kind, in threads, forked and spawned: it ends, and nothing grows.
-
-    Then 50 processes of each way end while they scan; the everyday tests have 12.
-    """
+    """Scan 10,000 times with one thread of each kind, in threads, forked and spawned: it ends, and nothing grows."""
     install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
     session.run("python", "tests/soak/run.py", *session.posargs)
-    session.chdir(ROOT / "tests")
-    session.run("pytest", *WHERE, "arrow_dataset/test_bridge_exit.py", env={"LANCE_ARROW_EXITS": "50"})
 
 
 @nox.session

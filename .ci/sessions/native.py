@@ -49,7 +49,7 @@ def sanitize(session: nox.Session) -> None:
     }
     session.chdir(ROOT / "tests")
     workers = ["-n", str(min(os.cpu_count() or 1, 4)), "--dist", "loadgroup"]
-    session.run("pytest", *WHERE, *workers, *SANITIZED, env=env)
+    session.run("pytest", *WHERE, "--whole", *workers, *SANITIZED, env=env)
     session.run("python", "differential/trees.py", "--every", "50", env=env)
     session.run("python", "faults/fuzz.py", *minutes, env=env)
 
@@ -67,7 +67,9 @@ def _sanitize_threads(session: nox.Session) -> None:
     }
     session.chdir(ROOT / "tests")
     # Its shadow memory has fixed places, which random addresses of libraries may take.
-    session.run("setarch", "-R", "python", "-m", "pytest", *WHERE, *SANITIZED_THREADS, env=env, external=True)
+    session.run(
+        "setarch", "-R", "python", "-m", "pytest", *WHERE, "--whole", *SANITIZED_THREADS, env=env, external=True
+    )
 
 
 def _doctest(session: nox.Session) -> Path:

@@ -40,7 +40,7 @@ def lowest(session: nox.Session) -> None:
     install(session, "cli,duckdb,polars,sql", *lowest_ones, *TEST_REQUIREMENTS, pyarrow=pyarrow)
     session.chdir(ROOT / "tests")
     chosen = session.posargs or LOWEST_ROOMS
-    session.run("pytest", *WHERE, *chosen)
+    session.run("pytest", *WHERE, "--whole", *chosen)
 
 
 @nox.session
@@ -61,7 +61,7 @@ def pythons(session: nox.Session) -> None:
             wanted = (f"lance-arrow[cli,duckdb,polars,sql] @ {wheel.as_uri()}", *TEST_REQUIREMENTS)
             session.run(*pip, "install", "-q", *wanted, external=True)
             with session.chdir(ROOT / "tests"):
-                session.run(str(clean), "-m", "pytest", *WHERE, *asked, external=True)
+                session.run(str(clean), "-m", "pytest", *WHERE, "--whole", *asked, external=True)
 
 
 @nox.session

@@ -16,7 +16,7 @@ def pysparks(session: nox.Session, release: str) -> None:
     """Run the tests of Spark with each release of PySpark that is claimed; `-- spark/test_session.py` for some."""
     install(session, SPARK_EXTRAS, f"pyspark=={release}.*", *TEST_REQUIREMENTS)
     session.chdir(ROOT / "tests")
-    session.run("pytest", *WHERE, *(session.posargs or ["spark"]), env={"LANCE_ARROW_REQUIRE_SPARK": "1"})
+    session.run("pytest", *WHERE, "--whole", *(session.posargs or ["spark"]), env={"LANCE_ARROW_REQUIRE_SPARK": "1"})
 
 
 @nox.session

@@ -80,7 +80,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return install("aligned", tmp_path_factory.mktemp("aligned") / "site")
 
 
-@pytest.mark.parametrize("version", ["2.1", "2.2", "2.3"])
+@pytest.mark.parametrize(
+    "version",
+    ["2.1", pytest.param("2.2", marks=pytest.mark.whole), pytest.param("2.3", marks=pytest.mark.whole)],
+)
 def test_named_it_is_written_and_read(site: Path, tmp_path: Path, version: str) -> None:
     path = tmp_path / "private.lance"
     succeeds(WRITE, PROJECT / "example.py", path, version, target=site)

@@ -199,14 +199,15 @@ def test_text_that_is_not_utf8(witness: Witness, tmp_path: Path, name: str) -> N
     assert refused > len(places) / 10
 
 
-def test_flipped_bits_and_overwritten_numbers(whole: Path) -> None:
+def test_flipped_bits_and_overwritten_numbers(whole: Path, whole_run: bool) -> None:
+    count = 700 if whole_run else 200
     metadata = footer_of(whole.read_bytes())[0]
-    command = [sys.executable, str(DAMAGER), str(whole), "700", "2024", str(metadata)]
+    command = [sys.executable, str(DAMAGER), str(whole), str(count), "2024", str(metadata)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False, cwd=whole.parent)
     *tried, last = done.stdout.strip().splitlines()
     assert done.returncode == 0, f"exit code {done.returncode} after {last}\n{done.stderr[-3000:]}"
     result = json.loads(last)
-    assert len(tried) == 700
+    assert len(tried) == count
     assert not result["failures"], json.dumps(result["failures"][:5], indent=1)
-    assert sum(result["outcomes"].values()) == 700
-    assert result["outcomes"]["CorruptFileError"] > 50, "metadata damage is noticed"
+    assert sum(result["outcomes"].values()) == count
+    assert result["outcomes"]["CorruptFileError"] > count // 14, "metadata damage is noticed"

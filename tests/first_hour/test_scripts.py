@@ -19,6 +19,7 @@ NOT_INSTALLED = 77
 SECONDS = 240
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("place", ["checkout", "elsewhere"])
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
 def test_script_ends_well(script: Path, place: str, tmp_path: Path) -> None:

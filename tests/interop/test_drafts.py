@@ -128,6 +128,7 @@ def test_tables(tmp_path: Path, release: str) -> None:
     assert_same(expected, lance_arrow.dataset(tmp_path / "table.lance").to_table())
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize(("release", "group"), [pair for pair in FILES if pair[1] in SMALL])
 def test_damage_gives_rows_or_an_error(unpacked: Path, tmp_path: Path, release: str, group: str) -> None:
     """Nothing but rows that Arrow finds whole, or a located error: bits flipped in pages, descriptions and tables."""

@@ -76,6 +76,7 @@ STEPS: tuple[tuple[str, Callable[[LanceTable], object]], ...] = (
 )
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize(
     ("stable", "columns"),
     [(False, COLUMNS), (True, COLUMNS), (False, REMADE), (True, MOVING)],
@@ -181,6 +182,7 @@ def test_compaction_beside_one_index(witness: Witness, tmp_path: Path, column: s
         assert LanceTable.open(path).indices == {}
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("stable", [False, True], ids=["addresses", "stable-row-ids"])
 @pytest.mark.parametrize("target", [1500, 1 << 20], ids=["several-fragments", "one-fragment"])
 def test_remade_indices(witness: Witness, tmp_path: Path, stable: bool, target: int) -> None:

@@ -35,6 +35,7 @@ def some_indices(name: str, num_rows: int) -> np.ndarray:
     return rng.permutation(np.concatenate([picks, picks[:7], borders]))
 
 
+@pytest.mark.cover(2)
 @pytest.mark.parametrize(("group", "version", "num_rows", "nulls"), FILES)
 def test_read_equal(witness: Witness, tmp_path: Path, group: str, version: str, num_rows: int, nulls: str) -> None:
     expected = columns.table(group, version, num_rows, nulls)

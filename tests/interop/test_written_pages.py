@@ -40,6 +40,8 @@ from lance_arrow.testing.round_trip import encode_scope
 pytestmark = pytest.mark.interop
 VERSIONS = ("2.1", "2.2", "2.3")
 NUM_ROWS = 1500
+# Of the columns, one in so many is read every day: a third of them as each version.
+SHARE = 3
 VALID, NULLABLE = LayerKind.ALL_VALID_ITEM, LayerKind.NULLABLE_ITEM
 LIST, EMPTYABLE, FULL_LIST = LayerKind.NULL_AND_EMPTY_LIST, LayerKind.EMPTYABLE_LIST, LayerKind.ALL_VALID_LIST
 PLAIN = LevelPath((VALID,))
@@ -164,8 +166,9 @@ def write_file(columns: list[Column], path: Path, version: str) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_the_reference_reads_every_page(witness: Witness, tmp_path: Path, version: str) -> None:
+def test_the_reference_reads_every_page(witness: Witness, tmp_path: Path, version: str, whole_run: bool) -> None:
     wanted = list(columns(version))
+    wanted = wanted if whole_run else wanted[VERSIONS.index(version) :: SHARE]
     path = tmp_path / "pages.lance"
     write_file(wanted, path, version)
     ours = lance_arrow.read_table(path)

@@ -117,6 +117,8 @@ def test_rows_that_are_wanted_now_do_not_wait_for_the_budget():
     ahead.move(0, 1 << 40)
     (last,) = ahead.read(*ranges((SIZE - 10, SIZE)))
     assert last.tobytes() == DATA[-10:].tobytes()
+    # Otherwise its threads wait for more.
+    ahead.close()
 
 
 def test_two_scans_of_one_budget_share_it():
@@ -143,6 +145,7 @@ def test_a_request_that_fails_is_made_again_for_what_is_wanted():
     with pytest.raises(TruncatedReadError) as caught:
         ahead.read(*ranges((30, 40)))
     assert caught.value.byte_range == (30, 40)
+    ahead.close()
 
 
 def test_a_range_behind_the_end_is_refused():

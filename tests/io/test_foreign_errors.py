@@ -155,7 +155,8 @@ class _Answering(http.server.SimpleHTTPRequestHandler):
 def server(tmp_path: Path) -> Iterator[http.server.HTTPServer]:
     handler = functools.partial(_Answering, directory=str(tmp_path))
     served = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=served.serve_forever, daemon=True).start()
+    # It looks so often whether it shall end.
+    threading.Thread(target=served.serve_forever, args=(0.01,), daemon=True).start()
     yield served
     served.shutdown()
     served.server_close()

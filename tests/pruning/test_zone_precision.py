@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,7 @@ def is_exact(node: tuple[Any, ...], table: pa.Table) -> bool:
     return all(is_exact(one, table) for one in node[2])
 
 
+@cache
 def cases() -> list[tuple[int, FilterCase, np.ndarray, tuple[Any, ...]]]:
     found = []
     for number in range(NUM_CASES):
@@ -61,12 +63,9 @@ def cases() -> list[tuple[int, FilterCase, np.ndarray, tuple[Any, ...]]]:
     return found
 
 
-CASES = cases()
-
-
 def test_zones_of_one_row_are_decided() -> None:
-    assert len(CASES) > NUM_CASES // 8
-    for number, case, kept, predicate in CASES:
+    assert len(cases()) > NUM_CASES // 8
+    for number, case, kept, predicate in cases():
         verdicts = predicate.verdicts(zone_maps(case.table, 1), len(case.table))
         assert verdicts.tolist() == np.where(kept, Verdict.ALL, Verdict.NO).tolist(), (number, case.expression)
 
@@ -75,7 +74,7 @@ def test_zones_of_one_row_are_decided() -> None:
 def test_inequalities_are_as_exact_as_bounds(rows_per_zone: int) -> None:
     """Bounds are values of the zone: some are below, or all are, or none is, and that is all an inequality asks."""
     asked = 0
-    for number, case, kept, predicate in CASES:
+    for number, case, kept, predicate in cases():
         tree = predicate.tree
         if tree[1] not in INEQUALITIES or {one[0] for one in tree[2]} != {"field", "literal"}:
             continue

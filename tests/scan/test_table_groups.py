@@ -65,6 +65,7 @@ def check(path: Path, names: list[str] | None = None, **how: Any) -> pa.Table:
     return expected
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("stable", [True, False])
 @pytest.mark.parametrize("version", ["2.1", "2.2", "2.3"])
 def test_rows_are_those_of_fragments_read_one_by_one(

@@ -138,10 +138,12 @@ def test_compaction_in_tasks(spark: SparkSession, tmp_path: Path) -> None:
     assert sorted(LanceTable.open(tmp_path / "t").to_table()["id"].to_pylist()) == list(range(5, 100))
 
 
+@pytest.mark.whole
 def test_the_demo_ingests_by_the_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: SparkSession) -> None:
     """The command in a process of its own, as `spark-submit` would start it; the rows are those that pyarrow makes.
 
-    It is started in the checkout, where Python finds the source tree first, in Spark's workers too.
+    It is started in the checkout, where Python finds the source tree first, in Spark's workers too. Every day,
+    `nox -s first_command` runs the demo so.
     """
     monkeypatch.chdir(CHECKOUT)
     monkeypatch.setattr(ingest, "_SPARK_SECONDS", 280)

@@ -120,13 +120,14 @@ def chunk_of(entries: Sequence[Entry], streams: tuple[bool, bool], buffers: Sequ
 def cut(rows: Rows, layers: Sequence[int], counts: Sequence[int]) -> list[list[Entry]]:
     """Entries of each chunk: until `counts` values were taken; the last chunk takes the rest."""
     entries = [entry for row in rows for entry in row]
-    chunks = []
+    chunks, position, visible = [], 0, max_visible(layers)
     for count in counts:
-        taken: list[Entry] = []
-        while sum(entry.def_ <= max_visible(layers) for entry in taken) < count:
-            taken.append(entries.pop(0))
-        chunks.append(taken)
-    return [*chunks, entries]
+        start, left = position, count
+        while left > 0:
+            left -= entries[position].def_ <= visible
+            position += 1
+        chunks.append(entries[start:position])
+    return [*chunks, entries[position:]]
 
 
 def repetition_index(rows: Rows, chunks: Sequence[Sequence[Entry]]) -> list[int]:
