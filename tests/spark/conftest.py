@@ -13,12 +13,10 @@ from spark_machine import JAVA_OPTIONS, PLUGINS, found_by_name, need_java
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let one worker have all tests that need the session, and begin with them: each worker would start its own."""
+    """Let one worker have all tests that need the session: each worker would start its own."""
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("spark"))
-    # They take minutes: were they last, other workers would have nothing to do.
-    items.sort(key=lambda item: all(mark.args != ("spark",) for mark in item.iter_markers("xdist_group")))
 
 
 @pytest.fixture(scope="session")
