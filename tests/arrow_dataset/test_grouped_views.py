@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -79,15 +78,9 @@ def table(path: Path, **how: Any) -> Path:
     return path
 
 
-@pytest.fixture(scope="module", params=["table", "files"])
-def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("written")
-    return table(folder / "t.lance") if request.param == "table" else files(folder / "bare")
-
-
-@pytest.fixture
-def place(written: Path, tmp_path: Path) -> Path:
-    return shutil.copytree(written, tmp_path / written.name)
+@pytest.fixture(params=["table", "files"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return table(tmp_path / "t.lance") if request.param == "table" else files(tmp_path / "bare")
 
 
 @pytest.fixture(autouse=True)

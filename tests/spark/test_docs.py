@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import shutil
 from pathlib import Path
@@ -24,10 +25,13 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PLACE = re.compile(r"""(["'])(\w+\.lance|flights\.csv\.gz|checkpoint(?:_\w+)?)\1""")
 
 
-def run(page: Path, tmp_path: Path, beginning: str = "") -> dict[str, object]:
-    """Run the blocks of a page that begin so, and return their names."""
+def run(page: Path, tmp_path: Path, beginning: str = "", num_lines: int | None = None) -> dict[str, object]:
+    """Run the blocks of a page that begin so, with all or some lines of the flights, and return their names."""
     # What `lance-arrow demo --keep` leaves there.
     shutil.copy(data_directory() / "flights.csv.gz", tmp_path)
+    if num_lines is not None:
+        lines = gzip.decompress((tmp_path / "flights.csv.gz").read_bytes()).splitlines(keepends=True)
+        (tmp_path / "flights.csv.gz").write_bytes(gzip.compress(b"".join(lines[:num_lines])))
     text = page.read_text()
     if pyspark.__version__.startswith("4.1."):
         # Which bounds no micro-batches.
@@ -45,8 +49,8 @@ def run(page: Path, tmp_path: Path, beginning: str = "") -> dict[str, object]:
 
 @pytest.mark.parametrize("name", OTHERS)
 @pytest.mark.usefixtures("spark")
-def test_other_pages_run(name: str, tmp_path: Path) -> None:
-    run(DOCS / name, tmp_path)
+def test_other_pages_run(name: str, tmp_path: Path, whole_run: bool) -> None:
+    run(DOCS / name, tmp_path, num_lines=None if whole_run else 5000)
 
 
 @pytest.mark.usefixtures("spark")
