@@ -122,6 +122,7 @@ class ToyTasks:
         self.handler = handler
         self.reader = reader
         self.request = request
+        self.reading = threading.Lock()
 
     def __len__(self) -> int:
         return self.reader.num_record_batches
@@ -143,7 +144,9 @@ class ToyTasks:
                 log.running -= 1
 
     def _batches(self, index: int) -> Sequence[pa.RecordBatch]:
-        batch = self.reader.get_batch(index)
+        # Arrow reads the dictionaries of a file with the first batch: two threads would read them twice.
+        with self.reading:
+            batch = self.reader.get_batch(index)
         tops = dict.fromkeys(top_name(path) for path in self.request.columns)
         batch = batch.select([name for name in tops if name in batch.schema.names])
         pieces = [
