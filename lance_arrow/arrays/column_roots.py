@@ -108,17 +108,16 @@ class NamedRoots(tuple[ColumnNode, ...]):
 
     @cached_property
     def _by_name(self) -> dict[str, ColumnNode]:
-        # Of equal names the first counts.
-        return {root.field.name: root for root in reversed(self)}
+        found: dict[str, ColumnNode] = {}
+        for root in self:
+            # Of equal names the first counts.
+            found.setdefault(root.field.name, root)
+        return found
 
     @property
     def names(self) -> Collection[str]:
         """Names of the columns."""
-        return self._in_order.keys()
-
-    @cached_property
-    def _in_order(self) -> dict[str, None]:
-        return dict.fromkeys([root.field.name for root in self])
+        return self._by_name.keys()
 
     def named(self, name: str) -> ColumnNode | None:
         """Return the column of a name; None if there is none."""
@@ -143,11 +142,9 @@ def named_among(roots: Sequence[ColumnNode], num_names: int) -> Callable[[str], 
 
 def root_names(roots: Sequence[ColumnNode]) -> Collection[str]:
     """Return the names of top-level columns."""
-    return (
-        roots.names
-        if isinstance(roots, (ColumnRoots, NamedRoots))
-        else dict.fromkeys([root.field.name for root in roots])
-    )
+    if isinstance(roots, (ColumnRoots, NamedRoots)):
+        return roots.names
+    return dict.fromkeys([root.field.name for root in roots])
 
 
 def num_leaves(roots: Sequence[ColumnNode]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -57,7 +57,7 @@ class ReadOptions:
     allow_external_blobs: bool = False
     allow_external_bases: bool = False
     verify: Verify = "touched"
-    read_dictionary: tuple[str, ...] = ()
+    read_dictionary: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         # Every opened dataset makes options: known values cost no call.
@@ -71,7 +71,7 @@ class ReadOptions:
         for name in ("allow_external_blobs", "allow_external_bases"):
             if not isinstance(getattr(self, name), bool):
                 raise InvalidArgumentError(f"{name} is {getattr(self, name)!r}, expected True or False")
-        if self.read_dictionary:
+        if self.read_dictionary != ():
             object.__setattr__(self, "read_dictionary", as_paths(self.read_dictionary))
 
     def changed(self) -> dict[str, object]:

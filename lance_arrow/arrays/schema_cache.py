@@ -82,9 +82,8 @@ class ShownColumns:
     @cached_property
     def schema(self) -> pa.Schema:
         """Schema with the requested forms of blobs, JSON and dictionaries."""
-        if self._facts.has_blobs or (self._options.json == "text" and any(map(holds_json, self._facts.schema))):
-            return pa.schema([root.shown for root in self.roots], self.metadata)
-        if self._options.read_dictionary:
+        is_json_shown = self._options.json == "text" and any(map(holds_json, self._facts.schema))
+        if self._facts.has_blobs or self._options.read_dictionary or is_json_shown:
             return pa.schema([root.shown for root in self.roots], self.metadata)
         if self._options.dictionaries == "decode":
             from lance_arrow.arrays.dictionaries import decoded_schema  # noqa: PLC0415 - for decoded dictionaries alone

@@ -1,9 +1,12 @@
-"""`as_views`: a dictionary array of strings as a view array: 16 bytes for each row, and items are not copied."""
+"""What is made of the codes of dictionary arrays; `as_views`: a view array, 16 bytes a row, without copies of items."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 _VIEW = np.dtype(np.complex128)
 """16 bytes, which numpy takes as one."""
@@ -23,13 +26,21 @@ def as_views(array: pa.DictionaryArray, pool: pa.MemoryPool | None = None) -> pa
     if not len(items):
         return pa.nulls(len(array), items.type, pool)
     _, views, *data = items.buffers()
-    codes = np.frombuffer(array.indices.buffers()[1], np.int32)[array.offset : array.offset + len(array)]
     gathered = pa.allocate_buffer(len(array) * _VIEW.itemsize, pool)
     if len(array):
         own = np.frombuffer(views, _VIEW)[items.offset : items.offset + len(items)]
-        own.take(codes, out=np.frombuffer(gathered, _VIEW), mode="clip")
+        own.take(codes_of(array), out=np.frombuffer(gathered, _VIEW), mode="clip")
     valid = array.indices.is_valid().buffers()[1] if array.null_count else None
     return pa.Array.from_buffers(items.type, len(array), [valid, gathered, *data], array.null_count)
+
+
+def codes_of(column: pa.DictionaryArray) -> NDArray[Any]:
+    """Return the codes of a dictionary array, ``(len(column),)``; those of nulls are any numbers."""
+    indices = column.indices
+    width = indices.type.bit_width // 8
+    kind = "i" if pa.types.is_signed_integer(indices.type) else "u"
+    start = indices.offset
+    return np.frombuffer(indices.buffers()[1], f"{kind}{width}")[start : start + len(indices)]
 
 
 def view_type(type_: pa.DictionaryType) -> pa.DataType:

@@ -7,7 +7,6 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from lance_arrow.arrays.read_options import as_paths
 from lance_arrow.arrow_dataset import pickling  # noqa: F401 - datasets of this format are to travel
 from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.arrow_dataset.dataset_sink import DatasetWriteOptions, WrittenFile
@@ -92,7 +91,7 @@ class LanceFormat(bridge.BridgeFormat):
             allow_external_blobs=allow_external_blobs,
             allow_external_bases=allow_external_bases,
             verify=verify,
-            read_dictionary=as_paths(read_dictionary) if read_dictionary else (),
+            read_dictionary=read_dictionary,
         )
         if read_options is not None and given != LanceReadOptions():
             raise InvalidArgumentError(
@@ -142,7 +141,7 @@ class LanceFormat(bridge.BridgeFormat):
     @property
     def read_dictionary(self) -> tuple[str, ...]:
         """Columns of strings that come as dictionary arrays."""
-        return self.handler.options.read_dictionary
+        return tuple(self.handler.options.read_dictionary)
 
     @property
     def blobs(self) -> str:

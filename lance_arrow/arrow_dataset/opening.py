@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.dataset as pads
 
-from lance_arrow.arrays.read_options import ReadOptions, as_paths, check_paths
+from lance_arrow.arrays.read_options import ReadOptions, check_paths
 from lance_arrow.arrow_dataset.discovery import in_no_table
 from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
 from lance_arrow.arrow_dataset.lance_format import LanceFormat
@@ -96,7 +96,7 @@ def dataset(
         allow_external_blobs=allow_external_blobs,
         allow_external_bases=allow_external_bases,
         verify=verify,
-        read_dictionary=as_paths(read_dictionary) if read_dictionary else (),
+        read_dictionary=read_dictionary,
     )
     if strings != "plain":
         check_choice("strings", names(Strings), strings)

@@ -24,11 +24,7 @@ from lance_arrow.container.extension_types import (
 )
 from lance_arrow.container.fields import BLOB_KEY, NO_ID, SchemaField
 from lance_arrow.container.footer import FileVersion
-from lance_arrow.container.logical_types import (
-    child_fields,
-    format_logical_type,
-    parse_logical_type,
-)
+from lance_arrow.container.logical_types import child_fields, format_logical_type, parse_logical_type
 from lance_arrow.errors import CorruptFileError, InvalidArgumentError, LanceError, UnsupportedError, located
 
 LEGACY_VERSIONS = (FileVersion.V0_1, FileVersion.V2_0)

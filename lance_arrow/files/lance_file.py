@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from lance_arrow.arrays.column_paths import project
 from lance_arrow.arrays.column_tree import LeafNode
-from lance_arrow.arrays.read_options import ReadOptions, as_paths, check_paths
+from lance_arrow.arrays.read_options import ReadOptions, check_paths
 from lance_arrow.choices import Blobs, Dictionaries, Json, Strings, Verify, check_choice, names
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.errors import InvalidArgumentError, NotPicklableError
@@ -102,7 +102,7 @@ class LanceFile:
             json=json,
             allow_external_blobs=allow_external_blobs,
             verify=verify,
-            read_dictionary=as_paths(read_dictionary) if read_dictionary else (),
+            read_dictionary=read_dictionary,
         )
         if strings != "plain":
             check_choice("strings", names(Strings), strings)

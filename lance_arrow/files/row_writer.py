@@ -140,7 +140,7 @@ class RowWriter:
             plain.hold(rows.batches)
         else:
             self.spread()
-        columns |= self._arrays(rows.batches, () if self._plain is None else self._plain.leaves)
+        columns |= self._arrays(rows.batches, 0 if self._plain is None else len(self._plain.leaves))
         self._hold(self._leaves, columns)
         self.num_rows += rows.num_rows
 
@@ -161,11 +161,8 @@ class RowWriter:
         if held:
             self._hold(writers, self._arrays(held))
 
-    def _arrays(
-        self, batches: Sequence[pa.RecordBatch], without: Sequence[LeafPlan] = ()
-    ) -> dict[int, Sequence[pa.Array]]:
-        """Return the arrays of batches of the plan's leaves, but the first ones, by top-level column."""
-        first = len(without)
+    def _arrays(self, batches: Sequence[pa.RecordBatch], first: int = 0) -> dict[int, Sequence[pa.Array]]:
+        """Return the arrays of batches of the plan's leaves, from the first of these on, by top-level column."""
         tops = enumerate(self._plain_tops[first:], first)
         return {top: [batch.column(number) for batch in batches] for number, top in tops}
 

@@ -16,10 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow.dataset import InMemoryDataset
 
-from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
-from lance_arrow.arrow_dataset.opening import dataset as open_dataset
 from lance_arrow.integrations.engine_rows import EngineRows, free_name
-from lance_arrow.integrations.wanted_rows import Source
+from lance_arrow.integrations.wanted_rows import Source, opened
 
 BATCH_ROWS = 122_880
 """Rows of a row group of DuckDB's, the unit of its parallel work."""
@@ -79,7 +77,7 @@ class _Door(InMemoryDataset):
     """A dataset as DuckDB asks it: for its schema, then for a scanner of named columns with a filter."""
 
     def __init__(self, source: Source) -> None:
-        dataset = source if isinstance(source, LanceDataset) else open_dataset(source, strings="dictionary")
+        dataset = opened(source, strings="dictionary")
         self._rows = EngineRows(dataset)
         self.rows_name = free_name(dataset.schema)
         schema = pa.schema([pa.field(self.rows_name, pa.null()), *dataset.schema], dataset.schema.metadata)

@@ -16,11 +16,10 @@ from polars.io.plugins import register_io_source
 
 from lance_arrow.arrays.view_arrays import as_views, view_type
 from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
-from lance_arrow.arrow_dataset.opening import dataset as open_dataset
 from lance_arrow.arrow_dataset.scanner_options import BATCH_ROWS
 from lance_arrow.integrations.engine_rows import EngineRows, free_name
 from lance_arrow.integrations.polars_predicates import divided
-from lance_arrow.integrations.wanted_rows import Source
+from lance_arrow.integrations.wanted_rows import Source, opened
 
 _COUNTED_ROWS = 1 << 24
 
@@ -29,8 +28,8 @@ def scan(source: Source, *, categoricals: bool = False) -> pl.LazyFrame:
     """Scan a dataset lazily.
 
     Only the selected columns are read. Conditions that Arrow evaluates exactly as Polars does prune and filter in the
-    scan. Polars applies the others to the rows. A query of a few rows (``head``, ``limit``) reads little
-    more than these. ``len`` reads no column.
+    scan. Polars applies the others to the rows. A query of a few rows (``head``, ``limit``) reads little more than
+    these. ``len`` reads no column.
 
     Parameters
     ----------
@@ -80,9 +79,8 @@ class _Frames:
 
     @classmethod
     def of(cls, source: Source, *, categoricals: bool) -> _Frames:
-        is_open = isinstance(source, LanceDataset)
-        dataset = source if isinstance(source, LanceDataset) else open_dataset(source, strings="dictionary")
-        viewed = () if is_open or categoricals else dataset.format.read_dictionary
+        dataset = opened(source, strings="dictionary")
+        viewed = () if dataset is source or categoricals else dataset.format.read_dictionary
         return cls(dataset, EngineRows(dataset), free_name(dataset.schema), frozenset(viewed))
 
     @property

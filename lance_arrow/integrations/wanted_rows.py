@@ -12,15 +12,16 @@ import pyarrow.compute as pc
 
 from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
 from lance_arrow.arrow_dataset.opening import dataset as open_dataset
+from lance_arrow.choices import Strings
 from lance_arrow.scan.predicates import Predicate, as_expression
 
 Source = LanceDataset | str | os.PathLike[str]
 """A dataset, or a path or URL as for `lance_arrow.dataset`."""
 
 
-def opened(source: Source) -> LanceDataset:
-    """Return a dataset, opened if a path or URL is given; errors are those of `lance_arrow.dataset`."""
-    return source if isinstance(source, LanceDataset) else open_dataset(source)
+def opened(source: Source, *, strings: Strings = "plain") -> LanceDataset:
+    """Return a dataset, opened so if a path or URL is given; errors are those of `lance_arrow.dataset`."""
+    return source if isinstance(source, LanceDataset) else open_dataset(source, strings=strings)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,13 @@ from collections.abc import Sequence
 from functools import reduce
 from operator import and_
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from lance_arrow.arrays.column_paths import parse_dot_path
+from lance_arrow.arrays.view_arrays import codes_of
 
 
 class ItemFilters:
@@ -117,12 +116,3 @@ class ItemFilters:
             return mask
         nulls = indices.is_null()
         return pc.or_(mask, nulls) if known[-1] else pc.and_not(mask, nulls)
-
-
-def codes_of(column: pa.DictionaryArray) -> NDArray[Any]:
-    """Return the codes of a dictionary array, ``(len(column),)``; those of nulls are any numbers."""
-    indices = column.indices
-    width = indices.type.bit_width // 8
-    kind = "i" if pa.types.is_signed_integer(indices.type) else "u"
-    start = indices.offset
-    return np.frombuffer(indices.buffers()[1], f"{kind}{width}")[start : start + len(indices)]

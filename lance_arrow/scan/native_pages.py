@@ -96,20 +96,7 @@ def pages_at_hand(
             index = held[at]
             if index is None:
                 native = None
-                member = leaf, meta, number, pages, len(pages), keys[at]
-                like = unopened.like
-                if (
-                    like is not None
-                    and leaf.leaf is like.leaf
-                    and len(table.description_of) == 1
-                    and table.descriptions[0] is like.described
-                    and len(table.sizes) == like.num_buffers
-                    and not leaf.list_columns
-                ):
-                    # Most columns are like the one before.
-                    like.members.append(member)
-                else:
-                    unopened.add(member)
+                unopened.add((leaf, meta, number, pages, len(pages), keys[at]))
             elif isinstance(index, NativePage):
                 native = index if index.is_for_scans or not is_scan else None
                 if not index.is_counted:
@@ -178,13 +165,23 @@ class _Unopened:
         self._file, self._cache = file, cache
         self._layouts: dict[tuple[int, int, bool], BoundLayout] = {}
         self._groups: dict[tuple[int, int], _Group] = {}
-        self.like: _Like | None = None
-        """Pages of one page like the last one that was added."""
+        self._like: _Like | None = None
 
     def add(self, member: _Member) -> None:
         """Bind a page; raises as `FilePages.bound`."""
         leaf, meta, number, *_ = member
-        table = meta.pages
+        table, like = meta.pages, self._like
+        if (
+            like is not None
+            and leaf.leaf is like.leaf
+            and len(table.description_of) == 1
+            and table.descriptions[0] is like.described
+            and len(table.sizes) == like.num_buffers
+            and not leaf.list_columns
+        ):
+            # Most columns are like the one before.
+            like.members.append(member)
+            return
         if len(table.descriptions) == 1:
             described, num_buffers = table.descriptions[0], len(table.sizes)
         else:
@@ -204,7 +201,7 @@ class _Unopened:
         if group is None:
             group = self._groups[id(layout), num_buffers] = _Group(layout)
         group.members.append(member)
-        self.like = None if leaf.list_columns else _Like(described, leaf.leaf, num_buffers, group.members)
+        self._like = None if leaf.list_columns else _Like(described, leaf.leaf, num_buffers, group.members)
 
     def opened(self) -> list[tuple[Sequence[NativePage | BoundLayout], list[_Member]]]:
         """Return pages, and which they are; instead of a page whose index must be read first its layout."""

@@ -138,7 +138,10 @@ class TakePlan:
         return found
 
     def decoded(self, done: Done) -> DecodedLeaf | pa.Array:
-        """Take over what the engine laid out; of a plain type it is the column already."""
+        """Take over what the engine laid out; bytes of a plain type are the column already.
+
+        `ReadPlan.decoded` makes columns of values of one width itself.
+        """
         num_values, values, offsets, nodes = done
         if self.blobs is not None and isinstance(values, tuple):
             values, _ = values
@@ -148,10 +151,8 @@ class TakePlan:
             num_slots, validity, null_count, *_ = nodes[0]
             coded = from_codes(self.leaf.field.type, values, validity, (num_slots, null_count), offsets)
             return coded if len(nodes) == 1 else DecodedLeaf(coded, tuple(map(NodeStructure._make, nodes)))
-        if self.plain_type is not None and nodes[0][0] == num_values:
+        if self.plain_type is not None and offsets is not None and nodes[0][0] == num_values:
             _, validity, null_count, *_ = nodes[0]
-            if offsets is None:
-                return pa.Array.from_buffers(self.plain_type, num_values, [validity, values], null_count)
             type_ = self.plain_type
             is_extended = isinstance(type_, pa.BaseExtensionType)
             storage = type_.storage_type if is_extended else type_

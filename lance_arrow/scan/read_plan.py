@@ -67,7 +67,7 @@ class ReadPlan:
             if plan.plain_type is None or offsets is not None or plan.blobs is not None or num_slots != num_values:
                 decoded[plan.leaf.column] = plan.decoded(one)
             else:
-                # Most columns: a call for each would take as long as this.
+                # Values of one width, as most columns have: a call for each would take as long as this.
                 decoded[plan.leaf.column] = make(plan.plain_type, num_values, [validity, values], null_count)
         return decoded
 

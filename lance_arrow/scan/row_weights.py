@@ -14,16 +14,7 @@ from numpy.typing import NDArray
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, leaves_of
 from lance_arrow.container.columns import ColumnMeta
 from lance_arrow.settings import Limits
-from lance_arrow.spi import (
-    BlockShape,
-    FixedSizeList,
-    FixedWidth,
-    LeafType,
-    NodeKind,
-    PackedStruct,
-    RowRanges,
-    VariableWidth,
-)
+from lance_arrow.spi import BlockShape, FixedSizeList, FixedWidth, NodeKind, PackedStruct, RowRanges, VariableWidth
 
 USUAL_EXPANSION = 3.0
 """How many bytes a byte of encoded strings, lists or dictionary indices is taken for."""
@@ -230,20 +221,14 @@ def check_expansion(nodes: Sequence[ColumnNode], num_rows: int, file_bytes: int,
 
 def least_row_bytes(nodes: Sequence[ColumnNode]) -> int:
     """Return the bytes that a row of some columns takes in memory at least."""
-    row_bytes = num_bytes = 0
-    last: LeafType | None = None
-    of_columns: dict[LeafType, int] = {}
+    row_bytes = 0
+    known: dict[int, int] = {}
     for leaf in leaves_of(nodes):
-        if len(leaf.offset_bits) > 1:
-            row_bytes += _least_bytes(leaf)
-            continue
-        # Of a column without nodes above it, the type tells.
-        if leaf.leaf is not last:
-            last = leaf.leaf
-            if last not in of_columns:
-                of_columns[last] = _least_bytes(leaf)
-            num_bytes = of_columns[last]
-        row_bytes += num_bytes
+        # As in `_bytes_of_pages`.
+        kind = id(leaf.leaf) if len(leaf.offset_bits) == 1 else id(leaf)
+        if kind not in known:
+            known[kind] = _least_bytes(leaf)
+        row_bytes += known[kind]
     return max(row_bytes, _LEAST_ROW_BYTES) if nodes else 1
 
 

@@ -105,7 +105,9 @@ def _picked_values(
     type_ = column.type
     if isinstance(column, pa.DictionaryArray):
         codes = _picked_values(column.indices, mask, num_rows, pool)
-        return None if codes is None else _with_codes(column, codes)
+        if codes is None:
+            return None
+        return pa.DictionaryArray.from_arrays(codes, column.dictionary, ordered=type_.ordered, safe=False)
     is_plain = pa.types.is_primitive(type_) or pa.types.is_fixed_size_binary(type_) or pa.types.is_decimal(type_)
     if not is_plain or pa.types.is_boolean(type_) or column.null_count or not len(column):
         return None
@@ -115,11 +117,6 @@ def _picked_values(
     bits = np.frombuffer(mask.buffers()[1], np.uint8)
     kernels.take_marked_fixed(values, width, bits, mask.offset, np.frombuffer(kept, np.uint8))
     return pa.Array.from_buffers(type_, num_rows, [None, kept], 0)
-
-
-def _with_codes(column: pa.DictionaryArray, codes: pa.Array) -> pa.DictionaryArray:
-    """Return other codes into the dictionary of a column."""
-    return pa.DictionaryArray.from_arrays(codes, column.dictionary, ordered=column.type.ordered, safe=False)
 
 
 def dense_share(weights: RowWeights, num_leaves: int) -> float:

@@ -111,29 +111,6 @@ def _check_fields(given: pa.DataType, wanted: pa.DataType, path: str) -> None:
             _check_fields(given.field(at).type, wanted.field(at).type, path)
 
 
-def lacked_fields(given: pa.DataType, wanted: pa.DataType, path: str) -> list[str]:
-    """Return the dotted paths of fields of structs that are not given, but may not be null."""
-    if isinstance(wanted, pa.BaseExtensionType):
-        wanted = wanted.storage_type
-    if isinstance(given, pa.StructType) and isinstance(wanted, pa.StructType):
-        own = {field.name: field for field in (given.field(at) for at in range(given.num_fields))}
-        found: list[str] = []
-        for field in (wanted.field(at) for at in range(wanted.num_fields)):
-            name = f"{path}.{field.name}"
-            if field.name in own:
-                found += lacked_fields(own[field.name].type, field.type, name)
-            elif not field.nullable:
-                found.append(name)
-        return found
-    if isinstance(given, pa.StructType) or isinstance(wanted, pa.StructType) or given.num_fields != wanted.num_fields:
-        return []
-    return [
-        name
-        for at in range(given.num_fields)
-        for name in lacked_fields(given.field(at).type, wanted.field(at).type, path)
-    ]
-
-
 def _is_same_below(left: pa.DataType, right: pa.DataType) -> bool:
     """Whether equal types also agree in what equality passes over: names of list items, nulls in them."""
     return left.num_fields == 0 or left.equals(right, check_metadata=True)

@@ -16,10 +16,11 @@ from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.versions import VersionChoice, is_table, open_version
 from lance_arrow.manifests.writing import editable
 from lance_arrow.runtime import default_runtime
-from lance_arrow.spark.fitting import BatchFitting, lacked_fields
+from lance_arrow.spark.fitting import BatchFitting
 from lance_arrow.spark.options import WriteChoices
 from lance_arrow.spark.type_mapping import batch_schema, stored_schema
 from lance_arrow.spark.write_plans import CommitPlan, FilePlan
+from lance_arrow.table.row_fitting import lacked_below
 from lance_arrow.table.table_handle import line_of
 from lance_arrow.table.writable_branch import (
     overwriting_version,
@@ -91,9 +92,8 @@ def plan_write(choices: WriteChoices, schema: StructType, *, overwrite: bool, jo
     files.check()
     given = batch_schema(schema)
     BatchFitting(stored, truncates_times=choices.truncates_times).check(given)
-    refuse_lacked(
-        [path for field in stored for path in lacked_fields(given.field(field.name).type, field.type, field.name)]
-    )
+    below = (lacked_below(given.field(one.name).type, one.type, one.name, casts=True) for one in stored)
+    refuse_lacked([path for paths in below for path in paths or ()])
     planned = CommitPlan(
         address=choices.address,
         job=job,

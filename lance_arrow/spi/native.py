@@ -86,11 +86,10 @@ class HasNativeEncoder(Protocol):
 
 
 @runtime_checkable
-@runtime_checkable
 class HasNativeFrames(Protocol):
     """Optional part of a buffer scheme that can be written: compresses natively."""
 
-    def native_encoder(self, level: int | None) -> Any | None:
+    def native_frames(self, level: int | None) -> Any | None:
         """Return a capsule named ``lance_arrow.frame_encoder/1``, or None if buffers are compressed in Python.
 
         Its frames are those of `SchemeEncoder.compress`.

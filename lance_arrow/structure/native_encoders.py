@@ -46,11 +46,7 @@ def native_encoders(encoder: PageEncoder, leaf: LeafType, options: EncodeOptions
     values, parts = scope.for_values(), scope.for_parts()
     level = FixedWidth(16)
     layouts = _asked(encoder.layouts(), "native_pages", lambda ask: ask(leaf, scope))
-    chunks = _asked(
-        encoder.guesses(DecodeContext.MINI_BLOCK, type(shape)),
-        "native_encoder",
-        lambda ask: ask(shape, DecodeContext.MINI_BLOCK, values),
-    )
+    chunks = values.native_encoders(shape, DecodeContext.MINI_BLOCK)
     blocks = _asked(
         [(one, str(one.factory.key)) for one in encoder.block_codecs() if not one.factory.key.is_private],
         "native_encoder",
@@ -60,7 +56,7 @@ def native_encoders(encoder: PageEncoder, leaf: LeafType, options: EncodeOptions
         return None
     return NativeEncoders(
         tuple((f"/{key.message}".encode(), capsule) for key, capsule in layouts),
-        tuple(capsule for _, capsule in chunks),
+        chunks,
         tuple(capsule for _, capsule in blocks),
     )
 

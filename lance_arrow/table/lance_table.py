@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lance_arrow.arrays.read_options import ReadOptions, as_paths, check_paths
+from lance_arrow.arrays.read_options import ReadOptions, check_paths
 from lance_arrow.choices import (
     Blobs,
     CreateMode,
@@ -173,7 +173,7 @@ class LanceTable(TableReads, TableEdits, TableUpkeep, TableSettings):
             allow_external_blobs=allow_external_blobs,
             allow_external_bases=allow_external_bases,
             verify=verify,
-            read_dictionary=as_paths(read_dictionary) if read_dictionary else (),
+            read_dictionary=read_dictionary,
         )
         if strings != "plain":
             check_choice("strings", names(Strings), strings)

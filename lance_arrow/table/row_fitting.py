@@ -20,6 +20,8 @@ from lance_arrow.files.batch_inputs import Rows, schema_and_rows
 from lance_arrow.files.stored_rows import StoredRows
 from lance_arrow.table.writable_branch import refuse_lacked
 
+_LISTS = (pa.ListType, pa.LargeListType, pa.FixedSizeListType)
+
 
 def fitted_rows(
     data: Any,
@@ -128,7 +130,7 @@ def _fitted(array: pa.Array, field: pa.Field) -> pa.Array:
     return retyped(array, field.type)
 
 
-def lacked_below(given: pa.DataType, wanted: pa.DataType, path: str) -> list[str] | None:
+def lacked_below(given: pa.DataType, wanted: pa.DataType, path: str, *, casts: bool = False) -> list[str] | None:
     """Return fields of structs that are not given, but may not be null; None if other things differ, too.
 
     Parameters
@@ -137,30 +139,38 @@ def lacked_below(given: pa.DataType, wanted: pa.DataType, path: str) -> list[str
         Types of the rows and of the table.
     path
         Dotted path of the column.
+    casts
+        Whether other things may differ, because rows are cast; then the result is a list.
     """
+    others: list[str] | None = [] if casts else None
+    if casts and isinstance(wanted, pa.BaseExtensionType):
+        wanted = wanted.storage_type
     if pa.types.is_null(given) or _loose(given) == _loose(wanted):
         return []
     if isinstance(given, pa.StructType) and isinstance(wanted, pa.StructType):
         fields = {given.field(at).name: given.field(at) for at in range(given.num_fields)}
         if len(fields) != given.num_fields:
-            return None
+            return others
         found: list[str] = []
         for at in range(wanted.num_fields):
             field = wanted.field(at)
             own = fields.pop(field.name, None)
             below = [] if field.nullable else [f"{path}.{field.name}"]
             if own is not None:
-                inner = lacked_below(own.type, field.type, f"{path}.{field.name}")
+                inner = lacked_below(own.type, field.type, f"{path}.{field.name}", casts=casts)
                 if inner is None:
                     return None
                 below = inner
             found += below
-        return None if fields else found
-    if type(given) is not type(wanted) or not isinstance(given, (pa.ListType, pa.LargeListType, pa.FixedSizeListType)):
+        return found if casts or not fields else None
+    if not casts and type(given) is not type(wanted):
         return None
-    if isinstance(given, pa.FixedSizeListType) and given.list_size != wanted.list_size:
-        return None
-    return lacked_below(given.value_type, wanted.value_type, path)
+    lists = (*_LISTS, pa.MapType) if casts else _LISTS
+    if not (isinstance(given, lists) and isinstance(wanted, lists)):
+        return others
+    if not casts and isinstance(given, pa.FixedSizeListType) and given.list_size != wanted.list_size:
+        return others
+    return lacked_below(given.field(0).type, wanted.field(0).type, path, casts=casts)
 
 
 def _loose(type_: pa.DataType) -> pa.DataType:

@@ -181,7 +181,7 @@ def _native_frames(wanted: _Wanted, scope: EncodeScope) -> object | None:
     except UnsupportedError:
         # Only pages that are compressed need it.
         return None
-    offer = getattr(scheme, "native_encoder", None)
+    offer = getattr(scheme, "native_frames", None)
     return None if offer is None else offer(wanted.level)
 
 

@@ -45,7 +45,7 @@ class Lz4:
         np.cumsum([len(frame) for frame in frames_found], out=offsets[1:])
         return np.frombuffer(b"".join(frames_found), np.uint8), offsets
 
-    def native_encoder(self, level: int | None) -> object:
+    def native_frames(self, level: int | None) -> object:
         """Return the C side of `compress`."""
         return native_codecs.lz4_encoder()
 

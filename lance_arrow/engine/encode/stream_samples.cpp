@@ -7,6 +7,7 @@
 
 #include "engine/common/parts.hpp"
 #include "engine/decode/streams.hpp"
+#include "engine/encode/lz4_blocks.hpp"
 
 namespace lance_arrow::engine {
 
@@ -17,23 +18,6 @@ constexpr int64_t kHeaderBytes = 4;
 constexpr int64_t kSampledBytes = 8 << 10;
 constexpr int64_t kGroupValues = 1024;
 constexpr int64_t kNumSamples = 4;
-
-// LZ4 blocks: a match has at least 4 bytes, starts 12 bytes before the end at the latest, and leaves 5 literals.
-constexpr int64_t kLeastMatch = 4;
-constexpr int64_t kMatchStart = 12;
-constexpr int64_t kLastLiterals = 5;
-constexpr int kHashBits = 13;
-
-uint32_t word(const uint8_t* at) {
-  uint32_t found;
-  std::memcpy(&found, at, sizeof found);
-  return found;
-}
-
-uint32_t hash_of(const uint8_t* at) { return word(at) * 2654435761U >> (32 - kHashBits); }
-
-// Bytes after a token whose four bits are not enough for the number.
-int64_t extra_bytes(int64_t number) { return number >= 15 ? (number - 15) / 255 + 1 : 0; }
 
 // The values of a sample, each null replaced by the value before it, the first ones by the first value.
 void fill_forward(const LaBlock& block, int64_t first, int64_t count, uint8_t* out) {
@@ -49,44 +33,6 @@ void fill_forward(const LaBlock& block, int64_t first, int64_t count, uint8_t* o
 }
 
 }  // namespace
-
-int64_t lz4_block_bytes(const uint8_t* data, int64_t size) {
-  const auto ended = [&](int64_t literals, int64_t so_far) { return so_far + 1 + extra_bytes(literals) + literals; };
-  if (size <= kMatchStart) return ended(size, 0);
-  std::array<uint16_t, size_t{1} << kHashBits> places{};
-  const int64_t last_start = size - kMatchStart, match_end = size - kLastLiterals;
-  int64_t num_bytes = 0, at = 1, anchor = 0;
-  uint32_t hash = hash_of(data + at);
-  while (true) {
-    // The longer nothing repeats, the larger are the steps.
-    int64_t match, next = at, step = 1, searched = 64;
-    do {
-      at = next;
-      next += step;
-      step = searched++ >> 6;
-      if (next > last_start + 1) return ended(size - anchor, num_bytes);
-      match = places[hash];
-      places[hash] = static_cast<uint16_t>(at);
-      hash = hash_of(data + next);
-    } while (word(data + match) != word(data + at));
-    while (at > anchor && match > 0 && data[at - 1] == data[match - 1]) --at, --match;
-    num_bytes += 1 + extra_bytes(at - anchor) + at - anchor;
-    while (true) {
-      int64_t more = at + kLeastMatch;
-      while (more < match_end && data[more] == data[more - at + match]) ++more;
-      num_bytes += 2 + extra_bytes(more - at - kLeastMatch);
-      at = anchor = more;
-      if (at > last_start) return ended(size - anchor, num_bytes);
-      places[hash_of(data + at - 2)] = static_cast<uint16_t>(at - 2);
-      hash = hash_of(data + at);
-      match = places[hash];
-      places[hash] = static_cast<uint16_t>(at);
-      if (word(data + match) != word(data + at)) break;
-      ++num_bytes;
-    }
-    hash = hash_of(data + ++at);
-  }
-}
 
 Outcome lz4_stream_bytes(const uint8_t* values, int64_t num_bytes, int64_t width, int64_t* out) {
   if (width != 4 && width != 8) return misuse("byte streams are sampled of values of 4 or 8 bytes");

@@ -8,9 +8,6 @@
 
 namespace lance_arrow::engine {
 
-// Bytes of a raw LZ4 block as the fast compressor of its library writes it; of at most 64 KiB.
-int64_t lz4_block_bytes(const uint8_t* data, int64_t size);
-
 // Bytes of LZ4 frames of the byte streams of values of 4 or 8 bytes, in chunks of 4096 bytes.
 Outcome lz4_stream_bytes(const uint8_t* values, int64_t num_bytes, int64_t width, int64_t* out);
 

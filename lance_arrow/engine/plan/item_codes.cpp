@@ -1,42 +1,16 @@
 #include "engine/plan/item_codes.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
+#include "engine/common/hashing.hpp"
 #include "engine/common/scratch.hpp"
 
 namespace lance_arrow::engine {
 
-namespace {
-
-// Eight bytes at a time; the length is part of it. Nothing of it is stored.
-uint64_t hash_of(const uint8_t* bytes, int64_t size) {
-  constexpr uint64_t factor = 0x9E3779B97F4A7C15;
-  uint64_t hash = static_cast<uint64_t>(size) * factor;
-  const auto mix = [&](uint64_t word) {
-    hash = (hash ^ word) * factor;
-    hash ^= hash >> 32;
-  };
-  int64_t at = 0;
-  for (; at + 8 <= size; at += 8) {
-    uint64_t word;
-    std::memcpy(&word, bytes + at, 8);
-    mix(word);
-  }
-  if (at < size) {
-    uint64_t word = 0;
-    std::memcpy(&word, bytes + at, static_cast<size_t>(size - at));
-    mix(word);
-  }
-  return hash ^ (hash >> 29);
-}
-
-}  // namespace
-
 Outcome ItemCodes::code_of(const uint8_t* bytes, int64_t size, int64_t limit, int32_t* code) {
   if (2 * (ends_.size() + 1) > slots_.size()) grow();
-  const uint64_t hash = hash_of(bytes, size);
+  const uint64_t hash = hash_bytes(bytes, size);
   const size_t mask = slots_.size() - 1;
   size_t slot = static_cast<size_t>(hash) & mask;
   for (; slots_[slot] != kUnknown; slot = (slot + 1) & mask) {
@@ -44,7 +18,7 @@ Outcome ItemCodes::code_of(const uint8_t* bytes, int64_t size, int64_t limit, in
     if (hashes_[found] != hash) continue;
     const int64_t start = found == 0 ? 0 : ends_[found - 1];
     if (ends_[found] - start != size) continue;
-    if (size > 0 && std::memcmp(bytes_.data() + start, bytes, static_cast<size_t>(size)) != 0) continue;
+    if (!equal_bytes(bytes_.data() + start, bytes, size)) continue;
     *code = slots_[slot];
     return success();
   }

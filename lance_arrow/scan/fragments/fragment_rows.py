@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from lance_arrow.arrays.column_paths import Path, leaf_at
-from lance_arrow.arrays.column_tree import ColumnNode
+from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.errors import CorruptManifestError, MissingFileError, located
 from lance_arrow.io import AnyFileSystem, Location, redact
@@ -234,18 +234,14 @@ class FragmentRows(TableSource):
             return self._addresses() if is_address else None
         field_id = self.columns.field_id(leaf)
         found = self.meta.file_of(field_id)
-        if found is None:
-            return None
-        file, column = found
-        if len(path) > 1 and not self._is_together(path[0], file):
+        if found is not None and len(path) > 1 and not self._is_together(path[0], found[0]):
             # Nulls are stored in another file.
             return None
-        opened = self.open_file(next(at for at, one in enumerate(self.meta.files) if one is file))
-        column = stored_column(file, opened, field_id, column)
-        roots = opened.rows.roots
-        top = roots.place_with(column)
-        own = None if top is None else next((one for one in roots[top].leaves() if one.column == column), None)
-        if own is None or bounds_type(own) != bounds_type(leaf) or bounds_type(own) is None:
+        stored = self.stored_leaf(field_id)
+        if stored is None:
+            return None
+        opened, own = stored
+        if bounds_type(own) != bounds_type(leaf) or bounds_type(own) is None:
             return None
         zone_map = opened.zones.get([own])[0]
         if zone_map is not None and zone_map.num_zones and not zone_map.is_repeated:
@@ -254,6 +250,26 @@ class FragmentRows(TableSource):
                 known = self._bounded[path] = zone_map, BoundedZones.of_map(zone_map, self.num_physical)
             return known[1]
         return self.columns.zones.of(self.meta.id, field_id, leaf, self._filesystem, self._files)
+
+    def stored_leaf(self, field_id: int) -> tuple[OpenFile, LeafNode] | None:
+        """Return the file that has a leaf of the table, and the leaf there; None if there is no such leaf.
+
+        Raises
+        ------
+        LanceError, OSError
+            As `open_file`.
+        """
+        found = self.meta.file_of(field_id)
+        if found is None:
+            return None
+        file, column = found
+        opened = self.open_file(next(at for at, one in enumerate(self.meta.files) if one is file))
+        column = stored_column(file, opened, field_id, column)
+        roots = opened.rows.roots
+        top = roots.place_with(column)
+        leaves = () if top is None else roots[top].leaves()
+        own = next((one for one in leaves if one.column == column), None)
+        return None if own is None else (opened, own)
 
     def _is_together(self, name: str, file: DataFileMeta) -> bool:
         """Whether all leaves of a column are in one file."""

@@ -1,6 +1,7 @@
 // stream_samples.hpp: sizes of blocks at the ends of their forms, and nulls.
 #include <vector>
 
+#include "engine/encode/lz4_blocks.hpp"
 #include "engine/encode/stream_samples.hpp"
 #include "support.hpp"
 

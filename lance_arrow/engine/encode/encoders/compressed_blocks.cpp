@@ -4,7 +4,7 @@
 #include "engine/encode/block_facts.hpp"
 #include "engine/encode/encoders/encoded.hpp"
 #include "engine/encode/encoders/held_encoders.hpp"
-#include "engine/encode/encoders/lz4_blocks.hpp"
+#include "engine/encode/lz4_blocks.hpp"
 #include "engine/tables/wire_writing.hpp"
 
 namespace lance_arrow::engine {
