@@ -16,7 +16,7 @@ struct PageHost {
   const EncoderSet* encoders;
   const LaBlock* values;
   LaChunkRules rules{};
-  Best<LaChunkEncoder> best;
+  Best<LaChunkEncoder> best{};
   double score = 0;
   bool is_chosen = false;
 
