@@ -58,6 +58,30 @@ bridge_exits.MODES[sys.argv[1]](pathlib.Path({str(tmp_path)!r}))
     assert {mode: process.wait(60) for mode, process in processes.items()} == dict.fromkeys(modes, 0)
 
 
+def test_bytes_of_a_fragment_are_kept_after_the_end_was_announced(tmp_path: Path) -> None:
+    """A thread of Arrow's may be the last to hold them, and releasing them would ask for the GIL."""
+    script = f"""
+import sys, weakref
+sys.path.insert(0, {str(EXITS.parent)!r})
+import numpy as np, pyarrow as pa
+from bridge_toys import toy_bytes, toy_format
+from lance_arrow.arrow_dataset.bridge.loading import bridge
+
+def is_released():
+    data = np.frombuffer(toy_bytes(pa.table({{"a": [1]}})), np.uint8).copy()
+    fragment = toy_format().make_fragment(pa.py_buffer(data))
+    assert fragment.buffer.size == len(data)
+    found = weakref.ref(data)
+    del data, fragment
+    return found() is None
+
+print(is_released(), bridge.close_exit_gate(5.0), is_released())
+"""
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["True", "True", "False"]
+
+
 @pytest.mark.parametrize("use_threads", [False, True])
 def test_a_scan_after_the_end_was_announced_is_refused(tmp_path: Path, use_threads: bool) -> None:
     script = f"""

@@ -142,6 +142,9 @@ class BridgeFormat : public arrow::dataset::FileFormat {
                                                              arrow::compute::Expression partition_expression,
                                                              std::shared_ptr<arrow::Schema> physical_schema,
                                                              std::shared_ptr<const Payload> payload) {
+    if (source.buffer() != nullptr) {
+      source = arrow::dataset::FileSource(GuardBuffer(source.buffer()), source.compression());
+    }
     auto made = std::make_shared<BridgeFragment>(std::move(source), shared_from_this(), std::move(partition_expression),
                                                  std::move(physical_schema), handler_, std::move(payload));
     std::shared_ptr<BridgeFragment> last;  // may end here, which takes the GIL: not under the lock

@@ -16,6 +16,7 @@
 #include <thread>
 #include <utility>
 
+#include "arrow/buffer.h"
 #include "arrow/python/common.h"
 #include "arrow/status.h"
 #include "arrow/util/thread_pool.h"
@@ -124,6 +125,16 @@ inline arrow::Status GuardException(const arrow::Status& status) {
     delete kept;
   };
   return arrow::Status(status.code(), status.message(), std::shared_ptr<arrow::StatusDetail>(kept->get(), release));
+}
+
+// The same bytes, fit to be dropped by any thread: a buffer over a Python object asks for the GIL unguarded.
+inline std::shared_ptr<arrow::Buffer> GuardBuffer(std::shared_ptr<arrow::Buffer> buffer) {
+  auto* kept = new std::shared_ptr<arrow::Buffer>(std::move(buffer));
+  auto release = [kept](arrow::Buffer*) {
+    Passage passage;
+    if (passage) delete kept;
+  };
+  return std::shared_ptr<arrow::Buffer>(kept->get(), release);
 }
 
 // Close the gate, then let Arrow's threads finish with the exceptions they carry, whose text they ask for (with the
