@@ -19,16 +19,8 @@ from lance_arrow.arrays.leaf_blocks import VisibleValues, build_block
 from lance_arrow.arrays.leaf_dictionaries import indices_and_items
 from lance_arrow.arrays.leaf_path import PathNode, path_to_leaf
 from lance_arrow.errors import InternalError, InvalidArgumentError, UnsupportedError, located
-from lance_arrow.kernels import renumber_levels, shred_levels
+from lance_arrow.kernels import end_levels, number_levels, shred_levels
 from lance_arrow.spi import BlockShape, BlockSlice, LayerKind, Levels, NodeKind, PageContent, VariableWidth
-
-_LIST_KINDS = {
-    (False, False): LayerKind.ALL_VALID_LIST,
-    (True, False): LayerKind.NULLABLE_LIST,
-    (False, True): LayerKind.EMPTYABLE_LIST,
-    (True, True): LayerKind.NULL_AND_EMPTY_LIST,
-}
-
 
 def shred(leaf: LeafNode, arrays: Sequence[pa.Array]) -> PageContent:
     """Convert consecutive chunks of a top-level column to a page of one of its leaves.
@@ -133,7 +125,12 @@ class _Structure:
             self._parts, self.levels = None, Levels((LayerKind.ALL_VALID_ITEM,) * self._num_nodes, num_rows)
 
     def _shredded(self) -> tuple[list[_Part], Levels]:
-        numbers = self._largest_numbering()
+        traits = np.zeros((self._num_nodes, 3), np.uint8)
+        for node, (kind, nullable) in enumerate(zip(self._nodes[::-1], self._nullable[::-1], strict=True)):
+            has_validity = any(path[node].validity is not None for path in self._paths)
+            traits[node] = kind is NodeKind.LIST, nullable, has_validity
+        numbers = np.zeros((self._num_nodes, 2), np.uint16)
+        number_levels(traits, numbers)
         capacity = sum(map(_most_levels, self._paths))
         has_rep = NodeKind.LIST in self._nodes
         rep = np.empty(capacity, np.uint16) if has_rep else None
@@ -145,74 +142,11 @@ class _Structure:
             out = (None if rep is None else rep[start:], def_[start:])
             parts.append(_shred_chunk(path, numbers, out, start, seen))
             start = parts[-1].entry_stop
-        self._add_layers_for_reference(seen)
-        layers = self._layers(seen)
         rep = None if rep is None else rep[:start]
-        return parts, Levels(layers, start, rep, _renumbered(def_[:start], numbers, seen))
-
-    def _largest_numbering(self) -> NDArray[np.uint16]:
-        """Return null and empty level of each node, outer-most first; 0 for none."""
-        numbers = np.zeros((self._num_nodes, 2), np.uint16)
-        level = 0
-        for node in range(self._num_nodes - 1, -1, -1):
-            if self._may_be_null(node):
-                numbers[node, 0] = level = level + 1
-            if self._is_list(node):
-                numbers[node, 1] = level = level + 1
-        return numbers
-
-    def _may_be_null(self, node: int) -> bool:
-        """Return whether a node gets a null level: for its nulls, or for `_add_layers_for_reference`."""
-        may = [self._stores_nulls(one) for one in self._items_around(node)] if node < self._num_nodes - 1 else []
-        return any(may) or self._stores_nulls(node)
-
-    def _stores_nulls(self, node: int) -> bool:
-        return self._is_nullable_around_list(node) or any(path[node].validity is not None for path in self._paths)
-
-    def _is_list(self, node: int) -> bool:
-        return self._nodes[self._num_nodes - 1 - node] is NodeKind.LIST
-
-    def _is_nullable_around_list(self, node: int) -> bool:
-        """Return whether a node is a struct around a list, and the schema allows nulls."""
-        if self._is_list(node) or not self._nullable[self._num_nodes - 1 - node]:
-            return False
-        return any(self._is_list(one) for one in range(node + 1, self._num_nodes))
-
-    def _items_around(self, node: int) -> range:
-        """Return the nodes around a node, up to the next list."""
-        first = node
-        while first > 0 and not self._is_list(first - 1):
-            first -= 1
-        return range(first, node)
-
-    def _add_layers_for_reference(self, seen: NDArray[np.uint8]) -> None:
-        """Mark layers without nulls as nullable, if the reference would not read the page otherwise.
-
-        If a struct or list inside a struct is never null, the reference takes nulls of the outer struct for items, or
-        fails. It also reads the nulls of a struct from one field, even if another field stores them.
-
-        It counts structs around lists wrongly if only some pages of a batch store nulls for them. So they are always
-        nullable if the schema allows it. If the schema does not, releases 4.0.0 and 8.0.0 abort at a level for their
-        nulls. These releases also lose items of lists in lists, if a page has no level for an empty list and others
-        follow.
-        """
-        is_null = False
-        for node in range(self._num_nodes - 1):
-            is_null |= bool(seen[node, 0]) or self._is_nullable_around_list(node)
-            seen[node, 0] |= is_null
-            is_null &= not self._is_list(node)
-        lists = [node for node in range(self._num_nodes) if self._is_list(node)]
-        if len(lists) > 1:
-            seen[lists, 1] |= ~seen[lists, 0] & 1
-
-    def _layers(self, seen: NDArray[np.uint8]) -> tuple[LayerKind, ...]:
-        layers = []
-        for kind, (null, empty) in zip(self._nodes, seen[::-1].astype(bool).tolist(), strict=True):
-            if kind is NodeKind.LIST:
-                layers.append(_LIST_KINDS[null, empty])
-            else:
-                layers.append(LayerKind.NULLABLE_ITEM if null else LayerKind.ALL_VALID_ITEM)
-        return tuple(layers)
+        layers = np.zeros(self._num_nodes, np.uint8)
+        has_levels = end_levels(traits, numbers, seen, def_[:start], layers)
+        kinds = tuple(map(LayerKind, layers.tolist()))
+        return parts, Levels(kinds, start, rep, def_[:start] if has_levels else None)
 
     def visible_values(self) -> VisibleValues:
         """Return the slots with values, and their nulls."""
@@ -273,17 +207,3 @@ def _shred_chunk(
     if num_runs > runs.shape[1]:
         raise InternalError(f"{num_runs} runs of visible slots with {most_breaks} nulls around them")
     return _Part(runs[0, :num_runs], runs[1, :num_runs], start, start + num_entries)
-
-
-def _renumbered(
-    def_: NDArray[np.uint16], numbers: NDArray[np.uint16], seen: NDArray[np.uint8]
-) -> NDArray[np.uint16] | None:
-    """Renumber the levels that occur without gaps; None without levels."""
-    if not seen.any():
-        return None
-    table = np.zeros(int(numbers.max()) + 1, np.uint16)
-    used = np.sort(numbers[(numbers > 0) & (seen > 0)])
-    table[used] = np.arange(1, len(used) + 1)
-    if int(used[-1]) != len(used):
-        renumber_levels(def_, table)
-    return def_

@@ -25,8 +25,8 @@ Contradicting bytes raise `CorruptPageError` with the chunk, value or entry as `
 - zipped rows: `zip_entries`, `unzip_fixed`, `unzip_variable`, `unzip_rows`, `read_row_index`, `count_entries`
 - levels to rows, offsets and validity: `select_rows`, `unravel`, `measure_layers`, `check_levels`, `check_open_rows`,
   `count_rows_and_values`, `validity_from_levels`, `unravel_slots`, `null_flags`
-- Arrow's validity and offsets to levels: `shred_levels`, `shred_offsets`, `shred_bytes`, `renumber_levels`,
-  `clear_null_values`, `fill_null_bits`
+- Arrow's validity and offsets to levels: `number_levels`, `shred_levels`, `end_levels`, `shred_offsets`,
+  `shred_bytes`, `clear_null_values`, `fill_null_bits`
 - CRC32C: `crc32c`, `crc32c_blocks`, `crc32c_of`, `BlockChecks`
 - the order of row offsets: `smallest_step`
 
@@ -70,6 +70,7 @@ from lance_arrow.engine._engine import (
     decode_variable_values,
     encode_run_blocks,
     encode_runs,
+    end_levels,
     expand_run_blocks,
     expand_runs,
     expand_symbols,
@@ -97,13 +98,13 @@ from lance_arrow.engine._engine import (
     measure_variable_chunks,
     measure_variable_values,
     null_flags,
+    number_levels,
     pack_inline,
     pack_out_of_line,
     parse_chunk_headers,
     parse_chunk_words,
     plan_variable_chunks,
     read_row_index,
-    renumber_levels,
     scatter_streams,
     select_rows,
     shred_bytes,
@@ -188,6 +189,7 @@ __all__ = [
     "decode_variable_values",
     "encode_run_blocks",
     "encode_runs",
+    "end_levels",
     "expand_run_blocks",
     "expand_runs",
     "expand_symbols",
@@ -215,13 +217,13 @@ __all__ = [
     "measure_variable_chunks",
     "measure_variable_values",
     "null_flags",
+    "number_levels",
     "pack_inline",
     "pack_out_of_line",
     "parse_chunk_headers",
     "parse_chunk_words",
     "plan_variable_chunks",
     "read_row_index",
-    "renumber_levels",
     "scatter_streams",
     "select_rows",
     "shred_bytes",

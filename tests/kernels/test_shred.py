@@ -225,12 +225,50 @@ def test_fill_null_bits_agrees_with_twin(levels, max_visible, width, value, miss
     assert_twins_agree(kernels.fill_null_bits, twin.fill_null_bits, def_, max_visible, width, bits, value)
 
 
-@settings(max_examples=50)
-@given(LEVELS, st.lists(st.integers(0, 9), min_size=2, max_size=4))
-def test_renumber_levels_agrees_with_twin(levels, table):
+TRAITS = st.lists(st.tuples(*[st.booleans()] * 5), min_size=1, max_size=6)
+
+
+@settings(max_examples=200)
+@given(TRAITS, st.integers(0, 99))
+def test_levels_are_numbered_and_ended_as_by_twin(traits, seed):
+    traits[-1] = (False, *traits[-1][1:])
+    nodes = np.array([one[:3] for one in traits], np.uint8)
+    _, numbers = assert_twins_agree(
+        lambda nodes, out: (kernels.number_levels(nodes.reshape(-1, 3), out.reshape(-1, 2)), out.tolist()),
+        lambda nodes, out: (twin.number_levels(nodes.reshape(-1, 3), out.reshape(-1, 2)), out.tolist()),
+        nodes.ravel(),
+        np.zeros(2 * len(nodes), np.uint16),
+    )[1]
+    levels = np.array(numbers, np.uint16).reshape(-1, 2)
+    seen = (np.array([one[3:] for one in traits], np.uint8) & (levels > 0)).astype(np.uint8)
+    occurring = np.append(0, levels[seen > 0]).astype(np.uint16)
+    def_ = np.random.default_rng(seed).choice(occurring, 40)
+
+    def call(function):
+        def ended(nodes, levels, seen, def_, layers):
+            return function(nodes.reshape(-1, 3), levels.reshape(-1, 2), seen.reshape(-1, 2), def_, layers)
+
+        return ended
+
+    layers = np.zeros(len(nodes), np.uint8)
     assert_twins_agree(
-        kernels.renumber_levels, twin.renumber_levels, np.array(levels, np.uint16), np.array(table, np.uint16)
+        call(kernels.end_levels), call(twin.end_levels), nodes.ravel(), levels.ravel(), seen.ravel(), def_, layers
     )
+
+
+def test_levels_of_no_node_or_of_other_nodes_are_refused():
+    nodes, levels, seen = np.zeros((2, 3), np.uint8), np.zeros((2, 2), np.uint16), np.zeros((2, 2), np.uint8)
+    with pytest.raises(InternalError, match="three traits"):
+        kernels.number_levels(nodes[:0], levels[:0])
+    with pytest.raises(InternalError, match="different lengths"):
+        kernels.number_levels(nodes, levels[:1])
+    with pytest.raises(InternalError, match="different lengths"):
+        kernels.end_levels(nodes, levels, seen[:1], np.zeros(1, np.uint16), np.zeros(2, np.uint8))
+    with pytest.raises(InternalError, match="different lengths"):
+        kernels.end_levels(nodes, levels, seen, np.zeros(1, np.uint16), np.zeros(1, np.uint8))
+    levels[0, 0] = 9
+    with pytest.raises(InternalError, match="not those of the nodes"):
+        kernels.end_levels(nodes, levels, seen, np.zeros(1, np.uint16), np.zeros(2, np.uint8))
 
 
 def without_place(function):

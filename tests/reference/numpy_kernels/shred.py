@@ -146,11 +146,65 @@ def _runs(slots: Sequence[int]) -> list[tuple[int, int]]:
     return runs
 
 
-def renumber_levels(levels: Levels, table: Levels) -> None:
-    """Replace each level by ``table[level]``."""
-    if (levels >= len(table)).any():
-        raise InternalError("a level is not in the table", detail=int(np.argmax(levels >= len(table))))
-    levels[:] = table[levels]
+def number_levels(nodes: NDArray[np.uint8], out: Levels) -> None:
+    """Number what may be null, or an empty list, from the inner-most node on."""
+    _check_traits(nodes, out)
+    level = 0
+    out[:] = 0
+    for node in range(len(nodes) - 1, -1, -1):
+        # Nulls of structs around a node, up to the next list, are marked in it too; not in the leaf.
+        around = _items_around(nodes, node) if node < len(nodes) - 1 else range(0)
+        if any(nodes[one, 2] or _always_has_nulls(nodes, one) for one in (*around, node)):
+            out[node, 0] = level = level + 1
+        if nodes[node, 0]:
+            out[node, 1] = level = level + 1
+
+
+def end_levels(
+    nodes: NDArray[np.uint8], levels: Levels, seen: NDArray[np.uint8], def_: Levels, out_layers: NDArray[np.uint8]
+) -> bool:
+    """Add what the reference needs to what was seen, write the layers, and renumber the levels that are left."""
+    _check_traits(nodes, levels, seen)
+    if len(out_layers) != len(nodes):
+        raise InternalError("arrays over nodes have different lengths")
+    is_null = False
+    for node in range(len(nodes) - 1):
+        is_null |= bool(seen[node, 0]) or _always_has_nulls(nodes, node)
+        seen[node, 0] |= is_null
+        is_null &= not nodes[node, 0]
+    lists = np.flatnonzero(nodes[:, 0])
+    if len(lists) > 1:
+        seen[lists, 1] |= seen[lists, 0] == 0
+    kinds = {(0, 0, 0): 1, (0, 1, 0): 3, (1, 0, 0): 2, (1, 1, 0): 4, (1, 0, 1): 5, (1, 1, 1): 6}
+    out_layers[:] = [kinds[int(nodes[n, 0]), *map(int, seen[n] > 0)] for n in range(len(nodes) - 1, -1, -1)]
+    used = np.sort(levels[(levels > 0) & (seen > 0)])
+    table = np.zeros(2 * len(nodes) + 1, np.uint16)
+    table[used] = np.arange(1, len(used) + 1)
+    if not np.array_equal(used, np.arange(1, len(used) + 1)):
+        if (def_ >= len(table)).any():
+            raise InternalError("a level is not in the table", detail=int(np.argmax(def_ >= len(table))))
+        def_[:] = table[def_]
+    return len(used) > 0
+
+
+def _check_traits(nodes: NDArray[np.uint8], *others: NDArray[np.generic]) -> None:
+    if not 1 <= len(nodes) <= MAX_NODES or nodes.shape[1] != 3:
+        raise InternalError("a node has three traits, and a leaf 1 to 64 nodes")
+    if any(other.shape != (len(nodes), 2) for other in others):
+        raise InternalError("arrays over nodes have different lengths")
+
+
+def _items_around(nodes: NDArray[np.uint8], node: int) -> range:
+    """Return the nodes around a node, up to the next list."""
+    first = node
+    while first > 0 and not nodes[first - 1, 0]:
+        first -= 1
+    return range(first, node)
+
+
+def _always_has_nulls(nodes: NDArray[np.uint8], node: int) -> bool:
+    """Return whether a node is a struct around a list, and the schema allows nulls."""
+    return bool(not nodes[node, 0] and nodes[node, 1] and nodes[node + 1 :, 0].any())
 
 
 def _nulls(def_: Levels | None, max_visible: int) -> list[bool]:

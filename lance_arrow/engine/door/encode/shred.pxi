@@ -34,7 +34,25 @@ cdef extern from "engine/encode/shred.hpp" namespace "lance_arrow::engine" nogil
         _MAX_NODES "lance_arrow::engine::kMaxNodes"
 
     Outcome _shred_levels "lance_arrow::engine::shred_levels"(ShredNode*, int64_t, int64_t, ShredOut&) except +
-    Outcome _renumber "lance_arrow::engine::renumber_levels"(uint16_t*, int64_t, const uint16_t*, int64_t)
+
+cdef extern from "engine/encode/level_numbers.hpp" namespace "lance_arrow::engine" nogil:
+    cdef struct NodeTraits:
+        cbool is_list
+        cbool nullable
+        cbool has_validity
+
+    cdef struct NodeLevels:
+        uint16_t null
+        uint16_t empty
+
+    cdef struct NodeSeen:
+        uint8_t null
+        uint8_t empty
+
+    void _number_levels "lance_arrow::engine::number_levels"(const NodeTraits*, int64_t, NodeLevels*)
+    void _set_levels "lance_arrow::engine::set_levels"(const NodeLevels*, ShredNode*, int64_t)
+    Outcome _end_levels "lance_arrow::engine::end_levels"(
+        const NodeTraits*, const NodeLevels*, NodeSeen*, int64_t, uint16_t*, int64_t, uint8_t*, cbool*) except +
 
 cdef extern from "engine/encode/shred_values.hpp" namespace "lance_arrow::engine" nogil:
     cdef struct ValueLevels:
@@ -137,7 +155,7 @@ def shred_levels(
     cdef ShredOut out
     cdef Outcome outcome
     cdef Py_ssize_t num_nodes = len(nodes), n
-    cdef uint16_t num_lists = 0, live = 0
+    cdef NodeLevels given[_MAX_NODES]
     if num_nodes > _MAX_NODES or levels.shape[0] != num_nodes or seen.shape[0] != num_nodes:
         raise InternalError("arrays over nodes have different lengths")
     if levels.shape[1] != 2 or seen.shape[1] != 2:
@@ -146,16 +164,10 @@ def shred_levels(
         raise InternalError("arrays over runs have different lengths")
     if out_rep is not None and out_rep.shape[0] != out_def.shape[0]:
         raise InternalError("repetition and definition levels differ in number")
-    for n in range(num_nodes - 1, -1, -1):
-        _node(&opened[n], nodes[n])
-        opened[n].null_level, opened[n].empty_level = levels[n, 0], levels[n, 1]
-        opened[n].inner_rep = num_lists
-        num_lists += opened[n].offsets != NULL
-    live = 0xFFFF
     for n in range(num_nodes):
-        opened[n].live_def = live
-        if opened[n].offsets != NULL:
-            live = (levels[n, 0] if levels[n, 0] else levels[n, 1]) - 1
+        _node(&opened[n], nodes[n])
+        given[n].null, given[n].empty = levels[n, 0], levels[n, 1]
+    _set_levels(given, opened, num_nodes)
     out.rep = NULL
     if out_rep is not None:
         out.rep = &out_rep[0]
@@ -172,13 +184,74 @@ def shred_levels(
     return out.num_entries, out.num_runs
 
 
-def renumber_levels(uint16_t[::1] levels not None, const uint16_t[::1] table not None) -> None:
-    """Replace each level by ``table[level]``, in place."""
-    cdef Outcome outcome
+cdef Py_ssize_t _traits(nodes, NodeTraits* out) except -1:
+    cdef const uint8_t[:, ::1] given = nodes
+    cdef Py_ssize_t n
+    if not 1 <= given.shape[0] <= _MAX_NODES or given.shape[1] != 3:
+        raise InternalError("a node has three traits, and a leaf 1 to 64 nodes")
+    for n in range(given.shape[0]):
+        out[n].is_list, out[n].nullable, out[n].has_validity = given[n, 0] != 0, given[n, 1] != 0, given[n, 2] != 0
+    return given.shape[0]
+
+
+def number_levels(const uint8_t[:, ::1] nodes not None, uint16_t[:, ::1] out not None) -> None:
+    """Number the levels that nodes can have, from the inner-most on.
+
+    Parameters
+    ----------
+    nodes
+        ``(num_nodes, 3) uint8``, outer-most first: whether a node is a list, may be null by the schema, and has a
+        bitmap in any array.
+    out
+        ``(num_nodes, 2) uint16``: the definition levels of a null slot and of an empty list; 0 for none.
+    """
+    cdef NodeTraits traits[_MAX_NODES]
+    cdef NodeLevels levels[_MAX_NODES]
+    cdef Py_ssize_t num_nodes = _traits(nodes, traits), n
+    if out.shape[0] != num_nodes or out.shape[1] != 2:
+        raise InternalError("arrays over nodes have different lengths")
     with nogil:
-        outcome = _renumber(&levels[0], levels.shape[0], &table[0], table.shape[0])
+        _number_levels(traits, num_nodes, levels)
+    for n in range(num_nodes):
+        out[n, 0], out[n, 1] = levels[n].null, levels[n].empty
+
+
+def end_levels(
+    const uint8_t[:, ::1] nodes not None, const uint16_t[:, ::1] levels not None, uint8_t[:, ::1] seen not None,
+    uint16_t[::1] def_ not None, uint8_t[::1] out_layers not None,
+) -> bool:
+    """Write the layers of a page, and renumber its levels to those that occurred; return whether there are any.
+
+    Parameters
+    ----------
+    nodes, levels
+        As for `number_levels`.
+    seen
+        ``(num_nodes, 2) uint8``: whether a null slot, or an empty list, occurred outside of nulls. What the reference
+        needs to read the page is set on top.
+    def_
+        Levels of all entries, changed in place.
+    out_layers
+        ``(num_nodes,) uint8``: numbers of `LayerKind`, inner-most first.
+    """
+    cdef NodeTraits traits[_MAX_NODES]
+    cdef NodeLevels given[_MAX_NODES]
+    cdef NodeSeen found[_MAX_NODES]
+    cdef Outcome outcome
+    cdef cbool has_levels = False
+    cdef Py_ssize_t num_nodes = _traits(nodes, traits), n
+    if not levels.shape[0] == seen.shape[0] == out_layers.shape[0] == num_nodes or not levels.shape[1] == seen.shape[1] == 2:
+        raise InternalError("arrays over nodes have different lengths")
+    for n in range(num_nodes):
+        given[n].null, given[n].empty = levels[n, 0], levels[n, 1]
+        found[n].null, found[n].empty = seen[n, 0], seen[n, 1]
+    with nogil:
+        outcome = _end_levels(traits, given, found, num_nodes, &def_[0], def_.shape[0], &out_layers[0], &has_levels)
     if outcome.message != NULL:
         raise _refusal(outcome)
+    for n in range(num_nodes):
+        seen[n, 0], seen[n, 1] = found[n].null, found[n].empty
+    return has_levels
 
 
 cdef ValueLevels _levels(const uint16_t[::1] def_, int max_visible) except *:
