@@ -22,6 +22,7 @@ from lance_arrow.errors import InternalError, InvalidArgumentError, UnsupportedE
 from lance_arrow.kernels import end_levels, number_levels, shred_levels
 from lance_arrow.spi import BlockShape, BlockSlice, LayerKind, Levels, NodeKind, PageContent, VariableWidth
 
+
 def shred(leaf: LeafNode, arrays: Sequence[pa.Array]) -> PageContent:
     """Convert consecutive chunks of a top-level column to a page of one of its leaves.
 

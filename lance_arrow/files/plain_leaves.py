@@ -1,24 +1,24 @@
 """`PlainPlan`: leaves whose pages are written natively, all of a batch in one call; planned once for a schema.
 
-These are top-level columns of values of one width, or of byte strings, without nodes above them, whose encoders all
-have a native side (`structure/native_encoders.py`). Rows of other columns, and pages that only Python can choose, take
+These are columns of values of one width, or of byte strings, or structs of such, at any depth, whose encoders all have
+a native side (`structure/native_encoders.py`). Rows of other columns, and pages that only Python can choose, take
 `RowWriter`'s way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from lance_arrow.arrays.column_tree import LeafNode
+from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
 from lance_arrow.container.file_writer import described
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.engine import LeafPlan as NativePlan
 from lance_arrow.files.stored_rows import StoredRows
-from lance_arrow.spi import EncodeOptions, FixedWidth, NodeKind, VariableWidth
+from lance_arrow.spi import FixedWidth, NodeKind, VariableWidth
 from lance_arrow.statistics.zone_bounds import kind_of_bounds
 from lance_arrow.statistics.zone_types import is_variable
 from lance_arrow.structure.native_encoders import NativeEncoders, native_encoders
@@ -29,22 +29,25 @@ if TYPE_CHECKING:
 
 _VERSIONS = (FileVersion.V2_1, FileVersion.V2_2)
 _NO_BOUNDS = (0, 0)
+_NO_STEPS: list[tuple[int, ...]] = [()]
 _MOST_PLAIN_BITS = 2048
 """Wider values are not in chunks."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlainPlan:
-    """Leaves that are written natively: those of one width, then byte strings, each in the order of the columns.
+    """Leaves that are written natively, whole columns: those without byte strings first, each in the file's order.
 
     Parameters
     ----------
     leaves
         How each is written.
-    num_fixed
-        How many of them have values of one width.
     tops
         Numbers of their top-level columns.
+    places
+        For each leaf the position of its column among `tops`.
+    num_fixed, num_fixed_tops
+        How many of the leaves, and of the columns, have no byte strings in their column.
     native
         The same for the engine.
     row_bytes
@@ -59,7 +62,9 @@ class PlainPlan:
 
     leaves: tuple[LeafPlan, ...]
     tops: tuple[int, ...]
+    places: tuple[int, ...]
     num_fixed: int
+    num_fixed_tops: int
     native: NativePlan
     row_bytes: int
     most_bits: int
@@ -69,7 +74,7 @@ class PlainPlan:
 
     @property
     def has_strings(self) -> bool:
-        """Whether there are leaves of byte strings."""
+        """Whether there are columns with byte strings."""
         return self.num_fixed < len(self.leaves)
 
     def others(self, leaves: Sequence[LeafPlan]) -> list[LeafPlan]:
@@ -79,63 +84,124 @@ class PlainPlan:
 
 
 def plain_plan(
-    leaves: Sequence[LeafPlan], stored: StoredRows, version: FileVersion, encoder: PageEncoder
+    tree: Sequence[ColumnNode],
+    leaves: Sequence[LeafPlan],
+    stored: StoredRows,
+    version: FileVersion,
+    encoder: PageEncoder,
 ) -> PlainPlan | None:
     """Return the plan of those leaves that can be written natively; None if there are none."""
-    if version not in _VERSIONS:
-        return None
-    kinds: dict[Any, int | None] = {}
-    encoders: list[NativeEncoders] = []
-    plain: list[LeafPlan] = []
-    forms: list[tuple[int, ...]] = []
     rows_per_zone = {one.rows_per_zone for one in leaves if one.rows_per_zone}
-    for one in sorted(leaves, key=lambda one: isinstance(one.leaf.leaf.shape, VariableWidth)):
-        if not is_plain(one.leaf, stored, one.top) or len(rows_per_zone) > 1:
-            continue
-        kind = _kind(one.leaf, one.options, kinds, encoders, encoder)
-        if kind is None:
-            continue
-        shape = one.leaf.leaf.shape
-        is_fixed = isinstance(shape, FixedWidth)
-        bounds = kind_of_bounds(one.leaf.storage) if one.rows_per_zone and is_fixed else _NO_BOUNDS
-        plain.append(one)
-        forms.append(
-            (
-                len(forms),
-                one.leaf.column,
-                shape.bits if isinstance(shape, FixedWidth) else 0,
-                shape.offset_bits if isinstance(shape, VariableWidth) else 0,
-                kind,
-                *bounds,
-                not is_fixed and one.leaf.leaf.is_text,
-                one.rows_per_zone,
-                one.leaf.field.nullable,
-            )
-        )
-    if not plain:
+    if version not in _VERSIONS or len(rows_per_zone) > 1:
         return None
-    bits = [form[2] for form in forms if form[2]]
+    encoders: list[NativeEncoders] = []
+    # The forms of leaves of one type and options; None for those that are not written natively.
+    known: dict[Any, _Form | None] = {}
+    columns: dict[int, list[tuple[LeafPlan, _Form | None]]] = {}
+    for one in leaves:
+        leaf = one.leaf
+        key = id(leaf.leaf), leaf.field.type, id(one.options), one.rows_per_zone
+        if key not in known:
+            known[key] = _form(one, encoders, encoder)
+        columns.setdefault(one.top, []).append((one, known[key]))
+    tops: list[int] = []
+    with_strings: list[int] = []
+    for top, own in columns.items():
+        # Views, small decimals and JSON are stored in another form.
+        if None not in [form for _, form in own] and stored.given.field(top).type == stored.schema.field(top).type:
+            has_strings = True in [form.is_variable for _, form in own if form is not None]
+            (with_strings if has_strings else tops).append(top)
+    if not tops and not with_strings:
+        return None
+    plain: list[LeafPlan] = []
+    native: list[tuple[Any, ...]] = []
+    places: list[int] = []
+    num_fixed = num_bits = most_bits = 0
+    for place, top in enumerate((*tops, *with_strings)):
+        num_fixed += len(columns[top]) if place < len(tops) else 0
+        root = tree[top]
+        steps = _NO_STEPS if isinstance(root, LeafNode) else list(_steps(root))
+        for (one, form), below in zip(columns[top], steps, strict=True):
+            assert form is not None
+            path = ((place, root.field.nullable),) if root is one.leaf else _path((place, *below), one.leaf)
+            plain.append(one)
+            places.append(place)
+            native.append((path, one.leaf.column, *form.numbers))
+            num_bits += form.bits
+            most_bits = form.bits if form.bits > most_bits else most_bits
     zoned = max(rows_per_zone, default=None)
     return PlainPlan(
         leaves=tuple(plain),
-        tops=tuple(one.top for one in plain),
-        num_fixed=len(bits),
-        native=NativePlan(encoders, forms),
-        row_bytes=-(-sum(bits) // 8),
-        most_bits=max(bits, default=1),
+        tops=(*tops, *with_strings),
+        places=tuple(places),
+        num_fixed=num_fixed,
+        num_fixed_tops=len(tops),
+        native=NativePlan(encoders, native),
+        row_bytes=-(-num_bits // 8),
+        most_bits=max(most_bits, 1),
         with_zones=described(encoder.column(zoned)),
         without_zones=described(encoder.column(None)),
         encoder=encoder,
     )
 
 
-def is_plain(leaf: LeafNode, stored: StoredRows, top: int) -> bool:
-    """Return whether a leaf is a column of its own whose values are stored as Arrow has them."""
-    if leaf.leaf.nodes != (NodeKind.ITEM,) or leaf.leaf.items is not None or leaf.is_blob:
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """What the engine knows of leaves of one type and options.
+
+    Parameters
+    ----------
+    bits
+        Bits of a value of one width; 0 for byte strings.
+    is_variable
+        Whether values are byte strings.
+    numbers
+        As `NativePlan` takes them, behind the path and the column.
+    """
+
+    bits: int
+    is_variable: bool
+    numbers: tuple[Any, ...]
+
+
+def _form(one: LeafPlan, encoders: list[NativeEncoders], encoder: PageEncoder) -> _Form | None:
+    """Return the form of a leaf, whose encoders are added; None if it is not written natively."""
+    if not is_plain(one):
+        return None
+    found = native_encoders(encoder, one.leaf.leaf, one.options)
+    if found is None:
+        return None
+    encoders.append(found)
+    shape = one.leaf.leaf.shape
+    bits = shape.bits if isinstance(shape, FixedWidth) else 0
+    offset_bits = shape.offset_bits if isinstance(shape, VariableWidth) else 0
+    bounds = kind_of_bounds(one.leaf.storage) if one.rows_per_zone and bits else _NO_BOUNDS
+    is_text = not bits and one.leaf.leaf.is_text
+    numbers = (bits, offset_bits, len(encoders) - 1, *bounds, is_text, one.rows_per_zone)
+    return _Form(bits, offset_bits > 0, numbers)
+
+
+def _path(children: Sequence[int], leaf: LeafNode) -> tuple[tuple[int, bool], ...]:
+    """Return the children that lead from the batch to a leaf, and whether each may be null."""
+    return tuple(zip(children, reversed(leaf.nullable), strict=True))
+
+
+def _steps(node: ColumnNode) -> Iterator[tuple[int, ...]]:
+    """Yield the numbers of the children that lead to each leaf."""
+    for number, child in enumerate(node.children):
+        if isinstance(child, LeafNode):
+            yield (number,)
+        else:
+            for below in _steps(child):
+                yield (number, *below)
+
+
+def is_plain(plan: LeafPlan) -> bool:
+    """Return whether a leaf has nothing but structs above it, and values that Arrow has in one buffer, or two."""
+    leaf = plan.leaf
+    if leaf.leaf.items is not None or leaf.is_blob or any(kind is not NodeKind.ITEM for kind in leaf.leaf.nodes):
         return False
     shape, type_ = leaf.leaf.shape, leaf.field.type
-    if stored.given.field(top).type != type_:
-        return False
     if isinstance(shape, VariableWidth):
         return is_variable(type_)
     if not isinstance(shape, FixedWidth) or not 0 < shape.bits < _MOST_PLAIN_BITS:
@@ -143,20 +209,3 @@ def is_plain(leaf: LeafNode, stored: StoredRows, top: int) -> bool:
     types = pa.types
     is_one_buffer = types.is_primitive(type_) or types.is_decimal(type_) or types.is_fixed_size_binary(type_)
     return is_one_buffer and type_.bit_width == shape.bits
-
-
-def _kind(
-    leaf: LeafNode,
-    options: EncodeOptions,
-    kinds: dict[Any, int | None],
-    encoders: list[NativeEncoders],
-    encoder: PageEncoder,
-) -> int | None:
-    """Return the number of the leaf's encoders, which leaves of equal widths and options share."""
-    key = leaf.leaf, id(options)
-    if key not in kinds:
-        found = native_encoders(encoder, leaf.leaf, options)
-        kinds[key] = None if found is None else len(encoders)
-        if found is not None:
-            encoders.append(found)
-    return kinds[key]

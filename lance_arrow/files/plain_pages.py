@@ -17,6 +17,7 @@ from lance_arrow.container.file_writer import FileWriter
 from lance_arrow.engine import LeafPages
 from lance_arrow.errors import located
 from lance_arrow.files.plain_leaves import PlainPlan
+from lance_arrow.spi import VariableWidth
 from lance_arrow.statistics.zone_bounds import fixed_bounds, string_bounds
 from lance_arrow.statistics.zone_builder import ZoneBuilder
 
@@ -63,6 +64,11 @@ class PlainPages:
         """The leaves that are still written natively."""
         return self.plan.leaves[: self._num_leaves]
 
+    @property
+    def num_tops(self) -> int:
+        """How many columns are still written natively, the first of the plan's."""
+        return len(self.plan.tops) if self._num_leaves == len(self.plan.leaves) else self.plan.num_fixed_tops
+
     def has_room(self, num_rows: int, most_bytes: int) -> bool:
         """Return whether rows still fit one page of each leaf, and all of them so many bytes.
 
@@ -83,15 +89,20 @@ class PlainPages:
 
     def hold(self, batches: Sequence[pa.RecordBatch]) -> None:
         """Add rows: batches of the plan's columns."""
-        self._held += batches
+        self._held += map(self._own, batches)
         self._num_rows += sum(batch.num_rows for batch in batches)
 
     def take_strings(self) -> tuple[Sequence[LeafPlan], list[pa.RecordBatch]]:
-        """Write no strings natively any more; return their leaves, and the held rows of all columns."""
-        leaves = self.leaves[self.plan.num_fixed :]
+        """Write no columns with strings natively any more; return their leaves, and the held rows of all columns."""
+        held, leaves = self._held, self.leaves[self.plan.num_fixed :]
         self._num_leaves = self.plan.num_fixed
         self._string_bytes = 0
-        return leaves, self._held
+        self._held = list(map(self._own, held))
+        return leaves, held
+
+    def _own(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Drop the columns that are not written natively any more: their bytes belong to who writes them."""
+        return batch if batch.num_columns == self.num_tops else batch.select(range(self.num_tops))
 
     def take(self) -> list[pa.RecordBatch]:
         """Return the held rows, and hold them no more."""
@@ -100,7 +111,7 @@ class PlainPages:
         return held
 
     def place(self) -> list[tuple[int, pa.Array]]:
-        """Write all pages but those that only Python can encode; return these leaves and their values."""
+        """Write all pages but those that only Python can encode; return these leaves and their columns."""
         self._pages = LeafPages(self.plan.native, self._num_leaves, self._file.records, self._file.sums)
         held, num_rows = self._held, self._num_rows
         if not num_rows:
@@ -115,7 +126,7 @@ class PlainPages:
             data, leaf, left = self._pages.encode(batch, leaf, self._file.position, _PIECE_BYTES)
             if data:
                 self._file.append(data)
-            asked += [(number, batch.column(number)) for number in left]
+            asked += [(number, batch.column(self.plan.places[number])) for number in left]
         return asked
 
     def describe(self, page_bytes: dict[int, int]) -> None:
@@ -129,7 +140,7 @@ class PlainPages:
             one = plan.leaves[number]
             with located(column=one.leaf.path):
                 read, bound = self._pages.zones, fixed_bounds
-                if number >= plan.num_fixed:
+                if isinstance(one.leaf.leaf.shape, VariableWidth):
                     read, bound = self._pages.string_zones, string_bounds
                 *sides, num_bytes = read(number)
                 zones = ZoneBuilder(one.leaf, one.rows_per_zone)

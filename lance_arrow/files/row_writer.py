@@ -137,10 +137,11 @@ class RowWriter:
         if plain is not None and plain.has_room(rows.num_rows, most_bytes):
             if not plain.has_room_for_strings(rows.batches, most_bytes):
                 self._spread_strings(plain)
-            plain.hold(rows.batches)
+            if self._plain is not None:
+                plain.hold(rows.batches)
         else:
             self.spread()
-        columns |= self._arrays(rows.batches, 0 if self._plain is None else len(self._plain.leaves))
+        columns |= self._arrays(rows.batches, 0 if self._plain is None else self._plain.num_tops)
         self._hold(self._leaves, columns)
         self.num_rows += rows.num_rows
 
@@ -152,8 +153,11 @@ class RowWriter:
         self._take_over(plain.leaves, plain.take())
 
     def _spread_strings(self, plain: PlainPages) -> None:
-        """Write no strings natively any more."""
-        self._take_over(*plain.take_strings())
+        """Write no columns with strings natively any more."""
+        if plain.plan.num_fixed:
+            self._take_over(*plain.take_strings())
+        else:
+            self.spread()
 
     def _take_over(self, leaves: Sequence[LeafPlan], held: Sequence[pa.RecordBatch]) -> None:
         writers = self._writers(leaves)
@@ -162,8 +166,9 @@ class RowWriter:
             self._hold(writers, self._arrays(held))
 
     def _arrays(self, batches: Sequence[pa.RecordBatch], first: int = 0) -> dict[int, Sequence[pa.Array]]:
-        """Return the arrays of batches of the plan's leaves, from the first of these on, by top-level column."""
-        tops = enumerate(self._plain_tops[first:], first)
+        """Return the arrays of batches of the plan's first columns, from one of these on, by top-level column."""
+        stop = batches[0].num_columns if batches else None
+        tops = enumerate(self._plain_tops[first:stop], first)
         return {top: [batch.column(number) for batch in batches] for number, top in tops}
 
     def _held_bytes(self) -> int:
@@ -193,8 +198,13 @@ class RowWriter:
     def _place_plain(self, plain: PlainPages) -> dict[int, int]:
         """Place the pages of natively written leaves; return the bytes of those that were encoded in Python."""
         asked = plain.place()
-        pages = [FullPage(WrittenLeaf(plain.plan.leaves[number], None), [array], 0) for number, array in asked]
-        self._place_pages(pages, sum(array.nbytes for _, array in asked))
+        pages = []
+        for number, array in asked:
+            leaf = plain.plan.leaves[number]
+            pages.append(
+                FullPage(WrittenLeaf(leaf, None), _by_leaf(self._tree[leaf.top], [array])[leaf.leaf.column], 0)
+            )
+        self._place_pages(pages, sum(array.nbytes for page in pages for array in page.arrays))
         return {number: page.of.num_bytes for (number, _), page in zip(asked, pages, strict=True)}
 
     def _hold(self, leaves: Sequence[LeafWriter], columns: Mapping[int, Sequence[pa.Array]]) -> None:

@@ -144,9 +144,10 @@ class StoredRows:
             raise
         wrong = plain.native.first_refused(batch)
         if wrong >= 0:
-            path = plain.leaves[wrong].leaf.path
-            check_offsets(batch.column(wrong), path)
-            raise InvalidArgumentError("a null in a field that is not nullable", column=path)
+            field, array = self.schema.field(plain.leaves[wrong].top), batch.column(plain.places[wrong])
+            check_offsets(array, field.name)
+            _check_nulls(array, field, field.name, None)
+            raise InvalidArgumentError("the array contradicts itself", column=plain.leaves[wrong].leaf.path)
 
     def _stored(self, array: pa.Array, field: pa.Field) -> pa.Array:
         try:

@@ -149,7 +149,7 @@ def _made(
     settings, private = runtime.settings, options.allow_private_encodings
     encoder = PageEncoder(runtime.table, settings.limits, runtime.scratch, options.file_version, private)
     leaves = tuple(_leaf_plans(tree, options))
-    return WriterPlan(stored, form, tree, leaves, encoder, plain_plan(leaves, stored, options.version, encoder))
+    return WriterPlan(stored, form, tree, leaves, encoder, plain_plan(tree, leaves, stored, options.version, encoder))
 
 
 def _leaf_plans(tree: Sequence[ColumnNode], options: WriteOptions) -> list[LeafPlan]:

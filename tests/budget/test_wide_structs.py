@@ -36,7 +36,8 @@ def grows_evenly(done: Callable[[int], object]) -> None:
     for width in WIDTHS:
         done(width)
         found.append(count_calls(lambda width=width: done(width)))
-    assert found[2] - found[1] <= 2.3 * (found[1] - found[0]) + 200, found
+    # Metadata that do not lie in the last bytes of a file are read apart, which is some hundred calls once.
+    assert found[2] - found[1] <= 2.3 * (found[1] - found[0]) + 450, found
 
 
 @pytest.mark.parametrize("make", [struct_of, lists_of])

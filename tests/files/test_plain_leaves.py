@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from same import assert_same
 from string_tables import string_table
+from struct_tables import struct_table
 
 import lance_arrow
 from lance_arrow import LanceFile, LanceWriter, read_table, verify, write_table
@@ -97,6 +98,15 @@ def test_pages_are_those_of_python(in_python: Callable[..., bytes], version: str
         found, expected = (write(table, file_version=version, preset=preset) for write in (written, in_python))
         assert pages_of(found) == pages_of(expected), seed
         assert len(found) <= len(expected)
+
+
+@pytest.mark.parametrize("version", ["2.1", "2.2"])
+def test_pages_of_structs_are_those_of_python(in_python: Callable[..., bytes], version: str) -> None:
+    for seed in SEEDS:
+        table = struct_table(seed)
+        found, expected = (write(table, file_version=version) for write in (written, in_python))
+        assert pages_of(found) == pages_of(expected), seed
+        assert_same(rows_of(found), table)
 
 
 @pytest.mark.parametrize("version", ["2.1", "2.2"])
@@ -199,6 +209,30 @@ def test_most_small_pages_of_strings_need_no_python(asked: list[tuple[int, int]]
     assert asked == [(0, 20), (0, 20), (20, 20)]
 
 
+def test_structs_need_no_python(asked: list[tuple[int, int]]) -> None:
+    for seed in range(20):
+        written(struct_table(seed))
+    # Large doubles and strings may be compressed.
+    assert sum(in_python for in_python, _ in asked) <= 0.2 * sum(leaves for _, leaves in asked)
+
+
+def test_large_strings_are_not_held_beside_short_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    held: list[int] = []
+    hold = plain_pages.PlainPages.hold
+
+    def counted(self: plain_pages.PlainPages, batches: Any) -> None:
+        hold(self, batches)
+        held.append(sum(batch.nbytes for batch in self._held))
+
+    monkeypatch.setattr(plain_pages.PlainPages, "hold", counted)
+    structs = pa.array([{"n": row, "t": "b" * 900} for row in range(500)])
+    batch = pa.record_batch({"a": np.arange(500), "s": ["a" * 900] * 500, "x": structs})
+    with LanceWriter(io.BytesIO(), batch.schema) as writer:
+        for _ in range(20):
+            writer.write(batch)
+    assert held[-1] == 20 * 500 * 8, held
+
+
 def test_large_strings_leave_other_columns_native(asked: list[tuple[int, int]]) -> None:
     table = pa.table({"s": [str(row) * 9 for row in range(9000)], "a": np.arange(9000) % 2 == 0, "t": ["x"] * 9000})
     sink = io.BytesIO()
@@ -276,6 +310,25 @@ def test_a_null_in_a_required_field_is_refused_before_anything_is_written() -> N
         assert caught.value.column == "a"
         writer.write(pa.record_batch([pa.array([1, 2]), pa.array([None, 2])], schema=schema))
     assert rows_of(sink.getvalue()).num_rows == 2
+
+
+def test_a_null_in_a_required_field_of_a_struct_is_refused_before_anything_is_written() -> None:
+    inner = pa.struct([pa.field("a", pa.int64(), nullable=False), pa.field("b", pa.string())])
+    schema = pa.schema([pa.field("s", inner)])
+
+    def batch_of(*, visible: bool) -> pa.RecordBatch:
+        children = [pa.array([1, None]), pa.array(["x", "y"])]
+        mask = None if visible else pa.array([False, True])
+        return pa.record_batch([pa.StructArray.from_arrays(children, fields=list(inner), mask=mask)], schema=schema)
+
+    sink = io.BytesIO()
+    with LanceWriter(sink, schema) as writer:
+        with pytest.raises(InvalidArgumentError, match="not nullable") as caught:
+            writer.write(batch_of(visible=True))
+        assert caught.value.column == "s.a"
+        # The same null counts for nothing where its struct is null.
+        writer.write(batch_of(visible=False))
+    assert rows_of(sink.getvalue())["s"].to_pylist() == [{"a": 1, "b": "x"}, None]
 
 
 def test_equal_tables_of_chunks_are_stored_once() -> None:

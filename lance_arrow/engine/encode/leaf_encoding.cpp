@@ -1,5 +1,7 @@
 #include "engine/encode/leaf_encoding.hpp"
 
+#include <algorithm>
+
 namespace lance_arrow::engine {
 
 namespace {
@@ -8,8 +10,6 @@ constexpr char kPadding = 0x48;
 constexpr size_t kMostSmallBytes = 64;
 constexpr int64_t kOneSumBytes = 16 << 10;
 constexpr uint32_t kPageBuffer = 0, kNoColumn = 0xFFFFFFFF;
-// Source: RepDefLayer.
-constexpr uint8_t kAllValidItem = 1, kNullableItem = 3;
 
 // What layouts ask about a page. The choice for the page's own values is kept: a layout that scores asks again.
 struct PageHost {
@@ -54,6 +54,31 @@ LaRefusal encode_blocks(void* host, const LaBlock* block, const int64_t* starts,
 }
 
 }  // namespace
+
+Outcome check_leaf(const LeafForm& form, const ArrowArray& batch, LeafLevels* levels, bool* is_refused) {
+  *is_refused = false;
+  const bool is_nullable = std::ranges::all_of(form.path, &PathStep::nullable);
+  if (is_nullable && form.bits != 0) return success();
+  if (!is_nullable) {
+    const Outcome outcome = levels->open(batch, form.path, batch.length);
+    *is_refused = levels->has_refused_null();
+    if (outcome.message != nullptr) return outcome;
+  }
+  if (form.bits != 0) return success();
+  ArrowArray leaf{};
+  const Outcome outcome = array_of_leaf(batch, form.path, &leaf);
+  if (outcome.message == nullptr) *is_refused |= offsets_go_back(leaf, batch.length, form.offset_bits);
+  return outcome;
+}
+
+Outcome count_string_bytes(const LeafForm& form, const ArrowArray& batch, int64_t* num_bytes) {
+  *num_bytes = 0;
+  if (form.bits != 0) return success();
+  ArrowArray leaf{};
+  const Outcome outcome = array_of_leaf(batch, form.path, &leaf);
+  if (outcome.message == nullptr) *num_bytes = string_bytes(leaf, batch.length, form.offset_bits);
+  return outcome;
+}
 
 void LeafPages::begin(int64_t position) {
   position_ = position;
@@ -129,9 +154,9 @@ Outcome LeafPages::place(const LeafForm& form, const std::string& description, i
   return success();
 }
 
-Outcome LeafPages::add(const LeafForm& form, const EncoderSet& encoders, const ArrowArray& array, int64_t num_rows,
+Outcome LeafPages::add(const LeafForm& form, const EncoderSet& encoders, const ArrowArray& batch, int64_t num_rows,
                        int64_t first_row, LeafBounds* bounds, bool* is_asked) {
-  Outcome outcome = values_.open(array, num_rows, form.bits, form.offset_bits);
+  Outcome outcome = values_.open(batch, form.path, num_rows, form.bits, form.offset_bits);
   if (outcome.message != nullptr) return outcome;
   bounds->column = form.column;
   // Text that is none has no bounds: Python refuses the page, and says where.
@@ -139,10 +164,15 @@ Outcome LeafPages::add(const LeafForm& form, const EncoderSet& encoders, const A
   if (*is_asked) return success();
   if (form.zones.rows_per_zone > 0) outcome = bound_leaf(form.zones, values_, num_rows, bounds);
   if (outcome.message != nullptr) return outcome;
-  const std::vector<uint16_t>& levels = values_.levels();
-  const uint8_t layer = levels.empty() ? kAllValidItem : kNullableItem;
-  const LaPage page{&values_.block(), num_rows, num_rows, levels.empty() ? nullptr : levels.data(),
-                    !levels.empty(),  &layer,   1};
+  const LeafLevels& levels = values_.levels();
+  const std::vector<uint8_t>& layers = levels.layers();
+  const LaPage page{&values_.block(),
+                    num_rows,
+                    num_rows,
+                    levels.max_def() == 0 ? nullptr : levels.def().data(),
+                    levels.max_def(),
+                    layers.data(),
+                    static_cast<int64_t>(layers.size())};
   std::string description;
   *is_asked = !encode(encoders, page, &description);
   return *is_asked ? success() : place(form, description, num_rows, first_row);

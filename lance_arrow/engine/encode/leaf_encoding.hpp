@@ -29,16 +29,21 @@ struct EncoderSet {
   BlocksChoice blocks;
 };
 
-// A leaf without nodes above it.
+// A leaf with structs above it at most.
 struct LeafForm {
-  int64_t child;  // of the batch
+  std::vector<PathStep> path;
   int64_t column;
   int64_t bits;  // 0: byte strings
   int64_t offset_bits;
   int64_t encoders;
   ZoneForm zones;
-  bool nullable;
 };
+
+// Sets `is_refused` if a null is not allowed, or offsets go back; `levels` is memory that is used again.
+Outcome check_leaf(const LeafForm& form, const ArrowArray& batch, LeafLevels* levels, bool* is_refused);
+
+// Bytes of all byte strings of a leaf, their offsets included; 0 for values of one width.
+Outcome count_string_bytes(const LeafForm& form, const ArrowArray& batch, int64_t* num_bytes);
 
 // Pages of one file, placed one after another.
 class LeafPages {
@@ -53,7 +58,7 @@ class LeafPages {
   const std::string& piece() const { return piece_; }
 
   // Encodes all rows as one page. Sets `is_asked` where Python must do so; nothing was written then.
-  Outcome add(const LeafForm& form, const EncoderSet& encoders, const ArrowArray& array, int64_t num_rows,
+  Outcome add(const LeafForm& form, const EncoderSet& encoders, const ArrowArray& batch, int64_t num_rows,
               int64_t first_row, LeafBounds* bounds, bool* is_asked);
 
   // Bytes of the buffers of the page that was added last.

@@ -21,14 +21,6 @@ bool go_back(const uint8_t* offsets, int64_t num_rows) {
 
 }  // namespace
 
-int64_t num_nulls(const ArrowArray& array, int64_t num_rows) {
-  const uint8_t* validity = buffer_of(array, 0);
-  if (validity == nullptr || array.null_count == 0) return 0;
-  int64_t num_valid = num_rows;
-  count_bits(validity, (array.offset + num_rows + 7) / 8, array.offset, num_rows, &num_valid);
-  return num_rows - num_valid;
-}
-
 bool offsets_go_back(const ArrowArray& array, int64_t num_rows, int64_t offset_bits) {
   const uint8_t* offsets = buffer_of(array, 1);
   if (offsets == nullptr) return num_rows > 0;
@@ -45,23 +37,21 @@ int64_t string_bytes(const ArrowArray& array, int64_t num_rows, int64_t offset_b
   return held + num_rows * (offset_bits / 8);
 }
 
-Outcome LeafValues::open(const ArrowArray& array, int64_t num_rows, int64_t bits, int64_t offset_bits) {
-  if (array.length < num_rows || array.n_buffers != (bits == 0 ? 3 : 2))
-    return misuse("an array has another form than its leaf");
+Outcome LeafValues::open(const ArrowArray& batch, const std::vector<PathStep>& path, int64_t num_rows, int64_t bits,
+                         int64_t offset_bits) {
+  Outcome outcome = levels_.open(batch, path, num_rows);
+  if (outcome.message != nullptr) return outcome;
+  const ArrowArray& array = levels_.leaf();
+  if (array.n_buffers != (bits == 0 ? 3 : 2)) return misuse("an array has another form than its leaf");
   const uint8_t* first = buffer_of(array, 1);
   if (first == nullptr) return misuse("an array has no values");
-  const int64_t nulls = num_nulls(array, num_rows);
-  levels_.clear();
-  present_.clear();
-  if (nulls > 0) {
-    present_.assign(static_cast<size_t>((num_rows + 7) / 8), 0);
-    copy_bit_run(buffer_of(array, 0), array.offset, present_.data(), 0, num_rows);
-    levels_.resize(static_cast<size_t>(num_rows));
-    for (int64_t row = 0; row < num_rows; ++row)
-      levels_[static_cast<size_t>(row)] =
-          static_cast<uint16_t>((~present_[static_cast<size_t>(row / 8)] >> (row % 8)) & 1);
+  const std::vector<uint16_t>& def = levels_.def();
+  present_.assign((def.size() + 7) / 8, 0);
+  int64_t nulls = 0;
+  for (size_t row = 0; row < def.size(); ++row) {
+    present_[row / 8] = static_cast<uint8_t>(present_[row / 8] | (def[row] == 0) << (row % 8));
+    nulls += def[row] != 0;
   }
-  Outcome outcome = success();
   if (bits == 0) {
     if (offsets_go_back(array, num_rows, offset_bits)) return misuse("offsets go back");
     first += array.offset * (offset_bits / 8);
@@ -85,15 +75,15 @@ const uint8_t* LeafValues::open_fixed(const uint8_t* values, int64_t offset, int
   if (bits == 1) {
     copy_.assign(num_bits_bytes, 0);
     copy_bit_run(values, offset, copy_.data(), 0, num_rows);
-    if (!levels_.empty())
+    if (!present_.empty())
       for (size_t byte = 0; byte < num_bits_bytes; ++byte) copy_[byte] &= present_[byte];
     return copy_.data();
   }
   const uint8_t* block = values + offset * width;
-  if (levels_.empty()) return block;
+  if (present_.empty()) return block;
   copy_.assign(block, block + num_rows * width);
   for (int64_t row = 0; row < num_rows; ++row)
-    if (levels_[static_cast<size_t>(row)] != 0) std::memset(copy_.data() + row * width, 0, static_cast<size_t>(width));
+    if (is_null(row)) std::memset(copy_.data() + row * width, 0, static_cast<size_t>(width));
   return copy_.data();
 }
 
@@ -104,15 +94,15 @@ const uint8_t* LeafValues::open_strings(const uint8_t* offsets, const uint8_t* d
   offsets_.resize(static_cast<size_t>(num_rows) + 1);
   const int64_t base = at(0);
   int64_t hidden = 0;
-  if (levels_.empty()) {
+  if (present_.empty()) {
     for (int64_t row = 0; row <= num_rows; ++row) offsets_[static_cast<size_t>(row)] = at(row) - base;
   } else {
     offsets_[0] = 0;
     for (int64_t row = 0; row < num_rows; ++row) {
       const int64_t size = at(row + 1) - at(row);
-      const bool is_null = levels_[static_cast<size_t>(row)] != 0;
-      hidden += is_null ? size : 0;
-      offsets_[static_cast<size_t>(row) + 1] = offsets_[static_cast<size_t>(row)] + (is_null ? 0 : size);
+      const bool hides = is_null(row);
+      hidden += hides ? size : 0;
+      offsets_[static_cast<size_t>(row) + 1] = offsets_[static_cast<size_t>(row)] + (hides ? 0 : size);
     }
   }
   static constexpr uint8_t nothing = 0;

@@ -3,13 +3,10 @@
 
 #include <vector>
 
-#include "engine/arrays/array_tree.hpp"
 #include "engine/encode/block_facts.hpp"
+#include "engine/encode/leaf_levels.hpp"
 
 namespace lance_arrow::engine {
-
-// Nulls among the first rows of a valid array.
-int64_t num_nulls(const ArrowArray& array, int64_t num_rows);
 
 // Whether the offsets of the first rows of an array of byte strings go back.
 bool offsets_go_back(const ArrowArray& array, int64_t num_rows, int64_t offset_bits);
@@ -21,24 +18,25 @@ int64_t string_bytes(const ArrowArray& array, int64_t num_rows, int64_t offset_b
 class LeafValues {
  public:
   // Values of one width, or (`bits` is 0) byte strings with ascending offsets of `offset_bits`. They may stay where
-  // they are in the array.
-  Outcome open(const ArrowArray& array, int64_t num_rows, int64_t bits, int64_t offset_bits);
+  // they are in the batch.
+  Outcome open(const ArrowArray& batch, const std::vector<PathStep>& path, int64_t num_rows, int64_t bits,
+               int64_t offset_bits);
 
   const LaBlock& block() const { return facts_.block; }
-  // Of each row 0, or 1 for a null; nothing without nulls.
-  const std::vector<uint16_t>& levels() const { return levels_; }
+  const LeafLevels& levels() const { return levels_; }
   int64_t present_bytes() const { return static_cast<int64_t>(present_.size()); }
 
   bool is_text() const;
 
  private:
+  bool is_null(int64_t row) const { return levels_.def()[static_cast<size_t>(row)] != 0; }
   const uint8_t* open_fixed(const uint8_t* values, int64_t offset, int64_t num_rows, int64_t bits);
   template <class Offset>
   const uint8_t* open_strings(const uint8_t* offsets, const uint8_t* data, int64_t num_rows);
 
   FactsOfBlock facts_;
+  LeafLevels levels_;
   std::vector<uint8_t> present_, copy_;
-  std::vector<uint16_t> levels_;
   std::vector<int64_t> offsets_;
 };
 

@@ -112,7 +112,63 @@ struct Column {
   }
 };
 
+// A batch of one column, or a struct around it: bits of nulls may be given, and slots before the first.
+struct Batch {
+  Bytes validity;
+  ArrowArray child;
+  ArrowArray* children[1];
+  const void* buffers[1];
+  ArrowArray array{};
+
+  explicit Batch(const ArrowArray& column, int64_t offset = 0, const Bytes& valid = {})
+      : validity(valid), child(column), children{&child}, buffers{valid.empty() ? nullptr : validity.data()} {
+    array.length = column.length - offset;
+    array.offset = offset;
+    array.null_count = valid.empty() ? 0 : -1;
+    array.n_buffers = array.n_children = 1;
+    array.buffers = buffers;
+    array.children = children;
+  }
+  Batch(const Batch&) = delete;
+  Batch& operator=(const Batch&) = delete;
+};
+
 }  // namespace
+
+TEST_CASE("nulls of structs around a leaf are levels of their own, and hide its values") {
+  Numbers numbers(3);
+  Column given(64, 2, 13, false, 100, numbers);
+  // Slots of the leaf: 2 before the array, of which structs leave out the first 1 and the first 2.
+  given.validity = {0xFF, 0xDF};
+  given.buffers[0] = given.validity.data();
+  given.array.null_count = -1;
+  const Batch inner(given.array, 1, {0xF7, 0xFF}), outer(inner.array, 2, {0xBF, 0xFF}), batch(outer.array);
+  LeafValues values;
+  const std::vector<PathStep> path{{0, true}, {0, false}, {0, true}};
+  REQUIRE(refusal(values.open(batch.array, path, 10, 64, 0)) == "");
+  // Bit 6 of the outer struct is row 4. Bit 3 of the inner is row 0, bit 13 of the leaf row 8.
+  CHECK(values.levels().def() == std::vector<uint16_t>{2, 0, 0, 0, 3, 0, 0, 0, 1, 0});
+  CHECK(values.levels().layers() == std::vector<uint8_t>{3, 3, 3});
+  CHECK(values.levels().max_def() == 3);
+  CHECK(values.levels().has_refused_null());
+  CHECK(values.block().num_nulls == 3);
+  CHECK(values.block().present[0] == 0xEE);
+  CHECK(values.block().present[1] == 0x02);
+  for (int64_t row = 0; row < 10; ++row) {
+    const bool is_null = row == 0 || row == 4 || row == 8;
+    const uint64_t stored = load<uint64_t>(given.values.data(), 5 + row);
+    CHECK(load<uint64_t>(values.block().values, row) == (is_null ? 0 : stored));
+  }
+  const LeafForm form{path, 0, 64, 0, 0, {0, 8, 0, false}};
+  LeafLevels levels;
+  bool is_refused = false;
+  REQUIRE(refusal(check_leaf(form, batch.array, &levels, &is_refused)) == "");
+  CHECK(is_refused);
+  CHECK(refusal(values.open(batch.array, {{1, true}}, 10, 64, 0)) == "a batch has another form than its leaves");
+  CHECK(refusal(values.open(batch.array, {{0, true}, {0, true}, {0, true}, {0, true}}, 10, 64, 0)) != "");
+  const Batch longer(outer.array, 1);
+  CHECK(refusal(values.open(longer.array, path, 9, 64, 0)) == "");
+}
 
 TEST_CASE("leaves of any width, offset and nulls are encoded within their memory") {
   Numbers numbers(7);
@@ -128,11 +184,12 @@ TEST_CASE("leaves of any width, offset and nulls are encoded within their memory
         for (const bool has_nulls : {false, true}) {
           const Column given(bits, static_cast<int64_t>(numbers.next(12)), num_rows, has_nulls, largest, numbers);
           const ZoneForm zones{bits == 1 ? 3 : 4, bits == 1 ? 1 : bits / 8, 700, false};
-          const LeafForm form{0, column, bits, 0, 0, zones, true};
+          const LeafForm form{{{0, true}}, column, bits, 0, 0, zones};
           LeafBounds bounds;
           bool is_asked = false;
           pages.begin(position);
-          REQUIRE(refusal(pages.add(form, format.set, given.array, num_rows, 0, &bounds, &is_asked)) == "");
+          REQUIRE(refusal(pages.add(form, format.set, Batch(given.array).array, num_rows, 0, &bounds, &is_asked)) ==
+                  "");
           CHECK(bounds.num_zones == (num_rows + 699) / 700);
           CHECK(pages.piece().size() % LeafPages::kAlignmentBytes == 0);
           CHECK(records.length(column) == (is_asked ? 0 : num_rows));
@@ -168,8 +225,8 @@ TEST_CASE("equal tables of chunks lie in one place") {
     const Column given(64, 0, 100, false, uint64_t{1} << 62, numbers);
     LeafBounds bounds;
     bool is_asked = true;
-    const LeafForm form{0, column, 64, 0, 0, {0, 8, 0, false}, true};
-    REQUIRE(refusal(pages.add(form, format.set, given.array, 100, 0, &bounds, &is_asked)) == "");
+    const LeafForm form{{{0, true}}, column, 64, 0, 0, {0, 8, 0, false}};
+    REQUIRE(refusal(pages.add(form, format.set, Batch(given.array).array, 100, 0, &bounds, &is_asked)) == "");
     CHECK(!is_asked);
     // A table of chunks of one word, padded, is there once.
     CHECK(pages.piece().size() == static_cast<size_t>(64 + 832 * (column + 1)));

@@ -19,7 +19,8 @@ using tests::refusal;
 struct Strings {
   Bytes validity, offsets, data;
   const void* buffers[3];
-  ArrowArray array{};
+  ArrowArray array{}, batch{};
+  ArrowArray* children[1]{&array};
 
   Strings(const std::vector<std::string>& values, int64_t offset, const Bytes& valid, bool large) : validity(valid) {
     std::vector<int64_t> ends{0};
@@ -37,6 +38,9 @@ struct Strings {
     array.offset = offset;
     array.n_buffers = 3;
     array.buffers = buffers;
+    batch.length = array.length;
+    batch.n_children = 1;
+    batch.children = children;
   }
 };
 
@@ -69,9 +73,9 @@ TEST_CASE("strings are taken from slices, and nothing is left under nulls") {
   for (const bool large : {false, true}) {
     const Strings given({"zero", "one", "hidden", "", "four"}, 1, {0b11011}, large);
     LeafValues values;
-    REQUIRE(refusal(values.open(given.array, 4, 0, large ? 64 : 32)) == "");
+    REQUIRE(refusal(values.open(given.batch, {{0, true}}, 4, 0, large ? 64 : 32)) == "");
     CHECK(values_of(values.block()) == std::vector<std::string>{"one", "", "", "four"});
-    CHECK(values.levels() == std::vector<uint16_t>{0, 1, 0, 0});
+    CHECK(values.levels().def() == std::vector<uint16_t>{0, 1, 0, 0});
     CHECK(values.block().num_nulls == 1);
     CHECK(values.block().max_value_bytes == 4);
     CHECK(string_bytes(given.array, 4, large ? 64 : 32) == 13 + 4 * (large ? 8 : 4));
@@ -85,12 +89,12 @@ TEST_CASE("offsets that go back, and text that is none, are found") {
   given.buffers[1] = back.data();
   CHECK(offsets_go_back(given.array, 3, 32));
   LeafValues values;
-  CHECK(refusal(values.open(given.array, 3, 0, 32)) == "offsets go back");
+  CHECK(refusal(values.open(given.batch, {{0, true}}, 3, 0, 32)) == "offsets go back");
   const Strings halves({"\xc3", "\xa9"}, 0, {}, false);
-  REQUIRE(refusal(values.open(halves.array, 2, 0, 32)) == "");
+  REQUIRE(refusal(values.open(halves.batch, {{0, true}}, 2, 0, 32)) == "");
   CHECK(!values.is_text());
   const Strings whole({"\xc3\xa9", ""}, 0, {}, false);
-  REQUIRE(refusal(values.open(whole.array, 2, 0, 32)) == "");
+  REQUIRE(refusal(values.open(whole.batch, {{0, true}}, 2, 0, 32)) == "");
   CHECK(values.is_text());
 }
 
@@ -115,7 +119,7 @@ TEST_CASE("long bounds are cut outward, text between characters") {
 TEST_CASE("a packed zone of strings has offsets and inexact bounds") {
   const Strings given({std::string(70, '\xff'), "b", "hidden"}, 0, {0b011}, false);
   LeafValues values;
-  REQUIRE(refusal(values.open(given.array, 3, 0, 32)) == "");
+  REQUIRE(refusal(values.open(given.batch, {{0, true}}, 3, 0, 32)) == "");
   LeafBounds bounds;
   REQUIRE(refusal(bound_leaf({0, 0, 8192, false}, values, 3, &bounds)) == "");
   const std::string expected(
@@ -136,7 +140,7 @@ TEST_CASE("chunks and blocks of strings have the sizes that their scores say") {
     for (int number = 0; number < 3000; ++number) texts.push_back(std::to_string(number * number));
     const Strings given(texts, 0, {}, large);
     LeafValues values;
-    REQUIRE(refusal(values.open(given.array, 3000, 0, large ? 64 : 32)) == "");
+    REQUIRE(refusal(values.open(given.batch, {{0, true}}, 3000, 0, large ? 64 : 32)) == "");
     const LaBlock& block = values.block();
     Encoded encoded;
     const char* refused = nullptr;

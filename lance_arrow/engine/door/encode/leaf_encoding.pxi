@@ -27,9 +27,13 @@ cdef extern from "engine/encode/leaf_bounds.hpp" namespace "lance_arrow::engine"
         vector[StringBound] lows, highs
         vector[int64_t] counts
 
-    int64_t num_nulls(const ArrowArray&, int64_t)
-    cbool offsets_go_back(const ArrowArray&, int64_t, int64_t)
-    int64_t string_bytes(const ArrowArray&, int64_t, int64_t)
+cdef extern from "engine/encode/leaf_levels.hpp" namespace "lance_arrow::engine" nogil:
+    cdef struct PathStep:
+        int64_t child
+        cbool nullable
+
+    cdef cppclass LeafLevels:
+        LeafLevels()
 
 cdef extern from "engine/encode/leaf_encoding.hpp" namespace "lance_arrow::engine" nogil:
     cdef cppclass CEncoderSet "lance_arrow::engine::EncoderSet":
@@ -41,14 +45,17 @@ cdef extern from "engine/encode/leaf_encoding.hpp" namespace "lance_arrow::engin
         ChunkChoice chunks
         BlocksChoice blocks
 
-    cdef struct LeafForm:
-        int64_t child
+    cdef cppclass LeafForm:
+        LeafForm()
+        vector[PathStep] path
         int64_t column
         int64_t bits
         int64_t offset_bits
         int64_t encoders
         ZoneForm zones
-        cbool nullable
+
+    Outcome check_leaf(const LeafForm&, const ArrowArray&, LeafLevels*, cbool*) except +
+    Outcome count_string_bytes(const LeafForm&, const ArrowArray&, int64_t*) except +
 
     cdef cppclass CLeafPages "lance_arrow::engine::LeafPages":
         CLeafPages(CColumnRecords*, CBlockSums*) except +
@@ -80,19 +87,22 @@ cdef class LeafPlan:
         For each kind of leaf: layouts ``(type URL, capsule)``, and capsules of codecs of chunks and of blocks. Each in
         the order of their names, which decides between equal scores.
     leaves
-        Tuples ``(child of the batch, column, bits, bits of an offset, kind of leaf, kind of bounds, bytes of a bound,
-        whether values are text, rows per zone, whether nulls are allowed)``. Byte strings have no bits; their bounds
-        have no kind. Kinds of bounds are those of `bound_fixed`; without a zone map, rows per zone are 0.
+        Tuples ``(path, column, bits, bits of an offset, kind of leaf, kind of bounds, bytes of a bound, whether values
+        are text, rows per zone)``. A path has ``(child of the array around it, whether nulls are allowed)`` for each
+        node, the column of the batch first. Byte strings have no bits; their bounds have no kind. Kinds of bounds are
+        those of `bound_fixed`; without a zone map, rows per zone are 0.
     """
 
     cdef vector[CEncoderSet] encoders
     cdef vector[LeafForm] leaves
+    cdef cbool checks
     cdef object held
 
     def __init__(self, encoders, leaves) -> None:
         cdef CEncoderSet* found
         cdef CEncoderSet.Layout layout
         cdef LeafForm form
+        cdef PathStep step
         self.held = encoders
         for layouts, chunks, blocks in encoders:
             self.encoders.emplace_back()
@@ -106,11 +116,16 @@ cdef class LeafPlan:
             for capsule in blocks:
                 found.blocks.encoders.push_back(<const LaBlocksEncoder*>PyCapsule_GetPointer(capsule, _BLOCKS_ENCODER))
         for leaf in leaves:
-            (form.child, form.column, form.bits, form.offset_bits, form.encoders, form.zones.kind, form.zones.width,
-             form.zones.is_text, form.zones.rows_per_zone, form.nullable) = leaf
+            (path, form.column, form.bits, form.offset_bits, form.encoders, form.zones.kind, form.zones.width,
+             form.zones.is_text, form.zones.rows_per_zone) = leaf
+            form.path.clear()
+            for child, nullable in path:
+                step.child, step.nullable = child, nullable
+                form.path.push_back(step)
             if not 0 <= form.encoders < <int64_t>self.encoders.size():
                 raise refusal(b"a leaf has no encoders", form.column, 0)
             self.leaves.push_back(form)
+            self.checks |= form.bits == 0 or not all(nullable for _, nullable in path)
 
     def __len__(self) -> int:
         return self.leaves.size()
@@ -122,44 +137,42 @@ cdef class LeafPlan:
         """
         cdef ArrowArray array
         cdef LaArrowSchema schema
-        cdef const LeafForm* form
-        cdef int64_t wrong = -1
+        cdef LeafLevels levels
+        cdef Outcome outcome
+        cdef cbool is_refused = False
         cdef size_t leaf = 0
-        while leaf < self.leaves.size() and self.leaves[leaf].nullable and self.leaves[leaf].bits:
-            leaf += 1
-        if leaf == self.leaves.size():
+        if not self.checks:
             return -1
+        outcome.message = NULL
         batch._export_to_c(<uintptr_t>&array, <uintptr_t>&schema)
         schema.release(&schema)
-        with nogil:
-            while leaf < self.leaves.size() and wrong < 0:
-                form = &self.leaves[leaf]
-                if form.child < array.n_children:
-                    if not form.nullable and num_nulls(array.children[form.child][0], array.length):
-                        wrong = leaf
-                    elif form.bits == 0 and offsets_go_back(array.children[form.child][0], array.length,
-                                                            form.offset_bits):
-                        wrong = leaf
-                leaf += 1
-        array.release(&array)
-        return wrong
+        try:
+            with nogil:
+                while leaf < self.leaves.size() and outcome.message == NULL and not is_refused:
+                    outcome = check_leaf(self.leaves[leaf], array, &levels, &is_refused)
+                    leaf += 1
+        finally:
+            array.release(&array)
+        _check(outcome)
+        return <int64_t>leaf - 1 if is_refused else -1
 
     def string_bytes(self, batch) -> tuple[int, int]:
         """Return the bytes of all byte strings of a valid batch, offsets included, and those of the largest leaf."""
         cdef ArrowArray array
         cdef LaArrowSchema schema
-        cdef const LeafForm* form
-        cdef int64_t own, total = 0, largest = 0
+        cdef Outcome outcome
+        cdef int64_t own = 0, total = 0, largest = 0
         cdef size_t leaf
         batch._export_to_c(<uintptr_t>&array, <uintptr_t>&schema)
         schema.release(&schema)
-        for leaf in range(self.leaves.size()):
-            form = &self.leaves[leaf]
-            if form.bits == 0 and form.child < array.n_children:
-                own = string_bytes(array.children[form.child][0], array.length, form.offset_bits)
+        try:
+            for leaf in range(self.leaves.size()):
+                outcome = count_string_bytes(self.leaves[leaf], array, &own)
+                _check(outcome)
                 total += own
                 largest = max(largest, own)
-        array.release(&array)
+        finally:
+            array.release(&array)
         return total, largest
 
 
@@ -240,11 +253,8 @@ cdef class LeafPages:
                 self.pages.get().begin(position)
                 while leaf < self.num_leaves and <int64_t>self.pages.get().piece().size() <= most_bytes:
                     form = &self.plan.leaves[leaf]
-                    if form.child < 0 or form.child >= array.n_children:
-                        break
-                    outcome = self.pages.get().add(
-                        form[0], self.plan.encoders[form.encoders], array.children[form.child][0], self.num_rows, 0,
-                        &self.bounds[leaf], &is_asked)
+                    outcome = self.pages.get().add(form[0], self.plan.encoders[form.encoders], array, self.num_rows, 0,
+                                                   &self.bounds[leaf], &is_asked)
                     if outcome.message != NULL:
                         break
                     if is_asked:
@@ -255,8 +265,6 @@ cdef class LeafPages:
         finally:
             array.release(&array)
         _check(outcome)
-        if first_leaf == <int64_t>leaf and leaf < self.num_leaves:
-            raise refusal(b"the batch has not the columns of its leaves", first_leaf, 0)
         return self.pages.get().piece(), leaf, asked
 
     def zone_maps(self, bytes with_zones, bytes without, int64_t position) -> tuple[bytes, list[int]]:

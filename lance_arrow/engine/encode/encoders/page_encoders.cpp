@@ -341,34 +341,77 @@ struct ConstantPages {
   }
 
   // Source: lance.encodings21.ConstantLayout.
-  static LaRefusal encode(const void*, const LaPage* page, const LaPageHost*, LaEncoded* out) {
+  static LaRefusal encode(const void* self, const LaPage* page, const LaPageHost* host, LaEncoded* out) {
+    if (num_valid(*page) == 0) return static_cast<const ConstantPages*>(self)->write_nulls(*page, *host, *out);
     const LaBlock& values = *page->values;
-    // Nulls of one level need no levels: other structure is written in Python.
-    if (page->num_layers != 1) return "a constant page with structure";
     std::string layout;
     put_packed(layout, 5, layers_of(*page));
-    if (num_valid(*page) > 0) {
-      const int64_t at = common(*page), width = values.bits / 8;
-      if (at < 0 || width > kMaxInlineBytes) return "a scalar that has a buffer, or none";
-      int64_t buffer = 0;
-      if (values.bits == 0) {
-        const std::string scalar = scalar_of(values, at);
-        if (const LaRefusal refusal = put(*out, buffer++, scalar.data(), scalar.size())) return refusal;
-      } else {
-        const char bit = static_cast<char>(values.bits == 1 ? values.values[at / 8] >> (at % 8) & 1 : 0);
-        const std::string_view scalar{reinterpret_cast<const char*>(values.values + at * width),
-                                      static_cast<size_t>(width)};
-        put_bytes(layout, 6, values.bits == 1 ? std::string_view{&bit, 1} : scalar);
-      }
-      if (page->def_levels != nullptr) {
-        if (const LaRefusal refusal = put(*out, buffer, nullptr, 0)) return refusal;
-        const auto size = 2 * static_cast<size_t>(page->num_entries);
-        if (const LaRefusal refusal = put(*out, buffer + 1, page->def_levels, size)) return refusal;
-      }
+    const int64_t at = common(*page), width = values.bits / 8;
+    if (at < 0 || width > kMaxInlineBytes) return "a scalar that has a buffer, or none";
+    int64_t buffer = 0;
+    if (values.bits == 0) {
+      const std::string scalar = scalar_of(values, at);
+      if (const LaRefusal refusal = put(*out, buffer++, scalar.data(), scalar.size())) return refusal;
+    } else {
+      const char bit = static_cast<char>(values.bits == 1 ? values.values[at / 8] >> (at % 8) & 1 : 0);
+      const std::string_view scalar{reinterpret_cast<const char*>(values.values + at * width),
+                                    static_cast<size_t>(width)};
+      put_bytes(layout, 6, values.bits == 1 ? std::string_view{&bit, 1} : scalar);
     }
+    if (page->def_levels != nullptr)
+      if (const LaRefusal refusal = put_levels(*out, buffer, page->def_levels, page->num_entries)) return refusal;
+    return describe_constant(layout, out);
+  }
+
+  // No repetition levels, then definition levels as they are.
+  static LaRefusal put_levels(LaEncoded& out, int64_t buffer, const uint16_t* levels, int64_t num_levels) {
+    if (const LaRefusal refusal = put(out, buffer, nullptr, 0)) return refusal;
+    return put(out, buffer + 1, levels, 2 * static_cast<size_t>(num_levels));
+  }
+
+  static LaRefusal describe_constant(const std::string& layout, LaEncoded* out) {
     std::string outer;
     put_bytes(outer, 2, layout);
     return describe(outer, out);
+  }
+
+  // A page without a value. The reference reads nulls of a leaf from its own layer, so what lies inside a null is null.
+  LaRefusal write_nulls(const LaPage& page, const LaPageHost& host, LaEncoded& out) const {
+    constexpr uint8_t all_valid = 1, nullable = 3;
+    std::vector<uint8_t> layers = layers_of(page);
+    std::vector<uint16_t> levels(page.def_levels,
+                                 page.def_levels + (page.def_levels == nullptr ? 0 : page.num_entries));
+    const auto found = std::ranges::find_if(layers, [](uint8_t layer) { return layer != all_valid; });
+    if (found != layers.end() && *found == nullable && found != layers.begin()) {
+      const auto inner = static_cast<uint16_t>(found - layers.begin());
+      std::fill(layers.begin(), found, nullable);
+      for (uint16_t& level : levels) level = static_cast<uint16_t>(level + inner);
+    }
+    std::string layout;
+    put_packed(layout, 5, layers);
+    // Nulls of one layer need no levels.
+    if (layers.size() == 1 && layers[0] == nullable) return describe_constant(layout, &out);
+    if (levels.empty()) return "a page without values, levels and rows";
+    const auto num_levels = static_cast<int64_t>(levels.size());
+    if (!has_scalars) {
+      if (const LaRefusal refusal = put_levels(out, 0, levels.data(), num_levels)) return refusal;
+      return describe_constant(layout, &out);
+    }
+    FactsOfBlock of_levels;
+    const Outcome outcome = of_levels.set(reinterpret_cast<const uint8_t*>(levels.data()), 16, num_levels);
+    if (outcome.message != nullptr) return outcome.message;
+    Encoded encoded;
+    LaEncoded into = encoded.face();
+    const int64_t whole[2] = {0, num_levels};
+    if (const LaRefusal refusal = host.encode_blocks(host.host, &of_levels.block, whole, 1, &into)) return refusal;
+    if (encoded.buffers.size() > 1) return "levels have more than one buffer";
+    const ByteVector none;
+    const ByteVector& bytes = encoded.buffers.empty() ? none : encoded.buffers[0];
+    if (const LaRefusal refusal = put(out, 0, nullptr, 0)) return refusal;
+    if (const LaRefusal refusal = put(out, 1, bytes.data(), bytes.size())) return refusal;
+    put_bytes(layout, 8, view_of(encoded.description));
+    put_number(layout, 10, static_cast<uint64_t>(num_levels));
+    return describe_constant(layout, &out);
   }
 };
 

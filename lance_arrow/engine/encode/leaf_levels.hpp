@@ -1,0 +1,50 @@
+// From a batch's column to the levels of one of its leaves: the arrays on the path, and what their nulls say.
+#pragma once
+
+#include <vector>
+
+#include "engine/arrays/array_tree.hpp"
+#include "engine/encode/level_numbers.hpp"
+
+namespace lance_arrow::engine {
+
+// A node on the path to a leaf, outer-most first.
+struct PathStep {
+  int64_t child;  // of the array around it; of the batch for the first node
+  bool nullable;
+};
+
+// The array of a leaf: its offset counts from the first row of the batch, whatever the offsets of the structs around
+// it. Owns nothing. Refuses a batch of another form.
+Outcome array_of_leaf(const ArrowArray& batch, const std::vector<PathStep>& path, ArrowArray* leaf);
+
+// Nulls among the first rows of a valid array.
+int64_t num_nulls(const ArrowArray& array, int64_t num_rows);
+
+// Used again from leaf to leaf, so that memory is allocated once. All nodes are structs, but for the leaf.
+class LeafLevels {
+ public:
+  Outcome open(const ArrowArray& batch, const std::vector<PathStep>& path, int64_t num_rows);
+
+  const ArrowArray& leaf() const { return leaf_; }
+  // Of each row 0 if its value is not null; nothing without nulls.
+  const std::vector<uint16_t>& def() const { return def_; }
+  // Numbers of `RepDefLayer`, inner-most first.
+  const std::vector<uint8_t>& layers() const { return layers_; }
+  int64_t max_def() const { return max_def_; }
+  // Whether there is a null, not within another, that the schema does not allow.
+  bool has_refused_null() const { return has_refused_null_; }
+
+ private:
+  ArrowArray leaf_{};
+  std::vector<ShredNode> nodes_;
+  std::vector<NodeTraits> traits_;
+  std::vector<NodeLevels> numbers_;
+  std::vector<NodeSeen> seen_;
+  std::vector<uint16_t> def_;
+  std::vector<uint8_t> layers_;
+  int64_t max_def_ = 0;
+  bool has_refused_null_ = false;
+};
+
+}  // namespace lance_arrow::engine
