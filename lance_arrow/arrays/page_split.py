@@ -10,6 +10,7 @@ import pyarrow as pa
 from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.arrays.leaf_path import buffer_view, offsets_of, path_to_leaf, storage_array
 from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.spi import NodeKind
 
 DEFAULT_PAGE_BYTES = 8 << 20
 MAX_PAGE_BYTES = (1 << 31) - 1
@@ -167,7 +168,7 @@ class LeafPages:
         self._held: list[pa.Array] = []
         self._held_bytes = self._held_levels = 0
         self._dictionaries = _HeldDictionaries(leaf) if leaf.leaf.items is not None else None
-        self._may_join = leaf.leaf.items is None and _is_joined_fast(leaf.field.type)
+        self._may_join = leaf.leaf.nodes == (NodeKind.ITEM,) and _is_joined_fast(leaf.field.type)
 
     @property
     def held_bytes(self) -> int:
