@@ -107,8 +107,8 @@ class Settings:
     """Bytes that a streaming read (`LanceFile.to_batches`, a scan of one file) may hold besides the caller's batch.
 
     They are for rows decoded ahead, and their encoded bytes. The budget sets how many rows are read at once and how far
-    ahead. One batch, or one row, may exceed it. Sizes are estimated from column metadata; the estimate of strings and
-    lists is corrected after the first rows.
+    ahead. Each column counts 24 KiB of it. One batch, or one row, may exceed it. Sizes are estimated from column
+    metadata; the estimate of strings and lists is corrected after the first rows.
     """
 
     commit_seconds: float = 60.0
