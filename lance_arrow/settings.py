@@ -14,6 +14,10 @@ from lance_arrow.errors import InvalidArgumentError, ResourceLimitError
 
 MEBIBYTE = 1 << 20
 _BYTES_PER_DECODED_BYTE = 4
+_COLUMN_BYTES = 24 << 10
+"""Memory of a column that is read and written, however few rows it has: metadata, bounds, objects that hold them."""
+_LEAST_SHARE = 4
+"""Rows may always take this part of the memory budget."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,8 +107,8 @@ class Settings:
     """Bytes that a streaming read (`LanceFile.to_batches`, a scan of one file) may hold besides the caller's batch.
 
     They are for rows decoded ahead, and their encoded bytes. The budget sets how many rows are read at once and how far
-    ahead. One batch, or one row, may exceed it. Sizes are estimated from column metadata; the estimate of strings and
-    lists is corrected after the first rows.
+    ahead. Each column counts 24 KiB of it. One batch, or one row, may exceed it. Sizes are estimated from column
+    metadata; the estimate of strings and lists is corrected after the first rows.
     """
 
     commit_seconds: float = 60.0
@@ -120,10 +124,25 @@ class Settings:
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise InvalidArgumentError(f"{name} is {value!r}, expected an integer, at least 1", detail=value)
 
-    def window_bytes(self, num_windows: int) -> int:
+    def row_bytes(self, num_columns: int) -> int:
+        """Return what is left of the memory budget for rows of many columns: at least a quarter.
+
+        Each column takes memory however few rows it has.
+
+        Examples
+        --------
+        >>> settings = lance_arrow.Settings()
+        >>> settings.row_bytes(1) > settings.row_bytes(10_000) > settings.memory_budget_bytes // 2
+        True
+        """
+        budget = self.memory_budget_bytes
+        return max(1, budget - num_columns * _COLUMN_BYTES, budget // _LEAST_SHARE)
+
+    def window_bytes(self, num_windows: int, num_columns: int = 0) -> int:
         """Return the decoded bytes that each of several windows in flight may take.
 
-        It takes as much again encoded, and allocators keep about as much as they were once asked for.
+        It takes as much again encoded, and allocators keep about as much as they were once asked for. `num_columns` is
+        that of the rows, see `row_bytes`.
 
         Examples
         --------
@@ -131,7 +150,7 @@ class Settings:
         >>> settings.window_bytes(4) > settings.window_bytes(8)
         True
         """
-        return max(1, self.memory_budget_bytes // (_BYTES_PER_DECODED_BYTE * num_windows))
+        return max(1, self.row_bytes(num_columns) // (_BYTES_PER_DECODED_BYTE * num_windows))
 
     @property
     def blob_piece_bytes(self) -> int:

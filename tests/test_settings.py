@@ -50,6 +50,16 @@ def test_windows_in_flight_fit_the_budget(num_threads: int, budget_bytes: int, w
     assert settings.windows_within_budget(chosen) == num_threads + 1 or chosen == 1
 
 
+@given(st.integers(1, 1 << 40), st.integers(0, 1 << 30))
+def test_columns_leave_a_quarter_of_the_budget_for_rows(budget_bytes: int, num_columns: int) -> None:
+    settings = Settings(memory_budget_bytes=budget_bytes)
+    left = settings.row_bytes(num_columns)
+    assert max(1, budget_bytes // 4) <= left <= budget_bytes
+    assert settings.row_bytes(num_columns + 1) <= left
+    assert settings.row_bytes(0) == budget_bytes
+    assert settings.window_bytes(3, num_columns) <= settings.window_bytes(3)
+
+
 def test_limits_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LANCE_ARROW_LIMITS", "max_expanded_bytes=5, max_batch_bytes=7")
     limits = Settings.from_environment().limits

@@ -10,6 +10,7 @@ import pyarrow as pa
 from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.arrays.leaf_path import buffer_view, offsets_of, path_to_leaf, storage_array
 from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.spi import NodeKind
 
 DEFAULT_PAGE_BYTES = 8 << 20
 MAX_PAGE_BYTES = (1 << 31) - 1
@@ -19,6 +20,10 @@ MAX_PAGE_LEVELS = 1 << 25
 
 _OFFSET_BYTES = {pa.string().id: 4, pa.binary().id: 4, pa.large_string().id: 8, pa.large_binary().id: 8}
 _VIEWS = (pa.string_view().id, pa.binary_view().id)
+ARRAY_BYTES = 512
+"""Memory that an array takes beside its buffers: objects of Python, of Arrow, and of the allocator."""
+_JOINED_BYTES = 1 << 13
+"""Most bytes of arrays that are joined while they wait: longer ones take more time to copy than memory."""
 _VIEW_WORDS = 4
 
 
@@ -83,6 +88,12 @@ def _view_ends(array: pa.Array) -> np.ndarray:
     words = buffer_view(array.buffers()[1]).view(np.int32).reshape(-1, _VIEW_WORDS)
     lengths = words[array.offset : array.offset + len(array), 0]
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
+
+
+def _is_joined_fast(type_: pa.DataType) -> bool:
+    """Return whether Arrow joins arrays of a type by copying their buffers."""
+    types = pa.types
+    return types.is_primitive(type_) or types.is_fixed_size_binary(type_) or type_.id in _OFFSET_BYTES
 
 
 def leaf_bytes(leaf: LeafNode, array: pa.Array) -> int:
@@ -157,11 +168,17 @@ class LeafPages:
         self._held: list[pa.Array] = []
         self._held_bytes = self._held_levels = 0
         self._dictionaries = _HeldDictionaries(leaf) if leaf.leaf.items is not None else None
+        self._may_join = leaf.leaf.nodes == (NodeKind.ITEM,) and _is_joined_fast(leaf.field.type)
 
     @property
     def held_bytes(self) -> int:
         """Bytes of the leaf that are not in a full page yet."""
         return self._held_bytes
+
+    @property
+    def memory_bytes(self) -> int:
+        """Memory of the rows that are not in a full page yet, the objects of their arrays included."""
+        return self._held_bytes + ARRAY_BYTES * len(self._held)
 
     @property
     def held_rows(self) -> int:
@@ -198,6 +215,19 @@ class LeafPages:
                 start += num_rows
             pages.append(self.rest())
         return pages
+
+    def join(self) -> None:
+        """Join short arrays that wait, if their type allows it: each takes `ARRAY_BYTES` beside its values.
+
+        Each value is copied a few times at most: an array is joined with the one before it if that is not much longer.
+        """
+        held = self._held
+        if not self._may_join or len(held) < 2:
+            return
+        sizes = [array.nbytes for array in held[-2:]]
+        while len(held) > 1 and sizes[-2] <= 2 * sizes[-1] and sum(sizes[-2:]) <= _JOINED_BYTES:
+            held[-2:] = [pa.concat_arrays(held[-2:])]
+            sizes = [held[-2].nbytes if len(held) > 1 else 0, sum(sizes[-2:])]
 
     def _hold(self, array: pa.Array, num_bytes: int, num_levels: int) -> None:
         self._held.append(array)

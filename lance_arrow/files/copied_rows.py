@@ -17,7 +17,7 @@ from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.errors import CorruptFileError
 from lance_arrow.runtime import Runtime
-from lance_arrow.spi import PRIVATE_CODEC
+from lance_arrow.spi import PRIVATE_CODEC, FixedWidth, NodeKind
 from lance_arrow.statistics.zone_maps import ZoneMap
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _WAVES_IN_MEMORY = 4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CopiedColumn:
-    """A top-level column of an open file whose pages may be copied; made by `copied_column`.
+    """A top-level column of an open file whose pages may be copied; made by `copied_columns`.
 
     Parameters
     ----------
@@ -82,47 +82,69 @@ def are_large_pages(num_pages: int, num_rows: int, num_bytes: int) -> bool:
     return num_rows >= LEAST_PAGE_ROWS * num_pages or num_bytes >= LEAST_PAGE_BYTES * num_pages
 
 
-def copied_column(opened: OpenFile, wanted: SchemaField, version: FileVersion) -> CopiedColumn | None:
-    """Return a column of a file, if its pages can be those of a column of a file to be written.
+def copied_columns(
+    opened: OpenFile, wanted: Mapping[int, SchemaField], version: FileVersion
+) -> dict[int, CopiedColumn]:
+    """Return the columns of a file whose pages can be those of columns of a file to be written.
+
+    Metadata is read of all columns that may have large pages, at once.
 
     Parameters
     ----------
     opened
         The file.
     wanted
-        The column as the new file has it.
+        Columns as the new file has them, by their numbers there.
     version
         Of the new file, 2.1 or later.
 
     Returns
     -------
-    CopiedColumn or None
-        None if pages must be encoded. This is so for files of another version or without checksums, and for a column
-        that is missing or has another type. It is also so for blobs (whose places belong to the file), fixed-size lists
-        of structs, encodings outside the format, and small pages.
+    dict
+        By number. The pages of the others must be encoded. This is so for files of another version or without
+        checksums, and for a column that is missing or has another type. It is also so for blobs (whose places belong to
+        the file), fixed-size lists of structs, encodings outside the format, and small pages.
     """
     from lance_arrow.container.stored_pages import has_sums  # noqa: PLC0415 - where pages are copied
 
-    file = opened.rows.file
+    file, roots, num_rows = opened.rows.file, opened.rows.roots, opened.rows.num_rows
     if file.version is not version or file.checks is None:
-        return None
-    found = [at for at, one in enumerate(file.fields) if one.id == wanted.id]
-    if not found or not _is_same(file.fields[found[0]], wanted, version):
-        return None
-    node = opened.rows.roots[found[0]]
-    leaves = list(node.leaves())
-    # Of fixed-size lists of structs, the reference reads no column in which some pages are null and others not.
-    if any(leaf.is_blob or leaf.refusal is not None or any(leaf.dimensions) for leaf in leaves):
-        return None
-    metas = opened.rows.metas(leaves)
+        return {}
+    places = {one.id: at for at, one in enumerate(file.fields)}
+    found: list[tuple[int, ColumnNode, list[LeafNode]]] = []
+    for top, column in wanted.items():
+        at = places.get(column.id)
+        if at is None or not _is_same(file.fields[at], column, version):
+            continue
+        node = roots[at]
+        leaves = list(node.leaves())
+        # Of fixed-size lists of structs, the reference reads no column in which some pages are null and others not.
+        if any(leaf.is_blob or leaf.refusal is not None or any(leaf.dimensions) for leaf in leaves):
+            continue
+        if all(_may_have_large_pages(leaf, num_rows) for leaf in leaves):
+            found.append((top, node, leaves))
+    metas = iter(opened.rows.metas([leaf for _, _, leaves in found for leaf in leaves]))
     table = file.checks.table
-    is_fit = all(
-        are_large_pages(len(meta.pages), file.num_rows, meta.stored_bytes)
-        and has_sums(table, meta)
-        and not _is_private(meta, opened.runtime)
-        for meta in metas
-    )
-    return CopiedColumn(opened, node) if is_fit else None
+    fit = {}
+    for top, node, leaves in found:
+        own = [next(metas) for _ in leaves]
+        if all(
+            are_large_pages(len(meta.pages), num_rows, meta.stored_bytes)
+            and has_sums(table, meta)
+            and not _is_private(meta, opened.runtime)
+            for meta in own
+        ):
+            fit[top] = CopiedColumn(opened, node)
+    return fit
+
+
+def _may_have_large_pages(leaf: LeafNode, num_rows: int) -> bool:
+    """Return whether a page of all rows may be large, as far as the type tells: metadata of the others is not read."""
+    shape = leaf.leaf.shape
+    if leaf.leaf.nodes != (NodeKind.ITEM,) or leaf.leaf.items is not None or not isinstance(shape, FixedWidth):
+        return True
+    # Levels, chunk headers and tables take less than the values of a byte or more, and 4 bytes for a row.
+    return are_large_pages(1, num_rows, num_rows * (4 + shape.bits // 4))
 
 
 def copied_pages(columns: Sequence[CopiedColumn], runtime: Runtime) -> Iterator[tuple[LeafNode, StoredPage]]:

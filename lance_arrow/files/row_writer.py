@@ -38,6 +38,8 @@ _PAGES_IN_BUDGET = 32
 """Threads encode some pages at once, each of which is held as rows, levels and encoded bytes."""
 _SMALL_BYTES = 1 << 20
 """Pages of no more bytes are encoded sooner than threads take turns with the interpreter."""
+_PLACED_LEAVES = 512
+"""Leaves whose pages are placed before others are looked at: each page has objects until its values are bounded."""
 
 
 @dataclass(slots=True, eq=False)
@@ -113,7 +115,7 @@ class RowWriter:
         self._tree = plan.tree
         self.num_rows = 0
         budget = runtime.settings.memory_budget_bytes
-        self._most_held_bytes = budget // 2
+        self._most_held_bytes = runtime.settings.row_bytes(len(plan.leaves)) // 2
         page_bytes = max(1, min(page_bytes, budget // _PAGES_IN_BUDGET))
         self._page_bytes = page_bytes
         # Leaves that are written natively, until they have too many rows for one page.
@@ -143,6 +145,8 @@ class RowWriter:
             self.spread()
         columns |= self._arrays(rows.batches, 0 if self._plain is None else self._plain.num_tops)
         self._hold(self._leaves, columns)
+        for leaf in self._leaves:
+            leaf.pages.join()
         self.num_rows += rows.num_rows
 
     def spread(self) -> None:
@@ -172,8 +176,8 @@ class RowWriter:
         return {top: [batch.column(number) for batch in batches] for number, top in tops}
 
     def _held_bytes(self) -> int:
-        """Return the bytes of rows that are no page yet, natively written leaves not counted."""
-        return sum(leaf.pages.held_bytes for leaf in self._leaves)
+        """Return the memory of rows that are no page yet, natively written leaves not counted."""
+        return sum(leaf.pages.memory_bytes for leaf in self._leaves)
 
     def hold_at_most(self, num_bytes: int) -> int:
         """Place the largest pages that wait if more than `num_bytes` wait; return the bytes that still do."""
@@ -188,8 +192,7 @@ class RowWriter:
     def finish(self) -> None:
         """Write what is left, and what describes the columns."""
         asked = {} if self._plain is None else self._place_plain(self._plain)
-        held_bytes = self._held_bytes()
-        self._place([(leaf, rest) for leaf in self._leaves if (rest := leaf.pages.rest())], held_bytes, is_last=True)
+        self._place_rest(self._leaves, is_last=True)
         if self._plain is not None:
             self._plain.describe(asked)
         for leaf in self._leaves:
@@ -224,15 +227,21 @@ class RowWriter:
 
     def _place_largest(self, held_bytes: int, most_left_bytes: int) -> None:
         """Place the largest pages that wait, until at most `most_left_bytes` wait."""
-        largest = sorted(self._leaves, key=lambda leaf: leaf.pages.held_bytes, reverse=True)
+        largest = sorted(self._leaves, key=lambda leaf: leaf.pages.memory_bytes, reverse=True)
         full = []
-        left_bytes = held_bytes
         for leaf in largest:
-            if left_bytes <= most_left_bytes:
+            if held_bytes <= most_left_bytes:
                 break
-            left_bytes -= leaf.pages.held_bytes
-            full.append((leaf, leaf.pages.rest()))
-        self._place(full, held_bytes - left_bytes)
+            held_bytes -= leaf.pages.memory_bytes
+            full.append(leaf)
+        self._place_rest(full)
+
+    def _place_rest(self, leaves: Sequence[LeafWriter], *, is_last: bool = False) -> None:
+        """Make pages of all rows of leaves that wait."""
+        num_bytes = sum(leaf.pages.held_bytes for leaf in leaves)
+        for start in range(0, len(leaves), _PLACED_LEAVES):
+            some = leaves[start : start + _PLACED_LEAVES]
+            self._place([(leaf, rest) for leaf in some if (rest := leaf.pages.rest())], num_bytes, is_last=is_last)
 
     def _place(
         self, full: Iterable[tuple[LeafWriter, Sequence[pa.Array]]], num_bytes: int, *, is_last: bool = False

@@ -172,7 +172,7 @@ def manifest_source(place: Location, size_bytes: int | None = None, *, most_byte
 
 
 def manifest_from_bytes(
-    data: bytes, place: Location, root: Location, version: int, limits: Limits | None = None
+    data: bytes | memoryview, place: Location, root: Location, version: int, limits: Limits | None = None
 ) -> ManifestMeta:
     """Parse and check the bytes of a manifest's file; arguments and errors are those of `read_manifest`."""
     return manifest_from_source(BufferSource(data), place, root, version, limits)

@@ -186,6 +186,11 @@ class FilePages:
                 self._columns.update(zip([leaf.column for leaf in missing], found, strict=True))
         return [self._columns[leaf.column] for leaf in leaves]
 
+    @property
+    def num_known_columns(self) -> int:
+        """Columns whose metadata was read, and is kept."""
+        return len(self._columns)
+
     def described(self, leaves: Sequence[LeafNode]) -> list[ColumnMeta]:
         """Return column metadata without looking at pages."""
         return self.file.described([leaf.column for leaf in leaves])

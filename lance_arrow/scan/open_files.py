@@ -17,6 +17,8 @@ from lance_arrow.scan.scan_options import ScanOptions
 from lance_arrow.settings import Limits
 
 _MAX_FILES = 64
+_MAX_COLUMNS = 1 << 14
+"""Columns whose metadata was read, of all files that are kept: each takes 4 KiB."""
 
 
 class OpenFiles:
@@ -58,6 +60,7 @@ class OpenFiles:
             held = self._held.get(identity) if identity is not None else None
             if held is not None:
                 self._held.move_to_end(identity)
+                self._drop_oldest()
                 source.close()
                 return held
         runtime = default_runtime()
@@ -67,7 +70,11 @@ class OpenFiles:
         if identity is not None:
             with self._lock:
                 self._held[identity] = opened
-                # Dropped files close when the last scan lets go of them.
-                while len(self._held) > _MAX_FILES:
-                    self._held.popitem(last=False)
+                self._drop_oldest()
         return opened
+
+    def _drop_oldest(self) -> None:
+        """Drop the files that were used longest ago; they close when the last scan lets go of them."""
+        num_columns = sum([one.rows.num_known_columns for one in self._held.values()])
+        while len(self._held) > _MAX_FILES or (len(self._held) > 1 and num_columns > _MAX_COLUMNS):
+            num_columns -= self._held.popitem(last=False)[1].rows.num_known_columns

@@ -171,7 +171,7 @@ class RowStream:
             found.rows,
             self._batch_size,
             weights=None if is_even else found.weights(),
-            max_bytes=settings.window_bytes(self._share * (settings.num_threads + 1)),
+            max_bytes=settings.window_bytes(self._share * (settings.num_threads + 1), len(reading.nodes)),
             max_rows=most,
         )
         for window in windows:

@@ -86,17 +86,13 @@ class ZoneBuilder:
         else:
             borders = np.concatenate([[start], np.arange(first_border, stop, step), [stop]]).astype(np.int64)
         values, starts = _values(array, _steps(self._leaf, array.type), borders - start)
-        self._parts.append(bound_array(values, starts))
-        self._slots.append(starts[1:] - starts[:-1])
-        self._first_rows.append(borders[:-1])
+        self._add_part(bound_array(values, starts), starts[1:] - starts[:-1], borders[:-1])
         self.num_rows = stop
 
     def add_bounds(self, bounds: Bounds, num_rows: int) -> None:
         """Add the next rows, of one item each, by the bounds of their zones; the first row begins a zone."""
         starts = np.arange(0, num_rows, self.rows_per_zone, dtype=np.int64)
-        self._parts.append(bounds)
-        self._slots.append(np.diff(np.append(starts, num_rows)))
-        self._first_rows.append(self.num_rows + starts)
+        self._add_part(bounds, np.diff(np.append(starts, num_rows)), self.num_rows + starts)
         self.num_rows += num_rows
 
     def add_zones(self, zone_map: ZoneMap) -> bool:
@@ -125,11 +121,20 @@ class ZoneBuilder:
         nulls, nans = zone_map.counts("null_count"), zone_map.counts("nan_count")
         exact = [zone_map.zones.column(name).to_numpy(zero_copy_only=False) for name in ("min_exact", "max_exact")]
         self.rows_per_zone = step
-        self._parts.append(Bounds(zone_map.low, zone_map.high, *exact, slots - nulls - nans, nulls, nans))
-        self._slots.append(slots)
-        self._first_rows.append(first_rows)
+        bounds = Bounds(zone_map.low, zone_map.high, *exact, slots - nulls - nans, nulls, nans)
+        self._add_part(bounds, slots, first_rows)
         self.num_rows += int(rows.sum())
         return True
+
+    def _add_part(self, bounds: Bounds, slots: NDArray[np.int64], first_rows: NDArray[np.int64]) -> None:
+        """Keep bounds of the next rows; short parts are joined, since each takes 3 KiB beside its bounds."""
+        for held, part in ((self._parts, bounds), (self._slots, slots), (self._first_rows, first_rows)):
+            held.append(part)
+        # A part is joined with the one before it if that is not much longer, so each zone is copied a few times.
+        while len(self._slots) > 1 and len(self._slots[-2]) <= 2 * len(self._slots[-1]):
+            self._parts[-2:] = [_concatenated(self._parts[-2:])]
+            for numbers in (self._slots, self._first_rows):
+                numbers[-2:] = [np.concatenate(numbers[-2:])]
 
     def finish(self, column_bytes: int | None = None) -> pa.RecordBatch:
         """Return the zone map, of `zones_schema`.

@@ -22,21 +22,23 @@ from lance_arrow.errors import InvalidArgumentError, UnsupportedError
 from lance_arrow.io import ListedFile, Location, list_tree, remove_file
 from lance_arrow.manifests.base_paths import DATA, DELETIONS
 from lance_arrow.manifests.fragments import FragmentList, only_files
-from lance_arrow.manifests.manifest import ManifestMeta
+from lance_arrow.manifests.manifest import ManifestMeta, manifest_from_bytes
 from lance_arrow.manifests.names import NamingScheme, parse_name
 from lance_arrow.manifests.references import branch_root, inner_folders, line_name, read_branches, read_tags
-from lance_arrow.manifests.versions import VERSIONS, ManifestFile, list_manifests, read_listed
+from lance_arrow.manifests.versions import VERSIONS, ManifestFile, list_manifests, manifest_place, read_listed
 from lance_arrow.manifests.zone_indices import INDICES
 from lance_arrow.proto.file_schema_pb2 import Schema
 from lance_arrow.proto.reading import has_unknown, iter_unknown, parse
 from lance_arrow.proto.table_pb2 import IndexSection, Manifest
 from lance_arrow.settings import Limits
 from lance_arrow.table.index_section import read_indices
+from lance_arrow.table.manifest_contents import READ_AT_ONCE, manifest_contents
 from lance_arrow.table.transactions import TRANSACTIONS
 
 DEFAULT_AGE = datetime.timedelta(days=14)
 UNNAMED_AGE = datetime.timedelta(days=7)
 _TREE = "tree"
+_MANIFESTS = f"{VERSIONS}/"
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _UNFINISHED = re.compile(r"\..+\.[0-9a-f]{16}\.tmp")
 _OWN = (DATA, DELETIONS, INDICES, TRANSACTIONS, VERSIONS)
@@ -156,12 +158,17 @@ def clean_up(
     now = datetime.datetime.now(datetime.UTC)
     names: dict[int, set[str]] = {}
     read: list[ManifestMeta] = []
-    for one in manifests:
-        meta, names[one.version] = _read(line, one, limits)
-        read.append(meta)
+    sizes = {path.removeprefix(_MANIFESTS): file.size_bytes for path, file in listed.items()}
+    for first in range(0, len(manifests), READ_AT_ONCE):
+        some = manifests[first : first + READ_AT_ONCE]
+        contents = manifest_contents(line, some, sizes)
+        for one in some:
+            meta, names[one.version] = _read(line, one, limits, contents.get(one.version))
+            read.append(meta)
     kept = _kept(root, branch, read, rules, now)
     old = [one for one in read if one.version not in kept]
-    needed = _needed_elsewhere(root, line, listed, limits).union(*(names[version] for version in kept))
+    needed = _needed_by_detached(line, listed, limits).union(*(names[version] for version in kept))
+    needed |= _needed_elsewhere(root, line, limits)
     known = set().union(*(names[one.version] for one in old))
     going = _manifest_files(old, listed)
     if not dry_run:
@@ -169,7 +176,7 @@ def clean_up(
             remove_file(Location(line.filesystem, posixpath.join(line.path, file.path)))
         for fresh in list_manifests(line, since=manifests[-1].version + 1):
             needed |= _read(line, fresh, limits)[1]
-        needed |= _needed_elsewhere(root, line, listed, limits)
+        needed |= _needed_elsewhere(root, line, limits)
     others = _unneeded(listed, needed, known, rules, now)
     if not dry_run:
         for file in others:
@@ -182,9 +189,14 @@ def clean_up(
     )
 
 
-def _read(line: Location, manifest: ManifestFile, limits: Limits) -> tuple[ManifestMeta, set[str]]:
+def _read(
+    line: Location, manifest: ManifestFile, limits: Limits, data: memoryview | None = None
+) -> tuple[ManifestMeta, set[str]]:
     """Read a manifest of which everything is known that might name a file, and the names of these."""
-    meta = read_listed(line, manifest, limits)
+    if data is None:
+        meta = read_listed(line, manifest, limits)
+    else:
+        meta = manifest_from_bytes(data, manifest_place(line, manifest.name), line, manifest.version, limits)
     indices = read_indices(line, meta, limits)
     for what, message in (("the manifest", _unproved(meta)), ("the index section", indices)):
         if not has_unknown(message):
@@ -243,17 +255,22 @@ def _kept(
     return kept
 
 
-def _needed_elsewhere(root: Location, line: Location, listed: dict[str, ListedFile], limits: Limits) -> set[str]:
-    """Return what other lines of the table name, and detached versions of this one.
+def _needed_elsewhere(root: Location, line: Location, limits: Limits) -> set[str]:
+    """Return what other lines of the table name.
 
     Files have names of their own: one that another line names anywhere is taken for ours.
     """
     needed: set[str] = set()
     for place, manifest in _other_manifests(root, line):
         needed |= _read(place, manifest, limits)[1]
+    return needed
+
+
+def _needed_by_detached(line: Location, listed: dict[str, ListedFile], limits: Limits) -> set[str]:
+    """Return what detached versions of a line name, and their manifests."""
+    needed: set[str] = set()
     for path, file in listed.items():
-        folder, name = posixpath.split(path)
-        parsed = parse_name(name) if folder == VERSIONS else None
+        parsed = parse_name(path.removeprefix(_MANIFESTS)) if path.startswith(_MANIFESTS) else None
         if parsed is not None and parsed.scheme is NamingScheme.DETACHED:
             needed |= _read(line, ManifestFile(parsed, file.size_bytes), limits)[1]
             needed.add(path)

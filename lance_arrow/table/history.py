@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 import datetime
-import posixpath
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
-
-import numpy as np
 
 from lance_arrow.errors import CorruptFileError, TableNotFoundError, UnsupportedError
 from lance_arrow.io import (
     BufferSource,
     Location,
     RangeSource,
-    list_sizes,
-    read_small_files,
-    reads_small_files,
 )
 from lance_arrow.manifests.fragments import row_counts
-from lance_arrow.manifests.manifest import TAIL_BYTES, ManifestMeta, manifest_from_source, manifest_source
+from lance_arrow.manifests.manifest import ManifestMeta, manifest_from_source, manifest_source
 from lance_arrow.manifests.references import branch_root
-from lance_arrow.manifests.versions import VERSIONS, ManifestFile, list_manifests, manifest_place
+from lance_arrow.manifests.versions import ManifestFile, list_manifests, manifest_place
 from lance_arrow.runtime import default_runtime
 from lance_arrow.settings import Limits
+from lance_arrow.table.manifest_contents import READ_AT_ONCE, manifest_contents
 from lance_arrow.table.transactions import TransactionMeta, read_transaction
-
-_READ_AT_ONCE = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,35 +86,13 @@ def read_history(root: Location, branch: str | None, limits: Limits) -> list[Ver
 
     versions: list[VersionMeta] = []
     newest_first = manifests[::-1]
-    for first in range(0, len(newest_first), _READ_AT_ONCE):
-        some = newest_first[first : first + _READ_AT_ONCE]
-        contents = _contents(line, some)
+    for first in range(0, len(newest_first), READ_AT_ONCE):
+        some = newest_first[first : first + READ_AT_ONCE]
+        contents = manifest_contents(line, some)
         # Manifests that are in memory are parsed sooner than another thread starts.
         is_here = line.is_local or len(contents) == len(some)
         versions += [read(one) for one in some] if is_here else default_runtime().map(read, some)
     return versions
-
-
-def _contents(line: Location, manifests: Sequence[ManifestFile]) -> dict[int, memoryview]:
-    """Read small manifests together, as far as they can be; the others are left to be read one by one."""
-    if not reads_small_files(line.given):
-        return {}
-    sizes = [one.size_bytes for one in manifests]
-    folder = posixpath.join(line.path, VERSIONS)
-    if line.is_local:
-        known = list_sizes(line.given, folder)
-        sizes = [known.get(str(one.name)) for one in manifests]
-    small = [at for at, size in enumerate(sizes) if size is not None and 0 < size <= TAIL_BYTES]
-    if not small:
-        return {}
-    runtime = default_runtime()
-    lengths = np.array([sizes[at] for at in small], np.int64)
-    paths = [f"{folder}/{manifests[at].name}" for at in small]
-    data, starts, flags = read_small_files(
-        line.given, paths, lengths, runtime.side_by_side, runtime.settings.num_threads
-    )
-    places = zip(small, starts.tolist(), lengths.tolist(), flags.tolist(), strict=True)
-    return {manifests[at].version: data[start : start + size].data for at, start, size, is_read in places if is_read}
 
 
 def _transaction(

@@ -1,6 +1,6 @@
 """`rewritten_fragments`: live rows of fragments in new files; pages that need no change are copied.
 
-A fragment is copied column by column: those whose pages `copied_column` takes, as they are; the others are decoded and
+A fragment is copied column by column: those whose pages `copied_columns` takes, as they are; the others are decoded and
 encoded. Fragments with deleted rows, and small ones, are read together and encoded.
 """
 
@@ -15,7 +15,7 @@ from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.container.schema import LEGACY_VERSIONS, arrow_schema, column_mapping
 from lance_arrow.files.batch_inputs import Rows
-from lance_arrow.files.copied_rows import CopiedColumn, CopiedRows, are_large_pages, copied_column
+from lance_arrow.files.copied_rows import CopiedColumn, CopiedRows, are_large_pages, copied_columns
 from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.io import Location
 from lance_arrow.manifests.fragments import FragmentMeta
@@ -24,7 +24,6 @@ from lance_arrow.proto.table_pb2 import DataFragment
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.fragments.fragment_rows import FragmentRows
 from lance_arrow.scan.fragments.table_reader import TableReader
-from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.table.data_files import write_fragments
 from lance_arrow.table.written_files import WrittenFiles
 
@@ -135,21 +134,22 @@ def _copied_columns(
     fragment: FragmentRows, fields: Sequence[SchemaField], version: FileVersion
 ) -> dict[int, CopiedColumn]:
     """Return by number the table's columns that lie in one file each, whose pages can be copied."""
-    found = {}
-    files = fragment.meta.files
-    opened: dict[int, OpenFile] = {}
+    numbers = {id(file): number for number, file in enumerate(fragment.meta.files)}
+    wanted: dict[int, dict[int, SchemaField]] = {}
+    columns: dict[int, list[int]] = {}
     for top, field in enumerate(fields):
-        places = [fragment.meta.file_of(leaf.field_id) for leaf in column_mapping([field], version)]
+        ids = [leaf.field_id for leaf in column_mapping([field], version)] if field.children else [field.id]
+        places = [fragment.meta.file_of(one) for one in ids]
         known = [place for place in places if place is not None]
-        if len(known) < len(places) or any(file is not known[0][0] for file, _ in known):
-            continue
-        number = next(at for at, one in enumerate(files) if one is known[0][0])
-        if number not in opened:
-            opened[number] = fragment.open_file(number)
-        column = copied_column(opened[number], field, version)
-        if column is not None and [leaf.column for leaf in column.node.leaves()] == [place for _, place in known]:
-            found[top] = column
-    return found
+        if len(known) == len(places) and all(file is known[0][0] for file, _ in known):
+            wanted.setdefault(numbers[id(known[0][0])], {})[top] = field
+            columns[top] = [place for _, place in known]
+    return {
+        top: column
+        for number, some in wanted.items()
+        for top, column in copied_columns(fragment.open_file(number), some, version).items()
+        if [leaf.column for leaf in column.node.leaves()] == columns[top]
+    }
 
 
 def _decoded(

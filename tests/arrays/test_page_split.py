@@ -11,7 +11,7 @@ from file_leaves import file_leaves
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lance_arrow.arrays.page_split import LeafPages, leaf_bytes, rows_within
+from lance_arrow.arrays.page_split import ARRAY_BYTES, LeafPages, leaf_bytes, rows_within
 from lance_arrow.errors import InvalidArgumentError
 
 ROWS = st.lists(st.none() | st.lists(st.none() | st.text("ab", max_size=6), max_size=5), max_size=20)
@@ -92,6 +92,35 @@ def test_small_chunks_share_a_page_and_nothing_is_copied():
     pages = pages_of(leaf, arrays, page_bytes=240)
     assert [[len(array) for array in page] for page in pages] == [[10, 10, 10], [10, 10]]
     assert pages[1][0].buffers()[1].address == arrays[3].buffers()[1].address
+
+
+@pytest.mark.parametrize("type_", [pa.int32(), pa.bool_(), pa.string(), pa.decimal128(30, 2)])
+def test_short_chunks_that_wait_are_joined(type_):
+    chunks = [pa.array([1, None, 3], pa.int64()).cast(type_) for _ in range(200)]
+    (leaf,) = file_leaves(type_)
+    pages = LeafPages(leaf)
+    for chunk in chunks:
+        assert pages.add(chunk) == []
+        pages.join()
+    is_joined = not pa.types.is_decimal(type_)
+    num_held = (pages.memory_bytes - pages.held_bytes) // ARRAY_BYTES
+    assert num_held <= 10 if is_joined else num_held == 200
+    assert pages.held_rows == 600
+    page = pages.rest()
+    assert len(page) == num_held
+    assert pa.chunked_array(page) == pa.chunked_array(chunks)
+    assert pages.memory_bytes == 0
+
+
+def test_long_chunks_are_not_copied():
+    arrays = [pa.array(np.arange(10_000)) for _ in range(3)]
+    (leaf,) = file_leaves(pa.int64())
+    pages = LeafPages(leaf)
+    for array in arrays:
+        pages.add(array)
+        pages.join()
+    held = [array.buffers()[1].address for array in pages.rest()]
+    assert held == [array.buffers()[1].address for array in arrays]
 
 
 def test_dictionaries_that_do_not_fit_the_index_together_are_parted():

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from lance_arrow import LanceTable
-from lance_arrow.io import LocalSource
+from lance_arrow.io import LocalSource, small_files
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="other systems have other calls")
 
@@ -143,18 +143,24 @@ def test_calls_of_python_of_a_commit(table: LanceTable, num_versions: int) -> No
 def test_a_cleanup_reads_each_manifest_once(table: LanceTable, calls: Calls, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(2, VERSIONS):
         table.append(rows(number))
-    opened: Counter[str] = Counter()
-    real = LocalSource.__init__
+    opened: list[str] = []
+    read: Counter[bytes] = Counter()
+    begin, read_files = LocalSource.__init__, small_files.read_files
 
-    def begin(source: LocalSource, path: str, **keywords: Any) -> None:
-        opened[path] += 1
-        real(source, path, **keywords)
+    def open_alone(source: LocalSource, path: str, **keywords: Any) -> None:
+        opened.append(path)
+        begin(source, path, **keywords)
 
-    monkeypatch.setattr(LocalSource, "__init__", begin)
+    def read_together(names: list[bytes], *arguments: Any) -> None:
+        read.update(names)
+        read_files(names, *arguments)
+
+    monkeypatch.setattr(LocalSource, "__init__", open_alone)
+    monkeypatch.setattr(small_files, "read_files", read_together)
     calls.counts.clear()
     report = table.cleanup(older_than=datetime.timedelta())
     assert len(report.versions) == VERSIONS - 1
-    assert (len(opened), opened.total()) == (VERSIONS, VERSIONS)
+    assert (len(read), read.total(), opened) == (VERSIONS, VERSIONS, [])
     # Twice the folder of versions, that of branches, which do not exist, and once those of tags, trees, data,
     # transactions, and the table itself.
     assert calls.counts["scandir"] == 9

@@ -120,6 +120,18 @@ def check_zone(zone: dict[str, Any], rows: int, items: list[Any]) -> None:
             assert math.copysign(1, bound) == (-1 if bound is low else 1)
 
 
+def test_parts_of_zones_are_joined_as_they_come():
+    (leaf,) = leaves_of(pa.int64())
+    builder = ZoneBuilder(leaf, 100)
+    for start in range(0, 30_000, 30):
+        builder.add(pa.array(np.arange(start, start + 30)))
+        # 1 + log2 of the parts.
+        assert len(builder._parts) == len(builder._slots) == len(builder._first_rows) <= 12
+    found = builder.finish()
+    assert found.column("min").to_pylist() == list(range(0, 30_000, 100))
+    assert found.column("row_count").to_pylist() == [100] * 300
+
+
 @pytest.mark.parametrize(("type_", "values"), SCALARS, ids=lambda one: str(one) if isinstance(one, pa.DataType) else "")
 @settings(max_examples=20)
 @given(data=st.data())

@@ -2,6 +2,8 @@
 
 cdef int _ALL_VALID_ITEM = 1
 cdef int _NULLABLE_ITEM = 3
+# Objects of a page, about: of C++, of Python, and what a cache holds it by.
+cdef int64_t _PAGE_BYTES = 1024
 
 
 cdef class NativePage:
@@ -40,8 +42,8 @@ cdef class NativePage:
 
     @property
     def nbytes(self) -> int:
-        """Memory of the index that the page has read by itself, in bytes; 0 before that."""
-        return self.page.get().index_bytes()
+        """Memory of the page, and of the index that it has read by itself, in bytes."""
+        return _PAGE_BYTES + self.page.get().index_bytes()
 
     @property
     def native(self) -> NativePage:
