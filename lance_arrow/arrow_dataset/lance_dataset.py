@@ -403,7 +403,7 @@ class LanceDataset(DatasetOfFragments):
         cache_metadata: bool = True,
         memory_pool: pyarrow.MemoryPool | None = None,
     ) -> int:
-        """Count rows; of a table, what its manifest says where nothing is filtered.
+        """Count rows; of a table, what its manifest says where nothing is filtered, and no row is made for a filter.
 
         Examples
         --------
@@ -414,6 +414,10 @@ class LanceDataset(DatasetOfFragments):
         found = self._table
         if found is not None and filter is None and self._own_filter is None:
             return found.num_rows
+        is_plain = use_threads and memory_pool is None and fragment_scan_options is None and not self._has_guarantees
+        if found is not None and is_plain and self.schema.equals(found.columns.schema):
+            with self._fitting():
+                return found.count(all_of((self._own_filter, self._expression(filter))))
         options = ScannerOptions.of({**locals(), "columns": []})
         count: int = self.scanner(**options.keywords()).count_rows()
         return count

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import operator
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any, TypeAlias
 
@@ -44,10 +45,29 @@ def arrow_filter(predicate: pl.Expr, schema: pa.Schema) -> pc.Expression | None:
     pyarrow.compute.Expression
         True for every row for which the predicate is, and possibly for more; None if it would be true for all rows.
     """
-    return divided(predicate, schema)[0]
+    return divided(predicate, schema).filter
 
 
-def divided(predicate: pl.Expr, schema: pa.Schema) -> tuple[pc.Expression | None, pl.Expr | None]:
+@dataclass(frozen=True, slots=True)
+class Divided:
+    """A predicate in parts.
+
+    Parameters
+    ----------
+    filter
+        Of conjuncts that have an expression; None if there are none. It finds exactly the rows that these do.
+    rest
+        The other conjuncts; None if there are none.
+    fixed
+        Columns of strings that have one value in all rows that are found, and these values.
+    """
+
+    filter: pc.Expression | None
+    rest: pl.Expr | None
+    fixed: Mapping[str, pa.Scalar]
+
+
+def divided(predicate: pl.Expr, schema: pa.Schema) -> Divided:
     """Divide a predicate into what Arrow filters by, and what is left to Polars.
 
     Conjuncts have an expression only where Arrow finds exactly the rows that Polars does.
@@ -56,22 +76,18 @@ def divided(predicate: pl.Expr, schema: pa.Schema) -> tuple[pc.Expression | None
     ----------
     predicate, schema
         As for `arrow_filter`.
-
-    Returns
-    -------
-    pyarrow.compute.Expression or None
-        As of `arrow_filter`.
-    polars.Expr or None
-        The conjuncts without an expression; None if there are none.
     """
     translation = _Translation(schema)
     found, rest = [], []
+    fixed: dict[str, pa.Scalar] = {}
     for part in _conjuncts(predicate):
         try:
             found.append(translation.condition(part))
         except InexpressibleError:
             rest.append(part)
-    return all_of(found), reduce(operator.and_, rest) if rest else None
+        else:
+            fixed |= translation.fixed(part)
+    return Divided(all_of(found), reduce(operator.and_, rest) if rest else None, fixed)
 
 
 def _conjuncts(predicate: pl.Expr) -> list[pl.Expr]:
@@ -132,6 +148,19 @@ class _Translation:
         if not is_fit(found.type):
             raise InexpressibleError(f"columns of type {found.type} are not supported here")
         return found
+
+    def fixed(self, node: pl.Expr) -> dict[str, pa.Scalar]:
+        """Return the column of strings that a condition, which has an expression, compares with a text, and the text.
+
+        Equal numbers need not be the same: zeros have signs.
+        """
+        if _head(node)[0] != "Eq":
+            return {}
+        sides = _arguments(node)
+        names = [str(facts) for kind, facts in map(_head, sides) if kind == "Column"]
+        values = [_literal(side) for side in sides if side.meta.is_literal()]
+        texts = [value for value in values if pa.types.is_large_string(value.type)]
+        return {names[0]: texts[0]} if len(names) == len(texts) == 1 and texts[0].is_valid else {}
 
     # --- conditions; each method translates one kind of node
 
