@@ -56,7 +56,7 @@ class EngineRows:
         return self._dataset.count_rows(filter=filter)
 
     def batches(
-        self, columns: Sequence[str], filter: pc.Expression | None, batch_rows: int
+        self, columns: Sequence[str], filter: pc.Expression | None, most_rows: int
     ) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
         """Return the schema of some columns, and batches of the rows that satisfy a filter, in order.
 
@@ -66,8 +66,8 @@ class EngineRows:
             Names of columns; a dot in a name leads nowhere.
         filter
             None for all rows.
-        batch_rows
-            Most rows of a batch.
+        most_rows
+            Most rows of a batch; the memory budget may allow fewer.
 
         Raises
         ------
@@ -77,16 +77,16 @@ class EngineRows:
         has_dots = any("." in name for name in columns)
         if has_dots or not columns or (self._table is None and self._file is None):
             scanner = self._dataset.scanner(
-                columns={name: pc.field(name) for name in columns}, filter=filter, batch_size=batch_rows
+                columns={name: pc.field(name) for name in columns}, filter=filter, batch_size=most_rows
             )
             return scanner.projected_schema, scanner.to_batches()
         if self._table is not None:
             projection = self._table.projection(columns)
-            return projection.schema, self._table.batches(projection, filter, batch_rows)
+            return projection.schema, self._table.batches(projection, filter, None, most_rows=most_rows)
         assert self._file is not None
         file, rows = self._file
         projection = Projection.of(file.rows.roots, file.rows.metadata, columns)
-        return projection.schema, FileBatches(file).stream(projection, filter, batch_rows, rows)
+        return projection.schema, FileBatches(file).stream(projection, filter, None, rows, most_rows=most_rows)
 
 
 def free_name(schema: pa.Schema) -> str:

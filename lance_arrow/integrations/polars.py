@@ -16,11 +16,12 @@ from polars.io.plugins import register_io_source
 
 from lance_arrow.arrays.view_arrays import as_views, view_type
 from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
-from lance_arrow.arrow_dataset.scanner_options import BATCH_ROWS
 from lance_arrow.integrations.engine_rows import EngineRows, free_name
 from lance_arrow.integrations.polars_predicates import Divided, divided
 from lance_arrow.integrations.wanted_rows import Source, opened
 
+BATCH_ROWS = 1 << 19
+"""Most rows of a frame. Polars divides frames among its threads, and proposes batches that take twice the time."""
 _COUNTED_ROWS = 1 << 24
 _NOTHING: Mapping[str, str] = {}
 _EVERYTHING = Divided(None, None, {})
@@ -105,7 +106,7 @@ class _Frames:
             # By expression: in a list of names, a dot would lead into a struct.
             yield self._shown(self.dataset.head(n_rows, {name: pc.field(name) for name in read}), names)
             return
-        parts = _EVERYTHING if predicate is None else divided(predicate, self.rows.schema)
+        parts = _EVERYTHING if predicate is None else divided(predicate, self.rows.schema, self.viewed)
         filter, rest = parts.filter, parts.rest
         left = [] if rest is None else rest.meta.root_names()
         # What is known of all rows is not read.
@@ -115,7 +116,7 @@ class _Frames:
         if not read:
             yield from self._counted(filter, n_rows, names, fixed)
             return
-        schema, batches = self.rows.batches(read, filter, batch_size or BATCH_ROWS)
+        schema, batches = self.rows.batches(read, filter, BATCH_ROWS if n_rows is None else batch_size or BATCH_ROWS)
         missing, is_empty = n_rows, True
         for batch in batches:
             frame = self._shown(pa.Table.from_batches([batch]), [*names, *left], fixed)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any, TypeAlias
@@ -67,7 +67,7 @@ class Divided:
     fixed: Mapping[str, pa.Scalar]
 
 
-def divided(predicate: pl.Expr, schema: pa.Schema) -> Divided:
+def divided(predicate: pl.Expr, schema: pa.Schema, strings: Collection[str] = ()) -> Divided:
     """Divide a predicate into what Arrow filters by, and what is left to Polars.
 
     Conjuncts have an expression only where Arrow finds exactly the rows that Polars does.
@@ -76,8 +76,10 @@ def divided(predicate: pl.Expr, schema: pa.Schema) -> Divided:
     ----------
     predicate, schema
         As for `arrow_filter`.
+    strings
+        Dictionary columns that Polars sees as strings: it orders categories in its own way.
     """
-    translation = _Translation(schema)
+    translation = _Translation(schema, strings)
     found, rest = [], []
     fixed: dict[str, pa.Scalar] = {}
     for part in _conjuncts(predicate):
@@ -121,8 +123,8 @@ def _arguments(node: pl.Expr) -> list[pl.Expr]:
 class _Translation:
     """Translates conditions over the fields of one schema; raises `InexpressibleError`."""
 
-    def __init__(self, schema: pa.Schema) -> None:
-        self._schema = schema
+    def __init__(self, schema: pa.Schema, strings: Collection[str] = ()) -> None:
+        self._schema, self._strings = schema, strings
 
     def condition(self, node: pl.Expr) -> pc.Expression:
         """Translate a condition."""
@@ -149,6 +151,14 @@ class _Translation:
             raise InexpressibleError(f"columns of type {found.type} are not supported here")
         return found
 
+    def value(self, node: pl.Expr) -> Operand:
+        """Return a column that can be compared, or a field of a struct column."""
+        found = self.column(node)
+        kind, name = _head(node)
+        if isinstance(found.type, pa.DictionaryType) and not (kind == "Column" and name in self._strings):
+            raise InexpressibleError("categories are compared by Polars")
+        return found
+
     def fixed(self, node: pl.Expr) -> dict[str, pa.Scalar]:
         """Return the column of strings that a condition, which has an expression, compares with a text, and the text.
 
@@ -167,7 +177,7 @@ class _Translation:
     def compared(self, facts: _Facts, left: pl.Expr, right: pl.Expr, *, op: str) -> pc.Expression:
         if left.meta.is_literal():
             left, right, op = right, left, _SWAPPED.get(op, op)
-        column = self.column(left)
+        column = self.value(left)
         found = column.compared(_COMPARISONS[op], _literal(right))
         # NaN is greater than every number.
         is_above = op in ("Gt", "GtEq") and pa.types.is_floating(column.type)
@@ -187,12 +197,12 @@ class _Translation:
         listed = _literal(members)
         if facts.get("nulls_equal") or not isinstance(listed, pa.ListScalar | pa.LargeListScalar):
             raise InexpressibleError("is not a list of values")
-        return self.column(node).member(listed.values or ())
+        return self.value(node).member(listed.values or ())
 
     def matched(self, facts: _Facts, node: pl.Expr, text: pl.Expr, *, match: Callable[..., Any]) -> pc.Expression:
         if not facts.get("literal", True):
             raise InexpressibleError("is a regular expression")
-        return self.column(node).matched(match, _literal(text))
+        return self.value(node).matched(match, _literal(text))
 
 
 _CONDITIONS: Mapping[str, Callable[..., pc.Expression]] = {

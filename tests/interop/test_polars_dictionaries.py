@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ import lance_arrow
 from lance_arrow import LanceTable
 from lance_arrow.arrays.view_arrays import as_views
 from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
-from lance_arrow.integrations.polars import scan
+from lance_arrow.integrations.engine_rows import EngineRows
+from lance_arrow.integrations.polars import _Frames, scan
+from lance_arrow.integrations.polars_predicates import divided
 from lance_arrow.spi import ReadReport
 
 NUM_ROWS = 20_000
@@ -98,6 +101,60 @@ def test_counting_with_a_predicate_reads_its_columns(where: Path, receipts: list
 def test_rows_are_filtered_by_our_scan_alone(where: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LanceDataset, "scanner", None)
     assert scan(where).filter(c("mode") == "AIR").collect().height > 0
+
+
+EXACT: dict[str, pl.Expr] = {
+    "equal": c("mode") == LONG,
+    "not equal": c("mode") != "AIR",
+    "less": c("mode") < "AZ",
+    "in": c("mode").is_in(["AIR", LONG]),
+    "bytes": c("raw") == b"\xff",
+    "prefix": c("mode").str.starts_with("an "),
+    "contains": c("mode").str.contains("über", literal=True),
+}
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_conditions_on_dictionaries_are_not_left_to_polars(where: Path, name: str) -> None:
+    schema = lance_arrow.dataset(where, strings="dictionary").schema
+    parts = divided(EXACT[name], schema, {"mode", "raw"})
+    assert parts.filter is not None
+    assert parts.rest is None
+    # Categories have an order of their own.
+    assert divided(EXACT[name], schema).filter is None
+
+
+def test_columns_of_one_value_are_not_read(where: Path, expected: pa.Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Sequence[str]] = []
+    batches = EngineRows.batches
+    monkeypatch.setattr(
+        EngineRows, "batches", lambda self, columns, *rest: asked.append(columns) or batches(self, columns, *rest)
+    )
+    airs = pl.from_arrow(expected).filter(c("mode") == "AIR")
+    frame = scan(where).filter(c("mode") == "AIR")
+    assert frame.select(pl.len()).collect().item() == airs.height
+    assert asked == []
+    assert_frame_equal(frame.select("mode", "id").collect(), airs.select("mode", "id"))
+    assert asked == [["id"]]
+    asked.clear()
+    # What is left to Polars needs the column itself.
+    left = c("mode").str.len_bytes() + c("id") == 3 + 12
+    assert_frame_equal(frame.filter(left).collect(), airs.filter(left))
+    assert "mode" in asked[0]
+    running = frame.filter(c("mode").str.len_bytes().cum_sum() < 30).select(pl.len()).collect().item()
+    assert running == airs.filter(c("mode").str.len_bytes().cum_sum() < 30).height > 0
+
+
+def test_many_rows_are_few_frames(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    count = 300_000
+    LanceTable.create(
+        tmp_path / "t.lance", pa.table({"mode": pa.array(["a", "b"] * (count // 2)), "id": np.arange(count)})
+    )
+    shown: list[int] = []
+    frame = _Frames.frame
+    monkeypatch.setattr(_Frames, "frame", lambda self, rows: shown.append(rows.num_rows) or frame(self, rows))
+    assert scan(tmp_path / "t.lance").select("mode", "id").collect().height == count
+    assert [rows for rows in shown if rows] == [count]
 
 
 def test_views_share_items_and_belong_to_arrow() -> None:
