@@ -15,7 +15,6 @@ from lance_arrow.scan.projection import Projection, joined_nodes
 from lance_arrow.scan.read_counts import Receipt, receipt_for
 from lance_arrow.scan.row_stream import RowStream
 from lance_arrow.scan.row_weights import check_row_bytes
-from lance_arrow.scan.windows import WINDOW_ROWS
 from lance_arrow.spi import RowRanges
 
 if TYPE_CHECKING:
@@ -50,24 +49,16 @@ class FileBatches:
         return list(self._stream(projection, filter, None, rows, is_held=True))
 
     def stream(
-        self,
-        projection: Projection,
-        filter: Predicate | None,
-        batch_rows: int | None,
-        rows: RowRanges,
-        *,
-        most_rows: int = WINDOW_ROWS,
+        self, projection: Projection, filter: Predicate | None, batch_rows: int | None, rows: RowRanges
     ) -> Iterator[pa.RecordBatch]:
         """Yield rows, those that satisfy a filter, in batches of `batch_rows`, or of what the budget allows.
-
-        When `batch_rows` is None, a batch has at most `most_rows`.
 
         Raises
         ------
         InvalidArgumentError
             At once: the filter does not fit the file. While iterating: it fails on some value.
         """
-        return self._stream(projection, filter, batch_rows, rows, is_held=False, most_rows=most_rows)
+        return self._stream(projection, filter, batch_rows, rows, is_held=False)
 
     def _stream(
         self,
@@ -77,7 +68,6 @@ class FileBatches:
         rows: RowRanges,
         *,
         is_held: bool,
-        most_rows: int = WINDOW_ROWS,
     ) -> Iterator[pa.RecordBatch]:
         plan, nodes = None, projection.nodes
         if filter is not None:
@@ -87,7 +77,7 @@ class FileBatches:
             self._check_expansion(nodes, rows)
         receipt = self._receipt(nodes, filter)
         found = FilteredReading(self._file, projection.nodes, plan, rows, receipt=receipt)
-        stream = RowStream(self._runtime, batch_rows, projection, is_held=is_held, most_rows=most_rows)
+        stream = RowStream(self._runtime, batch_rows, projection, is_held=is_held)
         return receipt.sent_after(stream.batches((found,), is_one=True))
 
     def count(self, filter: Predicate, rows: RowRanges) -> int:
