@@ -411,11 +411,9 @@ class LanceDataset(DatasetOfFragments):
         >>> flights.count_rows("id < 10")
         10
         """
-        found = self._table
-        if found is not None and filter is None and self._own_filter is None:
-            return found.num_rows
+        found, is_all = self._table, filter is None and self._own_filter is None
         is_plain = use_threads and memory_pool is None and fragment_scan_options is None and not self._has_guarantees
-        if found is not None and is_plain and self.schema.equals(found.columns.schema):
+        if found is not None and (is_all or (is_plain and self.schema.equals(found.columns.schema))):
             with self._fitting():
                 return found.count(all_of((self._own_filter, self._expression(filter))))
         options = ScannerOptions.of({**locals(), "columns": []})
