@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ColumnStatistics:
-    """What is known of the live rows of a column; what is not known is None.
+    """Counts and bounds of the live rows of a column; unknown ones are None.
 
     Parameters
     ----------

@@ -83,8 +83,7 @@ class DatasetOfFragments(FileSystemDataset):
         Returns
         -------
         ColumnStatistics
-            What is not known for sure is None. Bounds are exact where they say so: deleted rows, and long strings of
-            which zone maps hold a part, leave only bounds.
+            Counts and bounds; unknown ones are None. After deletions, and for long strings, bounds need not be values.
 
         Raises
         ------
