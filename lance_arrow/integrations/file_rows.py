@@ -65,7 +65,10 @@ class FileRows:
         schema = self._dataset.schema
         plan = None if filter is None else FilterPlan(filter, schema)
         wanted = pa.schema([schema.field(name) for name in columns], schema.metadata)
-        left = self._dataset._left_by_guarantees(filter)
+        _, _, _, guarantees = bridge.files_of(self._dataset)
+        # Without partitions there is nothing to ask Arrow, which lacks functions of text over dictionaries.
+        is_plain = filter is None or all(guarantee.equals(_TRUE) for guarantee in guarantees)
+        left = self._dataset.fragments if is_plain else self._dataset._left_by_guarantees(filter)
         return wanted, self._rows(left, columns, plan, filter, most_rows)
 
     def _rows(

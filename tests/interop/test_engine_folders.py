@@ -52,6 +52,7 @@ QUERIES: dict[str, Callable[[pl.LazyFrame], pl.LazyFrame]] = {
     "all": lambda frame: frame,
     "equal": lambda frame: frame.filter(c("mode") == "AIR"),
     "in": lambda frame: frame.filter(c("mode").is_in(["RAIL", "AIR"]) & (c("id") > 900)).select("id", "mode"),
+    "prefix": lambda frame: frame.filter(c("mode").str.starts_with("a ")).select("id", "mode"),
     "null": lambda frame: frame.filter(c("mode").is_null()).select("id"),
     "count": lambda frame: frame.filter(c("mode") > "B").select(pl.len()),
     "head": lambda frame: frame.filter(c("id") > 990).head(20),
