@@ -178,6 +178,12 @@ class _Translation:
         if left.meta.is_literal():
             left, right, op = right, left, _SWAPPED.get(op, op)
         column = self.value(left)
+        if _head(right)[0] in ("Column", "StructExpr.FieldByName"):
+            other = self.value(right)
+            # Floats have NaN, and Arrow casts where types differ.
+            if other.type != column.type or not (pa.types.is_integer(column.type) or pa.types.is_temporal(column.type)):
+                raise InexpressibleError("columns of these types are compared by Polars")
+            return _COMPARISONS[op](column.expression, other.expression)
         found = column.compared(_COMPARISONS[op], _literal(right))
         # NaN is greater than every number.
         is_above = op in ("Gt", "GtEq") and pa.types.is_floating(column.type)

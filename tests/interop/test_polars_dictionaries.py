@@ -188,6 +188,7 @@ def random_rows(random: np.random.Generator, num_rows: int) -> pa.Table:
             "i": some([-3, 0, 1, 2, 2**40], pa.int64()),
             "s": some(["", "a", "ab", LONG, "ü"], pa.string()),
             "b": some([True, False], pa.bool_()),
+            "j": some([-3, 0, 2, 2**40], pa.int64()),
         }
     )
 
@@ -214,13 +215,25 @@ def random_predicate(random: np.random.Generator, depth: int = 0) -> pl.Expr:
     if kind == 4:
         return c(name).is_null() if name != "f" else c(name).is_nan()
     if kind == 5:
-        return [c("b"), c("s").str.starts_with("a"), c("s").str.len_bytes() > 1, c("f").is_between(0.0, 2.0)][
-            int(random.integers(0, 4))
-        ]
+        return [
+            c("b"),
+            c("s").str.starts_with("a"),
+            c("s").str.len_bytes() > 1,
+            c("f").is_between(0.0, 2.0),
+            c("i") < c("j"),
+            c("i") == c("j"),
+        ][int(random.integers(0, 6))]
     if kind == 6:
         return ~random_predicate(random, depth + 1)
     left, right = random_predicate(random, depth + 1), random_predicate(random, depth + 1)
     return left | right if kind == 7 else left & right
+
+
+def test_columns_are_compared_with_each_other() -> None:
+    schema = pa.schema({"i": pa.int64(), "j": pa.int64(), "k": pa.int32(), "f": pa.float64(), "g": pa.float64()})
+    assert divided(c("i") < c("j"), schema).rest is None
+    assert divided(c("i") < c("k"), schema).filter is None
+    assert divided(c("f") < c("g"), schema).filter is None
 
 
 @pytest.mark.parametrize("seed", range(8))
