@@ -411,11 +411,10 @@ class LanceDataset(DatasetOfFragments):
         >>> flights.count_rows("id < 10")
         10
         """
-        found, is_all = self._table, filter is None and self._own_filter is None
+        found, both = self._table, all_of((self._own_filter, self._expression(filter)))
         is_plain = use_threads and memory_pool is None and fragment_scan_options is None and not self._has_guarantees
-        if found is not None and (is_all or (is_plain and self.schema.equals(found.columns.schema))):
-            with self._fitting():
-                return found.count(all_of((self._own_filter, self._expression(filter))))
+        if found is not None and (both is None or (is_plain and self.schema.equals(found.columns.schema))):
+            return found.count(both)
         options = ScannerOptions.of({**locals(), "columns": []})
         count: int = self.scanner(**options.keywords()).count_rows()
         return count
