@@ -30,8 +30,14 @@ def bench_write(session: nox.Session) -> None:
 
 @nox.session
 def bench_engines(session: nox.Session) -> None:
-    """Time queries of DuckDB and Polars beside their own Parquet readers; prints medians, asserts equal answers."""
-    _bench(session, "engines")
+    """Time queries of DuckDB and Polars beside their own Parquet readers; prints medians, asserts equal answers.
+
+    With `-- --joins` they are TPC-H's Q3, Q12, Q14, Q19, `LIKE` and nested fields; `--scale 0.2` makes smaller tables.
+    """
+    joins = "--joins" in session.posargs
+    if joins:
+        session.posargs.remove("--joins")
+    _bench(session, "engine_joins" if joins else "engines")
 
 
 @nox.session

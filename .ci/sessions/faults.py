@@ -52,6 +52,9 @@ def mutants(session: nox.Session) -> None:
 
 @nox.session
 def soundness(session: nox.Session) -> None:
-    """Compare what 100,000 random filters find with Arrow's own answer; `-- --count 500`, `-- --minutes 5` for less."""
+    """Compare what 100,000 random filters find with Arrow's own answer; `-- --count 500`, `-- --minutes 5` for less.
+
+    With `-- --engines` they are predicates of DuckDB and Polars, by the doors of these.
+    """
     install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
     session.run("python", "tests/soundness/run.py", *session.posargs)

@@ -83,6 +83,17 @@ def coded_type(type_: pa.DataType) -> pa.DictionaryType:
     return pa.dictionary(pa.int32(), type_)
 
 
+def with_coded_fields(schema: pa.Schema, names: Collection[str]) -> pa.Schema:
+    """Return a schema with some top-level columns of strings as dictionaries; others stay as they are."""
+    fields = [
+        field.with_type(coded_type(field.type))
+        if field.name in names and not pa.types.is_nested(field.type) and not pa.types.is_dictionary(field.type)
+        else field
+        for field in schema
+    ]
+    return pa.schema(fields, schema.metadata)
+
+
 def can_be_coded(leaf: LeafNode) -> bool:
     """Whether a leaf holds strings or binary values."""
     is_plain = leaf.field.type == leaf.storage and not leaf.is_blob and leaf.refusal is None

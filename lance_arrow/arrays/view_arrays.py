@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-_VIEW = np.dtype(np.complex128)
-"""16 bytes, which numpy takes as one."""
+from lance_arrow import engine
+
+_VIEW_BYTES = 16
 
 
 def as_views(array: pa.DictionaryArray, pool: pa.MemoryPool | None = None) -> pa.Array:
@@ -26,21 +25,21 @@ def as_views(array: pa.DictionaryArray, pool: pa.MemoryPool | None = None) -> pa
     if not len(items):
         return pa.nulls(len(array), items.type, pool)
     _, views, *data = items.buffers()
-    gathered = pa.allocate_buffer(len(array) * _VIEW.itemsize, pool)
+    gathered = pa.allocate_buffer(len(array) * _VIEW_BYTES, pool)
     if len(array):
-        own = np.frombuffer(views, _VIEW)[items.offset : items.offset + len(items)]
-        own.take(codes_of(array), out=np.frombuffer(gathered, _VIEW), mode="clip")
+        codes, width = codes_of(array)
+        own = np.frombuffer(views, np.uint8)[items.offset * _VIEW_BYTES :][: len(items) * _VIEW_BYTES]
+        engine.views_of_codes(codes, width, own, np.frombuffer(gathered, np.uint8))
     valid = array.indices.is_valid().buffers()[1] if array.null_count else None
     return pa.Array.from_buffers(items.type, len(array), [valid, gathered, *data], array.null_count)
 
 
-def codes_of(column: pa.DictionaryArray) -> NDArray[Any]:
-    """Return the codes of a dictionary array, ``(len(column),)``; those of nulls are any numbers."""
+def codes_of(column: pa.DictionaryArray) -> tuple[NDArray[np.uint8], int]:
+    """Return the bytes of the codes of a dictionary array, and of how many a code consists; nulls have any codes."""
     indices = column.indices
     width = indices.type.bit_width // 8
-    kind = "i" if pa.types.is_signed_integer(indices.type) else "u"
-    start = indices.offset
-    return np.frombuffer(indices.buffers()[1], f"{kind}{width}")[start : start + len(indices)]
+    start = indices.offset * width
+    return np.frombuffer(indices.buffers()[1], np.uint8)[start : start + len(indices) * width], width
 
 
 def view_type(type_: pa.DictionaryType) -> pa.DataType:

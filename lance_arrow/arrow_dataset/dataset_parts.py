@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pyarrow
 import pyarrow.compute
@@ -14,6 +15,9 @@ from pyarrow.fs import FileSystem
 from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
 from lance_arrow.scan.predicates import Predicate, as_expression, fitting
+
+if TYPE_CHECKING:
+    from lance_arrow.arrow_dataset.column_statistics import ColumnStatistics
 
 _SHOWN_FILES = 5
 
@@ -67,6 +71,34 @@ class DatasetOfFragments(FileSystemDataset):
     def fragments(self) -> list[LanceFileFragment]:
         """All fragments in order; a filter of the dataset is not applied."""
         return all_fragments(self)
+
+    def statistics(self, column: str) -> ColumnStatistics:
+        """Return what zone maps tell of a column: counts, and the least and greatest value. No value is read.
+
+        Parameters
+        ----------
+        column
+            Its name, or the dotted path of a field of structs.
+
+        Returns
+        -------
+        ColumnStatistics
+            Counts and bounds; unknown ones are None. After deletions, and for long strings, bounds need not be values.
+
+        Raises
+        ------
+        InvalidArgumentError
+            There is no such column of single values, or the dataset has a filter.
+
+        Examples
+        --------
+        >>> found = lance_arrow.dataset("flights.lance").statistics("id")
+        >>> found.minimum.as_py(), found.maximum.as_py(), found.null_count
+        (0, 99, 0)
+        """
+        from lance_arrow.arrow_dataset.column_statistics import column_statistics  # noqa: PLC0415 - for these alone
+
+        return column_statistics(self, column)  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
         files = self.files

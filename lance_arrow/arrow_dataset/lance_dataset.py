@@ -403,7 +403,7 @@ class LanceDataset(DatasetOfFragments):
         cache_metadata: bool = True,
         memory_pool: pyarrow.MemoryPool | None = None,
     ) -> int:
-        """Count rows; of a table, what its manifest says where nothing is filtered.
+        """Count rows; of a table, what its manifest says where nothing is filtered, and no row is made for a filter.
 
         Examples
         --------
@@ -411,9 +411,10 @@ class LanceDataset(DatasetOfFragments):
         >>> flights.count_rows("id < 10")
         10
         """
-        found = self._table
-        if found is not None and filter is None and self._own_filter is None:
-            return found.num_rows
+        found, both = self._table, all_of((self._own_filter, self._expression(filter)))
+        is_plain = use_threads and memory_pool is None and fragment_scan_options is None and not self._has_guarantees
+        if found is not None and (both is None or (is_plain and self.schema.equals(found.columns.schema))):
+            return found.count(both)
         options = ScannerOptions.of({**locals(), "columns": []})
         count: int = self.scanner(**options.keywords()).count_rows()
         return count

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.dataset as pads
 
 from lance_arrow.arrays.read_options import ReadOptions, check_paths
+from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.arrow_dataset.discovery import in_no_table
 from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
 from lance_arrow.arrow_dataset.lance_format import LanceFormat
@@ -139,7 +140,9 @@ def dataset(
     files = found(options)
     if strings == "dictionary":
         options = with_stored_dictionaries(files, options)
-        files = found(options)
+        made = LanceFormat(version=version, tag=tag, as_of=as_of, read_options=options)
+        seen = None if many else _seen_with(files, made, options.read_dictionary, schema)
+        files = found(options) if seen is None else seen
     if options.read_dictionary:
         check_paths(files.schema, options.read_dictionary)
     return files
@@ -156,3 +159,29 @@ def with_stored_dictionaries(dataset: LanceDataset, options: ReadOptions) -> Rea
         opened = next((fragment.opened_rows() for fragment in dataset.fragments), None)
         paths = () if opened is None else stored_dictionaries(opened[0].rows)
     return replace(options, read_dictionary=(*options.read_dictionary, *paths))
+
+
+def _seen_with(
+    dataset: LanceDataset, made: LanceFormat, paths: Sequence[str], schema: pa.Schema | None
+) -> LanceDataset | None:
+    """Return the same bare files with a format that reads some columns as dictionaries; they are not listed again.
+
+    None where a fragment is something else than a file.
+    """
+    files, sizes, guarantee_of, guarantees = bridge.files_of(dataset)
+    if not files or -1 in guarantee_of:
+        return None
+    filesystem = bridge.filesystem_of(dataset)
+    fragments = [
+        made.make_fragment(file, filesystem, guarantees[guarantee], file_size=size if size >= 0 else None)
+        for file, size, guarantee in zip(files, sizes, guarantee_of, strict=True)
+    ]
+    from lance_arrow.arrays.coded_leaves import with_coded_fields  # noqa: PLC0415 - for dictionaries alone
+
+    return LanceDataset(
+        fragments,
+        with_coded_fields(dataset.schema, paths) if schema is None else dataset.schema,
+        made,
+        filesystem,
+        dataset.partition_expression,
+    )

@@ -42,6 +42,7 @@ from lance_arrow.engine._engine import (
     copy_sums,
     expand_values,
     finish_leaves,
+    flags_of_codes,
     flat_page,
     lay_out_blobs,
     open_file,
@@ -63,6 +64,7 @@ from lance_arrow.engine._engine import (
     split_manifest,
     try_encoder,
     try_frame_encoder,
+    views_of_codes,
     zipped_page,
 )
 
@@ -90,6 +92,7 @@ __all__ = [
     "copy_sums",
     "expand_values",
     "finish_leaves",
+    "flags_of_codes",
     "flat_page",
     "lay_out_blobs",
     "open_file",
@@ -111,5 +114,6 @@ __all__ = [
     "split_manifest",
     "try_encoder",
     "try_frame_encoder",
+    "views_of_codes",
     "zipped_page",
 ]

@@ -19,8 +19,8 @@ from pyarrow.dataset import InMemoryDataset
 from lance_arrow.integrations.engine_rows import EngineRows, free_name
 from lance_arrow.integrations.wanted_rows import Source, opened
 
-BATCH_ROWS = 122_880
-"""Rows of a row group of DuckDB's, the unit of its parallel work."""
+BATCH_ROWS = 1 << 18
+"""Most rows of a batch, the unit of DuckDB's parallel work: importing a batch costs as much as some 10,000 rows."""
 
 
 def relation(source: Source, *, connection: duckdb.DuckDBPyConnection | None = None) -> duckdb.DuckDBPyRelation:

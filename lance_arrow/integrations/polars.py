@@ -6,7 +6,7 @@ that counting reads nothing, or the columns of the predicate.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -16,12 +16,15 @@ from polars.io.plugins import register_io_source
 
 from lance_arrow.arrays.view_arrays import as_views, view_type
 from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
-from lance_arrow.arrow_dataset.scanner_options import BATCH_ROWS
 from lance_arrow.integrations.engine_rows import EngineRows, free_name
-from lance_arrow.integrations.polars_predicates import divided
+from lance_arrow.integrations.polars_predicates import Divided, divided
 from lance_arrow.integrations.wanted_rows import Source, opened
 
+BATCH_ROWS = 1 << 19
+"""Most rows of a frame. Polars divides frames among its threads, and proposes batches that take twice the time."""
 _COUNTED_ROWS = 1 << 24
+_NOTHING: Mapping[str, str] = {}
+_EVERYTHING = Divided(None, None, {})
 
 
 def scan(source: Source, *, categoricals: bool = False) -> pl.LazyFrame:
@@ -70,18 +73,23 @@ class _Frames:
         Name of the column without values.
     viewed
         Names of the dictionary columns that are shown as strings.
+    texts
+        Names of all columns that are shown as strings.
     """
 
     dataset: LanceDataset
     rows: EngineRows = field(compare=False)
     rows_name: str
     viewed: frozenset[str]
+    texts: frozenset[str]
 
     @classmethod
     def of(cls, source: Source, *, categoricals: bool) -> _Frames:
         dataset = opened(source, strings="dictionary")
         viewed = () if dataset is source or categoricals else dataset.format.read_dictionary
-        return cls(dataset, EngineRows(dataset), free_name(dataset.schema), frozenset(viewed))
+        plain = [field.name for field in dataset.schema if _is_text(field.type)]
+        texts = [*plain, *(name for name in viewed if _is_text(dataset.schema.field(name).type.value_type))]
+        return cls(dataset, EngineRows(dataset), free_name(dataset.schema), frozenset(viewed), frozenset(texts))
 
     @property
     def detail(self) -> str:
@@ -98,16 +106,20 @@ class _Frames:
             # By expression: in a list of names, a dot would lead into a struct.
             yield self._shown(self.dataset.head(n_rows, {name: pc.field(name) for name in read}), names)
             return
-        filter, rest = (None, None) if predicate is None else divided(predicate, self.rows.schema)
+        parts = _EVERYTHING if predicate is None else divided(predicate, self.rows.schema, self.viewed)
+        filter, rest = parts.filter, parts.rest
         left = [] if rest is None else rest.meta.root_names()
-        read = [name for name in dict.fromkeys([*names, *left]) if name != self.rows_name]
+        # What is known of all rows is not read.
+        fixed = {name: value.as_py() for name, value in parts.fixed.items() if name in names and name in self.texts}
+        fixed = {name: value for name, value in fixed.items() if name not in left}
+        read = [name for name in dict.fromkeys([*names, *left]) if name != self.rows_name and name not in fixed]
         if not read:
-            yield from self._counted(filter, n_rows)
+            yield from self._counted(filter, n_rows, names, fixed)
             return
-        schema, batches = self.rows.batches(read, filter, batch_size or BATCH_ROWS)
+        schema, batches = self.rows.batches(read, filter, BATCH_ROWS if n_rows is None else batch_size or BATCH_ROWS)
         missing, is_empty = n_rows, True
         for batch in batches:
-            frame = self._shown(pa.Table.from_batches([batch]), [*names, *left])
+            frame = self._shown(pa.Table.from_batches([batch]), [*names, *left], fixed)
             if rest is not None:
                 frame = frame.filter(rest)
             if missing is not None:
@@ -119,22 +131,24 @@ class _Frames:
             if missing == 0:
                 break
         if is_empty:
-            yield self._shown(schema.empty_table(), names)
+            yield self._shown(schema.empty_table(), names, fixed)
 
-    def _counted(self, filter: pc.Expression | None, n_rows: int | None) -> Iterator[pl.DataFrame]:
-        """Yield frames without values, as many rows as satisfy a filter."""
+    def _counted(
+        self, filter: pc.Expression | None, n_rows: int | None, names: Sequence[str], fixed: Mapping[str, str]
+    ) -> Iterator[pl.DataFrame]:
+        """Yield frames of which no column is read, as many rows as satisfy a filter."""
         left = self.rows.count(filter)
         left = left if n_rows is None else min(left, n_rows)
         sizes = [min(_COUNTED_ROWS, left - start) for start in range(0, left, _COUNTED_ROWS)] or [0]
         for size in sizes:
-            yield pl.DataFrame([self._nulls(size)])
+            yield _with_fixed(pl.DataFrame([self._nulls(size)]), fixed).select(names)
 
     def _nulls(self, size: int) -> pl.Series:
         return pl.repeat(None, size, dtype=pl.Null, eager=True).alias(self.rows_name)
 
-    def _shown(self, table: pa.Table, names: Sequence[str]) -> pl.DataFrame:
-        """Return a frame of some columns; that without values is added."""
-        frame = self.frame(table)
+    def _shown(self, table: pa.Table, names: Sequence[str], fixed: Mapping[str, str] = _NOTHING) -> pl.DataFrame:
+        """Return a frame of some columns; that without values is added, and those of one value."""
+        frame = _with_fixed(self.frame(table), fixed)
         if self.rows_name in names:
             frame = frame.with_columns(self._nulls(frame.height))
         return frame.select(list(dict.fromkeys(names)))
@@ -149,3 +163,14 @@ class _Frames:
         found = pl.from_arrow(table)
         assert isinstance(found, pl.DataFrame)
         return found
+
+
+def _with_fixed(frame: pl.DataFrame, fixed: Mapping[str, str]) -> pl.DataFrame:
+    """Add columns of strings with one value each."""
+    if not fixed:
+        return frame
+    return frame.with_columns([pl.lit(value, pl.String).alias(name) for name, value in fixed.items()])
+
+
+def _is_text(type_: pa.DataType) -> bool:
+    return pa.types.is_string(type_) or pa.types.is_large_string(type_)

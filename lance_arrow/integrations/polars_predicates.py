@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any, TypeAlias
 
@@ -44,10 +45,29 @@ def arrow_filter(predicate: pl.Expr, schema: pa.Schema) -> pc.Expression | None:
     pyarrow.compute.Expression
         True for every row for which the predicate is, and possibly for more; None if it would be true for all rows.
     """
-    return divided(predicate, schema)[0]
+    return divided(predicate, schema).filter
 
 
-def divided(predicate: pl.Expr, schema: pa.Schema) -> tuple[pc.Expression | None, pl.Expr | None]:
+@dataclass(frozen=True, slots=True)
+class Divided:
+    """A predicate in parts.
+
+    Parameters
+    ----------
+    filter
+        Of conjuncts that have an expression; None if there are none. It finds exactly the rows that these do.
+    rest
+        The other conjuncts; None if there are none.
+    fixed
+        Columns of strings that have one value in all rows that are found, and these values.
+    """
+
+    filter: pc.Expression | None
+    rest: pl.Expr | None
+    fixed: Mapping[str, pa.Scalar]
+
+
+def divided(predicate: pl.Expr, schema: pa.Schema, strings: Collection[str] = ()) -> Divided:
     """Divide a predicate into what Arrow filters by, and what is left to Polars.
 
     Conjuncts have an expression only where Arrow finds exactly the rows that Polars does.
@@ -56,22 +76,20 @@ def divided(predicate: pl.Expr, schema: pa.Schema) -> tuple[pc.Expression | None
     ----------
     predicate, schema
         As for `arrow_filter`.
-
-    Returns
-    -------
-    pyarrow.compute.Expression or None
-        As of `arrow_filter`.
-    polars.Expr or None
-        The conjuncts without an expression; None if there are none.
+    strings
+        Dictionary columns that Polars sees as strings: it orders categories in its own way.
     """
-    translation = _Translation(schema)
+    translation = _Translation(schema, strings)
     found, rest = [], []
+    fixed: dict[str, pa.Scalar] = {}
     for part in _conjuncts(predicate):
         try:
             found.append(translation.condition(part))
         except InexpressibleError:
             rest.append(part)
-    return all_of(found), reduce(operator.and_, rest) if rest else None
+        else:
+            fixed |= translation.fixed(part)
+    return Divided(all_of(found), reduce(operator.and_, rest) if rest else None, fixed)
 
 
 def _conjuncts(predicate: pl.Expr) -> list[pl.Expr]:
@@ -105,8 +123,8 @@ def _arguments(node: pl.Expr) -> list[pl.Expr]:
 class _Translation:
     """Translates conditions over the fields of one schema; raises `InexpressibleError`."""
 
-    def __init__(self, schema: pa.Schema) -> None:
-        self._schema = schema
+    def __init__(self, schema: pa.Schema, strings: Collection[str] = ()) -> None:
+        self._schema, self._strings = schema, strings
 
     def condition(self, node: pl.Expr) -> pc.Expression:
         """Translate a condition."""
@@ -133,12 +151,39 @@ class _Translation:
             raise InexpressibleError(f"columns of type {found.type} are not supported here")
         return found
 
+    def value(self, node: pl.Expr) -> Operand:
+        """Return a column that can be compared, or a field of a struct column."""
+        found = self.column(node)
+        kind, name = _head(node)
+        if isinstance(found.type, pa.DictionaryType) and not (kind == "Column" and name in self._strings):
+            raise InexpressibleError("categories are compared by Polars")
+        return found
+
+    def fixed(self, node: pl.Expr) -> dict[str, pa.Scalar]:
+        """Return the column of strings that a condition, which has an expression, compares with a text, and the text.
+
+        Equal numbers need not be the same: zeros have signs.
+        """
+        if _head(node)[0] != "Eq":
+            return {}
+        sides = _arguments(node)
+        names = [str(facts) for kind, facts in map(_head, sides) if kind == "Column"]
+        values = [_literal(side) for side in sides if side.meta.is_literal()]
+        texts = [value for value in values if pa.types.is_large_string(value.type)]
+        return {names[0]: texts[0]} if len(names) == len(texts) == 1 and texts[0].is_valid else {}
+
     # --- conditions; each method translates one kind of node
 
     def compared(self, facts: _Facts, left: pl.Expr, right: pl.Expr, *, op: str) -> pc.Expression:
         if left.meta.is_literal():
             left, right, op = right, left, _SWAPPED.get(op, op)
-        column = self.column(left)
+        column = self.value(left)
+        if _head(right)[0] in ("Column", "StructExpr.FieldByName"):
+            other = self.value(right)
+            # Floats have NaN, and Arrow casts where types differ.
+            if other.type != column.type or not (pa.types.is_integer(column.type) or pa.types.is_temporal(column.type)):
+                raise InexpressibleError("columns of these types are compared by Polars")
+            return _COMPARISONS[op](column.expression, other.expression)
         found = column.compared(_COMPARISONS[op], _literal(right))
         # NaN is greater than every number.
         is_above = op in ("Gt", "GtEq") and pa.types.is_floating(column.type)
@@ -158,12 +203,12 @@ class _Translation:
         listed = _literal(members)
         if facts.get("nulls_equal") or not isinstance(listed, pa.ListScalar | pa.LargeListScalar):
             raise InexpressibleError("is not a list of values")
-        return self.column(node).member(listed.values or ())
+        return self.value(node).member(listed.values or ())
 
     def matched(self, facts: _Facts, node: pl.Expr, text: pl.Expr, *, match: Callable[..., Any]) -> pc.Expression:
         if not facts.get("literal", True):
             raise InexpressibleError("is a regular expression")
-        return self.column(node).matched(match, _literal(text))
+        return self.value(node).matched(match, _literal(text))
 
 
 _CONDITIONS: Mapping[str, Callable[..., pc.Expression]] = {

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lance_arrow import engine
 from lance_arrow.arrays.column_paths import parse_dot_path
 from lance_arrow.arrays.view_arrays import codes_of
 
@@ -107,11 +108,10 @@ class ItemFilters:
         flags = self._native.evaluate(part, self._schema, few, pool)
         # Codes of nulls may be any number. Null flags count as no.
         known = flags.fill_null(False).to_numpy(zero_copy_only=False).view(np.uint8)
-        marks = (
-            known[: len(items)].take(codes_of(column), mode="clip") if len(items) else np.zeros(len(column), np.uint8)
-        )
-        bits = np.packbits(marks, bitorder="little")
-        mask = pa.Array.from_buffers(pa.bool_(), len(column), [None, pa.py_buffer(bits)], 0)
+        bits = pa.allocate_buffer((len(column) + 7) // 8, pool)
+        codes, width = codes_of(column)
+        engine.flags_of_codes(codes, width, known[: len(items)], np.frombuffer(bits, np.uint8))
+        mask = pa.Array.from_buffers(pa.bool_(), len(column), [None, bits], 0)
         if not indices.null_count:
             return mask
         nulls = indices.is_null()

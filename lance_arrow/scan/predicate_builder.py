@@ -164,21 +164,22 @@ class Operand:
         return self.expression.cast(pa.float32()) if is_half else self.expression
 
     def exact(self, value: Any) -> pa.Scalar:
-        """Return a literal as a value of this type.
+        """Return a literal as a value of this type, or of the items of a dictionary.
 
         Raises
         ------
         InexpressibleError
-            It is null, NaN, of another kind, or there is no such value; or this type is nested or a dictionary.
+            It is null, NaN, of another kind, or there is no such value; or this type is nested.
         """
+        type_ = self.type.value_type if isinstance(self.type, pa.DictionaryType) else self.type
         try:
             found = value if isinstance(value, pa.Scalar) else natural(value)
-            kind = None if self.type is None else _kind(self.type)
+            kind = None if type_ is None else _kind(type_)
             if found.is_valid and kind is not None and kind == _kind(found.type):
-                if found.type == self.type:
+                if found.type == type_:
                     typed = found
                 else:
-                    typed = pa.scalar(found.as_py(), self.type) if kind == "integer" else found.cast(self.type)
+                    typed = pa.scalar(found.as_py(), type_) if kind == "integer" else found.cast(type_)
                 # Casts round floats, of all kinds; NaN equals nothing.
                 if kind != "float" or typed.cast(found.type).equals(found):
                     return typed

@@ -27,7 +27,7 @@ from lance_arrow.scan.projection import have_blobs
 from lance_arrow.scan.read_counts import Tally
 from lance_arrow.scan.row_source import ColumnReading, RowSource
 from lance_arrow.scan.sparse_selection import are_short, hull, is_cheaper_whole, marks_of
-from lance_arrow.scan.windows import ROWS_FOR_ONE, SCAN_ROWS, Window, Windows
+from lance_arrow.scan.windows import ROWS_FOR_ONE, Window, Windows, late_window_rows
 from lance_arrow.spi import RowRanges
 
 if TYPE_CHECKING:
@@ -241,7 +241,7 @@ class RowFilter:
             None,
             weights=weights,
             max_bytes=max_bytes,
-            max_rows=min(SCAN_ROWS, -(-rows.num_rows // settings.num_threads)) if use_threads else SCAN_ROWS,
+            max_rows=late_window_rows(rows.num_rows, settings.num_threads if use_threads else 1),
         )
 
         if self.reading.is_far:

@@ -70,6 +70,8 @@ class RowStream:
         Whether the caller waits for the last row. Else the first rows are made to come soon.
     is_held
         Whether the caller keeps all rows, so that the memory of windows matters no more.
+    most_rows
+        Most rows of a batch where `batch_size` is None; the budget may allow fewer.
 
     Attributes
     ----------
@@ -85,8 +87,10 @@ class RowStream:
         *,
         wants_all: bool = False,
         is_held: bool = False,
+        most_rows: int = WINDOW_ROWS,
     ) -> None:
         self._runtime, self._batch_size, self._projection = runtime, batch_size, projection
+        self._most_rows = most_rows
         self._is_held = is_held
         # Bytes of blobs take the other half of the budget.
         self._share = 2 if projection.has_blobs else 1
@@ -157,8 +161,8 @@ class RowStream:
         settings, reading = self._runtime.settings, found.reading
         if reading.is_far:
             found.ask_ahead(self._scan_ahead)
-        most = WINDOW_ROWS
-        slice_rows: int | None = self._batch_size or WINDOW_ROWS
+        most = WINDOW_ROWS if self._batch_size else self._most_rows
+        slice_rows: int | None = self._batch_size or self._most_rows
         is_even = self._is_held and not found.has_filter
         if is_even:
             # Over a network, windows are decoded while later ones arrive.

@@ -103,6 +103,13 @@ def test_quoted_files_are_exact(page: str) -> None:
             assert block.text[quoted.end() :] == (ROOT / quoted[1]).read_text()
 
 
+@pytest.mark.parametrize(("page", "door"), [("index", "duckdb"), ("duckdb", "duckdb"), ("polars", "polars")])
+def test_pages_of_engines_begin_with_their_door(page: str, door: str) -> None:
+    first = (ROOT / "docs" / "engines" / f"{page}.md").read_text().splitlines()[:5]
+    assert f"from lance_arrow.integrations import {door} as lance" in first
+    assert f'flights = lance.{"scan" if door == "polars" else "relation"}("flights")' in first
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_links_lead_somewhere(page: str) -> None:
     for target in LINK.findall((ROOT / page).read_text()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ import lance_arrow
 from lance_arrow import LanceTable
 from lance_arrow.arrays.view_arrays import as_views
 from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
-from lance_arrow.integrations.polars import scan
+from lance_arrow.integrations.engine_rows import EngineRows
+from lance_arrow.integrations.polars import _Frames, scan
+from lance_arrow.integrations.polars_predicates import divided
 from lance_arrow.spi import ReadReport
 
 NUM_ROWS = 20_000
@@ -100,6 +103,60 @@ def test_rows_are_filtered_by_our_scan_alone(where: Path, monkeypatch: pytest.Mo
     assert scan(where).filter(c("mode") == "AIR").collect().height > 0
 
 
+EXACT: dict[str, pl.Expr] = {
+    "equal": c("mode") == LONG,
+    "not equal": c("mode") != "AIR",
+    "less": c("mode") < "AZ",
+    "in": c("mode").is_in(["AIR", LONG]),
+    "bytes": c("raw") == b"\xff",
+    "prefix": c("mode").str.starts_with("an "),
+    "contains": c("mode").str.contains("über", literal=True),
+}
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_conditions_on_dictionaries_are_not_left_to_polars(where: Path, name: str) -> None:
+    schema = lance_arrow.dataset(where, strings="dictionary").schema
+    parts = divided(EXACT[name], schema, {"mode", "raw"})
+    assert parts.filter is not None
+    assert parts.rest is None
+    # Categories have an order of their own.
+    assert divided(EXACT[name], schema).filter is None
+
+
+def test_columns_of_one_value_are_not_read(where: Path, expected: pa.Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Sequence[str]] = []
+    batches = EngineRows.batches
+    monkeypatch.setattr(
+        EngineRows, "batches", lambda self, columns, *rest: asked.append(columns) or batches(self, columns, *rest)
+    )
+    airs = pl.from_arrow(expected).filter(c("mode") == "AIR")
+    frame = scan(where).filter(c("mode") == "AIR")
+    assert frame.select(pl.len()).collect().item() == airs.height
+    assert asked == []
+    assert_frame_equal(frame.select("mode", "id").collect(), airs.select("mode", "id"))
+    assert asked == [["id"]]
+    asked.clear()
+    # What is left to Polars needs the column itself.
+    left = c("mode").str.len_bytes() + c("id") == 3 + 12
+    assert_frame_equal(frame.filter(left).collect(), airs.filter(left))
+    assert "mode" in asked[0]
+    running = frame.filter(c("mode").str.len_bytes().cum_sum() < 30).select(pl.len()).collect().item()
+    assert running == airs.filter(c("mode").str.len_bytes().cum_sum() < 30).height > 0
+
+
+def test_many_rows_are_few_frames(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    count = 300_000
+    LanceTable.create(
+        tmp_path / "t.lance", pa.table({"mode": pa.array(["a", "b"] * (count // 2)), "id": np.arange(count)})
+    )
+    shown: list[int] = []
+    frame = _Frames.frame
+    monkeypatch.setattr(_Frames, "frame", lambda self, rows: shown.append(rows.num_rows) or frame(self, rows))
+    assert scan(tmp_path / "t.lance").select("mode", "id").collect().height == count
+    assert [rows for rows in shown if rows] == [count]
+
+
 def test_views_share_items_and_belong_to_arrow() -> None:
     coded = pa.DictionaryArray.from_arrays(pa.array([1, 0, None, 1], pa.int32()), pa.array(["short", LONG]))
     before = pa.total_allocated_bytes()
@@ -131,6 +188,7 @@ def random_rows(random: np.random.Generator, num_rows: int) -> pa.Table:
             "i": some([-3, 0, 1, 2, 2**40], pa.int64()),
             "s": some(["", "a", "ab", LONG, "ü"], pa.string()),
             "b": some([True, False], pa.bool_()),
+            "j": some([-3, 0, 2, 2**40], pa.int64()),
         }
     )
 
@@ -157,13 +215,25 @@ def random_predicate(random: np.random.Generator, depth: int = 0) -> pl.Expr:
     if kind == 4:
         return c(name).is_null() if name != "f" else c(name).is_nan()
     if kind == 5:
-        return [c("b"), c("s").str.starts_with("a"), c("s").str.len_bytes() > 1, c("f").is_between(0.0, 2.0)][
-            int(random.integers(0, 4))
-        ]
+        return [
+            c("b"),
+            c("s").str.starts_with("a"),
+            c("s").str.len_bytes() > 1,
+            c("f").is_between(0.0, 2.0),
+            c("i") < c("j"),
+            c("i") == c("j"),
+        ][int(random.integers(0, 6))]
     if kind == 6:
         return ~random_predicate(random, depth + 1)
     left, right = random_predicate(random, depth + 1), random_predicate(random, depth + 1)
     return left | right if kind == 7 else left & right
+
+
+def test_columns_are_compared_with_each_other() -> None:
+    schema = pa.schema({"i": pa.int64(), "j": pa.int64(), "k": pa.int32(), "f": pa.float64(), "g": pa.float64()})
+    assert divided(c("i") < c("j"), schema).rest is None
+    assert divided(c("i") < c("k"), schema).filter is None
+    assert divided(c("f") < c("g"), schema).filter is None
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -16,10 +16,24 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
 
 from checking import Checked, check  # noqa: E402
+from engine_checking import EnginesChecked, check_engines  # noqa: E402
 from filter_cases import filter_case  # noqa: E402
 
 LONG = 100_000
 STRIDE = 200
+
+
+def engines_checked(first: int, stop: int) -> tuple[EnginesChecked, list[tuple[int, str]]]:
+    """Check the predicates of engines of a range of cases, as `checked` does."""
+    seen = EnginesChecked()
+    failures = []
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(first, stop):
+            try:
+                check_engines(number, Path(folder), seen)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the case failed
+                failures.append((number, f"{type(error).__name__}: {str(error)[:300]}"))
+    return seen, failures
 
 
 def checked(first: int, stop: int) -> tuple[Checked, list[tuple[int, str]]]:
@@ -42,25 +56,36 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=LONG)
     parser.add_argument("--minutes", type=float, help="stop after the cases begun by then")
     parser.add_argument("--jobs", type=int, default=min(os.cpu_count() or 1, 4))
+    parser.add_argument("--engines", action="store_true", help="cases of DuckDB and Polars, each of several predicates")
     options = parser.parse_args()
     if options.case is not None:
-        case = filter_case(options.case)
-        print(case.table.schema, case.expression, case.rows_per_zone, case.file_version, sep="\n")
+        if not options.engines:
+            case = filter_case(options.case)
+            print(case.table.schema, case.expression, case.rows_per_zone, case.file_version, sep="\n")
         with tempfile.TemporaryDirectory() as folder:
-            check(options.case, Path(folder), Checked())
+            seen = EnginesChecked() if options.engines else Checked()
+            if isinstance(seen, EnginesChecked):
+                check_engines(options.case, Path(folder), seen)
+            else:
+                check(options.case, Path(folder), seen)
         return 0
-    started, total, failed = time.perf_counter(), Checked(), 0
+    started, failed = time.perf_counter(), 0
+    total: Checked | EnginesChecked = EnginesChecked() if options.engines else Checked()
+    check_range = engines_checked if options.engines else checked
     stop = options.first + options.count
     with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
         strides = range(options.first, stop, STRIDE * options.jobs)
         for begin in strides:
             parts = [range(one, min(one + STRIDE, stop)) for one in range(begin, stop, STRIDE)][: options.jobs]
-            for seen, failures in pool.map(checked, [p.start for p in parts], [p.stop for p in parts]):
+            for seen, failures in pool.map(check_range, [p.start for p in parts], [p.stop for p in parts]):
                 for name, count in asdict(seen).items():
                     setattr(total, name, getattr(total, name) + count)
                 failed += len(failures)
                 for number, text in failures:
-                    print(f"FAILED python tests/soundness/run.py --case {number}: {text}", flush=True)
+                    print(
+                        f"FAILED python tests/soundness/run.py{' --engines' * options.engines} --case {number}: {text}",
+                        flush=True,
+                    )
             seconds = time.perf_counter() - started
             print(f"{seconds:6.0f} s {total} failures={failed}", file=sys.stderr, flush=True)
             if options.minutes is not None and seconds > options.minutes * 60:

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 from checking import Checked, check
+from engine_checking import PREDICATES, EnginesChecked, check_engines
 from filter_cases import filter_case
 
 from lance_arrow.pruning import zone_pruning
 from lance_arrow.pruning.zone_predicates import Verdict, ZonePredicate
 
-NUM_CASES, STRIDE = 2000, 200
+NUM_CASES, STRIDE, ENGINE_CASES = 2000, 200, 40
 EVERY_DAY = (0, 1000)
 
 
@@ -20,6 +21,17 @@ def checked(cases: range, folder: Path) -> Checked:
     for number in cases:
         check(number, folder, seen)
     return seen
+
+
+@pytest.mark.parametrize(
+    "first", [0, *(pytest.param(first, marks=pytest.mark.whole) for first in range(STRIDE, NUM_CASES, STRIDE))]
+)
+def test_engines_find_the_same_rows_by_their_doors(tmp_path: Path, first: int) -> None:
+    seen = EnginesChecked()
+    for number in range(first, first + ENGINE_CASES):
+        check_engines(number, tmp_path, seen)
+    assert seen.compared == ENGINE_CASES * PREDICATES
+    assert seen.found > 20 * seen.compared
 
 
 @pytest.mark.parametrize(

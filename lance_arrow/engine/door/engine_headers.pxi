@@ -23,7 +23,10 @@ cdef extern from "engine/plan/pages.hpp" namespace "lance_arrow::engine" nogil:
 
     cdef cppclass ItemCodes:
         ItemCodes() except +
-        const vector[int32_t]& codes()
+        void lend(int32_t*, int64_t)
+        const int32_t* codes()
+        int64_t num_codes()
+        cbool is_lent()
         int64_t num_items()
         int64_t num_item_bytes()
         Outcome settle_empty(const uint8_t*, int64_t) except +

@@ -62,6 +62,10 @@ cdef LeafTake _prepare(tuple wanted, tuple part_rows, int64_t num_rows, int64_t 
         take.leaf.parts[part].get().limit = limit_bytes
         if take.is_coded:
             take.leaf.parts[part].get().coded.reset(new ItemCodes())
+            if not has_lists and num_parts == 1:
+                # Every row has a code: it is written where Arrow wants it.
+                take.lent = allocate(4 * num_rows)
+                take.leaf.parts[part].get().coded.get().lend(<int32_t*><size_t>take.lent.address, num_rows)
         if take.leaf.lent:
             take.leaf.parts[part].get().values.lend(address + start * width, <int64_t>part_rows[part] * width, False)
             start += part_rows[part]
@@ -325,7 +329,7 @@ cdef object _lay_codes(LeafTake leaf, const NodeOut* node, int64_t largest_offse
     cdef uint8_t* offset_bytes
     if leaf.leaf.parts.size() != 1 or not offset_bits:
         return "codes are read of values of variable width, in one part"
-    if part.num_values != node.slots:
+    if part.num_values != node.slots or coded.num_codes() != node.slots:
         return "values and slots differ in number"
     with nogil:
         outcome = coded.settle_empty(node.validity if node.null_count else NULL, part.limit)
@@ -333,12 +337,14 @@ cdef object _lay_codes(LeafTake leaf, const NodeOut* node, int64_t largest_offse
         return outcome.message.decode("ascii")
     if offset_bits == 32 and coded.num_item_bytes() > largest_offset:
         return "the values exceed 32-bit offsets"
-    codes, items = allocate(4 * part.num_values), allocate(coded.num_item_bytes())
+    codes = leaf.lent if coded.is_lent() else allocate(4 * part.num_values)
+    items = allocate(coded.num_item_bytes())
     offsets = allocate((coded.num_items() + 1) * offset_bits // 8)
     code_bytes, item_bytes = <uint8_t*><size_t>codes.address, <uint8_t*><size_t>items.address
     offset_bytes = <uint8_t*><size_t>offsets.address
     with nogil:
-        memcpy(code_bytes, coded.codes().data(), 4 * part.num_values)
+        if not coded.is_lent():
+            memcpy(code_bytes, coded.codes(), 4 * part.num_values)
         coded.copy_items(item_bytes, offset_bytes, offset_bits)
     return codes, (coded.num_items(), offsets, items)
 

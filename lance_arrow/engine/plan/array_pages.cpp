@@ -23,8 +23,8 @@ class FlatPage : public Page {
     return std::min(num_rows, row + std::max<int64_t>(1, 8 * kBatchBytes / value_bits));
   }
 
-  bool picks_selected(int64_t rows_per_run) const override {
-    return is_plain && rows_per_run * value_bits / 8 <= kCloseBytes;
+  bool picks_selected(int64_t rows_per_wanted) const override {
+    return is_plain && rows_per_wanted * value_bits / 8 <= kCloseBytes;
   }
 
   Outcome plan_all(int64_t start, int64_t stop, Ranges* out) const override {

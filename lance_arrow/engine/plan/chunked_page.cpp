@@ -34,8 +34,16 @@ Outcome ChunkedPage::whole_chunk(const LaChunk& chunk, int64_t limit, std::vecto
 Outcome ChunkedPage::open_selected(int64_t start, int64_t stop, const SelectionBitmap& selection, int64_t first_row,
                                    int64_t count, const Ranges& ranges, const Fetched& fetched, LeafPart* out) const {
   const int64_t width = form_.values->bits / 8;
-  const LaValues place = out->place(count, form_.values->bits);
-  if (place.values == nullptr) return above_limit();
+  const Leased<std::vector<uint8_t>> indices;
+  LaValues place{nullptr, 0, nullptr, 0, nullptr, nullptr};
+  if (form_.has_items) {
+    if (count > out->limit / width) return above_limit();
+    if (static_cast<int64_t>(indices->size()) < count * width) indices->resize(static_cast<size_t>(count * width));
+    place.values = indices->data();
+  } else {
+    place = out->place(count, form_.values->bits);
+    if (place.values == nullptr) return above_limit();
+  }
   uint8_t* to = place.values;
   const size_t def_at = out->def.size();
   if (form_.def != nullptr) out->def.resize(def_at + static_cast<size_t>(count));
@@ -63,6 +71,10 @@ Outcome ChunkedPage::open_selected(int64_t start, int64_t stop, const SelectionB
   });
   if (outcome.message != nullptr) return outcome;
   if (to != place.values + count * width) return misuse("rows lie outside the pages");
+  if (form_.has_items) {
+    const uint16_t* def = form_.def == nullptr ? nullptr : out->def.data() + def_at;
+    return append_indices({indices->data(), def, count}, out);
+  }
   out->took(count, place);
   return success();
 }

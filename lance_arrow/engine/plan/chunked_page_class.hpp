@@ -44,10 +44,10 @@ class ChunkedPage : public Page {
 
   int64_t close_stop(int64_t row) const override { return batch_stop(row); }
 
-  bool picks_selected(int64_t rows_per_run) const override {
-    constexpr int64_t most_rows_per_run = 16;  // a chunk from which fewer are wanted is not decoded whole
-    if (form_.rep != nullptr || form_.has_items || form_.values->bits < 8) return false;
-    return plain_bytes_ > 0 ? rows_per_run * plain_bytes_ <= kCloseBytes : rows_per_run <= most_rows_per_run;
+  bool picks_selected(int64_t rows_per_wanted) const override {
+    constexpr int64_t most_rows_per_wanted = 16;  // a chunk from which fewer are wanted is not decoded whole
+    if (form_.rep != nullptr || form_.values->bits < 8) return false;
+    return plain_bytes_ > 0 ? rows_per_wanted * plain_bytes_ <= kCloseBytes : rows_per_wanted <= most_rows_per_wanted;
   }
 
   Outcome plan_all(int64_t start, int64_t stop, Ranges* out) const override {
@@ -231,12 +231,16 @@ class ChunkedPage : public Page {
     LaValues picked{indices.data(), 0, nullptr, 0, nullptr, nullptr};
     const LaRefusal refusal = form_.values->select(form_.values->self, &opened.chunk, &runs, &picked);
     if (refusal != nullptr) return refused(refusal);
-    const ItemIndices wanted{indices.data(), def, count};
+    return append_indices({indices.data(), def, count}, out);
+  }
+
+  Outcome append_indices(const ItemIndices& wanted, LeafPart* out) const {
+    const int64_t width = form_.values->bits / 8;
     if (out->coded != nullptr) return out->add_indices(wanted, width, form_.items);
-    LaValues place = out->place(count, form_.items.bits);
+    LaValues place = out->place(wanted.count, form_.items.bits);
     if (place.values == nullptr) return above_limit();
     const Outcome outcome = form_.items.expand(wanted, width, &place);
-    if (outcome.message == nullptr) out->took(count, place);
+    if (outcome.message == nullptr) out->took(wanted.count, place);
     return outcome;
   }
 

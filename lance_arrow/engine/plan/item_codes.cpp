@@ -57,23 +57,73 @@ Outcome ItemCodes::code_of_item(const Items& items, int64_t item, int64_t limit,
 
 Outcome ItemCodes::begin_page(const Items& items, int64_t limit) {
   page_ = &items;
+  is_known_ = is_same_ = false;
   code_of_index_.assign(static_cast<size_t>(items.num_items), kUnknown);
   if (items.num_items > kFewItems) return success();
+  bool is_same = true;
   for (int64_t item = 0; item < items.num_items; ++item) {
-    const Outcome outcome = code_of_item(items, item, limit, &code_of_index_[static_cast<size_t>(item)]);
+    int32_t* code = &code_of_index_[static_cast<size_t>(item)];
+    const Outcome outcome = code_of_item(items, item, limit, code);
     if (outcome.message != nullptr) {
       page_ = nullptr;
       return outcome;
     }
+    is_same = is_same && *code == item;
   }
+  is_known_ = true;
+  is_same_ = is_same;
+  return success();
+}
+
+int32_t* ItemCodes::more_codes(int64_t count) {
+  if (lent_ == nullptr) {
+    own_.resize(static_cast<size_t>(num_codes_ + count));
+  } else if (count > room_ - num_codes_) {
+    return nullptr;
+  }
+  int32_t* to = (lent_ != nullptr ? lent_ : own_.data()) + num_codes_;
+  num_codes_ += count;
+  return to;
+}
+
+// Codes of indices into a dictionary whose items all have one: loops that compilers make vectors of.
+template <class Index>
+Outcome ItemCodes::add_known(const ItemIndices& wanted, const Items& items, int32_t* to) const {
+  const auto num_items = static_cast<uint64_t>(items.num_items);
+  const auto is_outside = [&](int64_t value) {
+    if (wanted.def != nullptr && wanted.def[value] > 0) return false;
+    return static_cast<uint64_t>(load<Index>(wanted.indices, value)) >= num_items;
+  };
+  Index most = 0;
+  for (int64_t value = 0; value < wanted.count; ++value) most = std::max(most, load<Index>(wanted.indices, value));
+  // Indices of nulls may be any number.
+  if (static_cast<uint64_t>(most) >= num_items) {
+    for (int64_t value = 0; value < wanted.count; ++value)
+      if (is_outside(value)) return corrupt("an index lies outside the dictionary", value);
+    for (int64_t value = 0; value < wanted.count; ++value) {
+      const bool is_null = wanted.def != nullptr && wanted.def[value] > 0;
+      to[value] = is_null ? 0 : code_of_index_[static_cast<size_t>(load<Index>(wanted.indices, value))];
+    }
+    return success();
+  }
+  if (is_same_) {
+    for (int64_t value = 0; value < wanted.count; ++value)
+      to[value] = static_cast<int32_t>(load<Index>(wanted.indices, value));
+  } else {
+    const int32_t* codes = code_of_index_.data();
+    for (int64_t value = 0; value < wanted.count; ++value)
+      to[value] = codes[static_cast<size_t>(load<Index>(wanted.indices, value))];
+  }
+  if (wanted.def != nullptr)
+    for (int64_t value = 0; value < wanted.count; ++value) to[value] = wanted.def[value] > 0 ? 0 : to[value];
   return success();
 }
 
 template <class Index>
 Outcome ItemCodes::add_by(const ItemIndices& wanted, const Items& items, int64_t limit) {
-  const size_t before = codes_.size();
-  codes_.resize(before + static_cast<size_t>(wanted.count));
-  int32_t* to = codes_.data() + before;
+  int32_t* to = more_codes(wanted.count);
+  if (to == nullptr) return misuse("more values are read than there are rows");
+  if (is_known_) return add_known<Index>(wanted, items, to);
   const auto num_items = static_cast<uint64_t>(items.num_items);
   for (int64_t value = 0; value < wanted.count; ++value) {
     if (wanted.def != nullptr && wanted.def[value] > 0) {
@@ -106,11 +156,11 @@ Outcome ItemCodes::add_indices(const ItemIndices& wanted, int64_t index_bytes, c
 }
 
 Outcome ItemCodes::add_values(const uint8_t* bytes, const int64_t* ends, int64_t count, int64_t limit) {
-  const size_t before = codes_.size();
-  codes_.resize(before + static_cast<size_t>(count));
+  int32_t* to = more_codes(count);
+  if (to == nullptr) return misuse("more values are read than there are rows");
   int64_t start = 0;
   for (int64_t value = 0; value < count; ++value) {
-    int32_t* code = &codes_[before + static_cast<size_t>(value)];
+    int32_t* code = &to[value];
     const int64_t size = ends[value] - start;
     if (size <= 0) {
       *code = kEmpty;
@@ -126,11 +176,12 @@ Outcome ItemCodes::add_values(const uint8_t* bytes, const int64_t* ends, int64_t
 
 Outcome ItemCodes::settle_empty(const uint8_t* validity, int64_t limit) {
   if (!has_empty_) return success();
-  for (size_t value = 0; value < codes_.size(); ++value) {
-    if (codes_[value] != kEmpty) continue;
-    codes_[value] = 0;
+  int32_t* codes = lent_ != nullptr ? lent_ : own_.data();
+  for (int64_t value = 0; value < num_codes_; ++value) {
+    if (codes[value] != kEmpty) continue;
+    codes[value] = 0;
     if (validity != nullptr && (validity[value / 8] >> (value % 8) & 1) == 0) continue;
-    const Outcome outcome = code_of(nullptr, 0, limit, &codes_[value]);
+    const Outcome outcome = code_of(nullptr, 0, limit, &codes[value]);
     if (outcome.message != nullptr) return outcome;
   }
   has_empty_ = false;
@@ -148,7 +199,9 @@ void ItemCodes::copy_items(uint8_t* values, uint8_t* offsets, int offset_bits) c
 }
 
 void ItemCodes::clear() {
-  codes_.clear();
+  own_.clear();
+  lent_ = nullptr;
+  room_ = num_codes_ = 0;
   bytes_.clear();
   ends_.clear();
   hashes_.clear();
@@ -158,7 +211,7 @@ void ItemCodes::clear() {
 }
 
 int64_t ItemCodes::kept_bytes() const {
-  return engine::kept_bytes(codes_) + engine::kept_bytes(bytes_) + engine::kept_bytes(ends_) +
+  return engine::kept_bytes(own_) + engine::kept_bytes(bytes_) + engine::kept_bytes(ends_) +
          engine::kept_bytes(hashes_) + engine::kept_bytes(slots_) + engine::kept_bytes(code_of_index_);
 }
 

@@ -11,6 +11,12 @@ namespace lance_arrow::engine {
 
 class ItemCodes {
  public:
+  // Writes codes to memory of the caller's, with room for so many; without it they lie in memory of their own.
+  void lend(int32_t* codes, int64_t room) {
+    lent_ = codes;
+    room_ = room;
+  }
+
   // Codes of values that a page holds as indices into `items`. Nulls have any code.
   Outcome add_indices(const ItemIndices& wanted, int64_t index_bytes, const Items& items, int64_t limit);
 
@@ -21,7 +27,9 @@ class ItemCodes {
   // Gives empty values that are valid an item. Nulls have the code 0; `validity` is null where there are none.
   Outcome settle_empty(const uint8_t* validity, int64_t limit);
 
-  const std::vector<int32_t>& codes() const { return codes_; }
+  const int32_t* codes() const { return lent_ != nullptr ? lent_ : own_.data(); }
+  int64_t num_codes() const { return num_codes_; }
+  bool is_lent() const { return lent_ != nullptr; }
   int64_t num_items() const { return static_cast<int64_t>(ends_.size()); }
   int64_t num_item_bytes() const { return ends_.empty() ? 0 : ends_.back(); }
   void copy_items(uint8_t* values, uint8_t* offsets, int offset_bits) const;
@@ -36,18 +44,25 @@ class ItemCodes {
 
   template <class Index>
   Outcome add_by(const ItemIndices& wanted, const Items& items, int64_t limit);
+  template <class Index>
+  Outcome add_known(const ItemIndices& wanted, const Items& items, int32_t* to) const;
+  int32_t* more_codes(int64_t count);
   Outcome begin_page(const Items& items, int64_t limit);
   Outcome code_of_item(const Items& items, int64_t item, int64_t limit, int32_t* code);
   Outcome code_of(const uint8_t* bytes, int64_t size, int64_t limit, int32_t* code);
   void grow();
 
-  std::vector<int32_t> codes_;
+  std::vector<int32_t> own_;
+  int32_t* lent_ = nullptr;
+  int64_t room_ = 0, num_codes_ = 0;
   std::vector<uint8_t> bytes_;
   std::vector<int64_t> ends_;
   std::vector<uint64_t> hashes_;
   std::vector<int32_t> slots_;  // open addressing: codes by hash
   const Items* page_ = nullptr;  // whose items `code_of_index_` knows
   std::vector<int32_t> code_of_index_;
+  bool is_known_ = false;  // whether it knows all of them
+  bool is_same_ = false;  // whether they are the indices
   bool has_empty_ = false;
 };
 

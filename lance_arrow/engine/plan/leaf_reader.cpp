@@ -34,7 +34,7 @@ class LeafReader {
         const Outcome outcome = ref.page->load_index(ref.buffers, &fetcher_);
         if (outcome.message != nullptr) return outcome;
       }
-      if (selection_ != nullptr && selection_->any() && ref.page->picks_selected(selection_->rows_per_run())) {
+      if (selection_ != nullptr && selection_->any() && ref.page->picks_selected(selection_->rows_per_wanted())) {
         Outcome outcome = read_selected(ref, out);
         if (outcome.message == nullptr) outcome = out->code_values();
         if (outcome.message != nullptr) return outcome;

@@ -11,6 +11,9 @@
 
 namespace lance_arrow::engine {
 
+// Values of a word of so many bits lie in few runs.
+inline constexpr int kManyOfAWord = 52;
+
 // Copies the values whose bit is set, of the num_rows that begin at bit_offset, back to back; returns where it ended.
 template <class Width>
 uint8_t* pick_selected_of(Width width, const uint8_t* source, const uint8_t* bits, int64_t bit_offset, int64_t num_rows,
@@ -23,6 +26,15 @@ uint8_t* pick_selected_of(Width width, const uint8_t* source, const uint8_t* bit
     if (word == ~uint64_t{0}) {
       copy_bytes(to, from, 64 * size);
       to += 64 * size;
+      continue;
+    }
+    if (std::popcount(word) >= kManyOfAWord) {
+      while (word != 0) {
+        const int first = std::countr_zero(word), length = std::countr_one(word >> first);
+        copy_bytes(to, from + first * size, length * size);
+        to += length * size;
+        word &= ~(((uint64_t{1} << length) - 1) << first);
+      }
       continue;
     }
     for (; word != 0; word &= word - 1, to += size)
@@ -56,7 +68,9 @@ class SelectionBitmap {
     if (num_runs < least_runs || stops[num_runs - 1] - starts[0] > num_runs * most_rows_per_run) return;
     first_row_ = starts[0];
     stop_row_ = stops[num_runs - 1];
-    rows_per_run_ = (stop_row_ - first_row_) / num_runs;
+    int64_t num_wanted = 0;
+    for (int64_t run = 0; run < num_runs; ++run) num_wanted += stops[run] - starts[run];
+    rows_per_wanted_ = (stop_row_ - first_row_) / std::max<int64_t>(num_wanted, 1);
     bits_.assign(static_cast<size_t>((stop_row_ - first_row_ + 63) / 64 * 8), 0);
     fill_bit_runs(starts, stops, num_runs, first_row_, bits_.data(), static_cast<int64_t>(bits_.size()));
   }
@@ -64,7 +78,8 @@ class SelectionBitmap {
   bool any() const { return stop_row_ > first_row_; }
   int64_t first_row() const { return first_row_; }
   int64_t stop_row() const { return stop_row_; }
-  int64_t rows_per_run() const { return rows_per_run_; }
+  // Of about how many rows one is wanted.
+  int64_t rows_per_wanted() const { return rows_per_wanted_; }
 
   int64_t count(int64_t start, int64_t stop) const {
     int64_t found = 0;
@@ -78,7 +93,7 @@ class SelectionBitmap {
   }
 
  private:
-  int64_t first_row_ = 0, stop_row_ = 0, rows_per_run_ = 0;
+  int64_t first_row_ = 0, stop_row_ = 0, rows_per_wanted_ = 0;
   std::vector<uint8_t> bits_;
 };
 

@@ -38,6 +38,7 @@ from lance_arrow.statistics.zone_types import bounds_type, zones_schema
 
 if TYPE_CHECKING:
     from lance_arrow.scan.fragments.fragment_reading import FragmentReading
+    from lance_arrow.statistics.zone_maps import ZoneMap
 
 # Errors of filesystems for a path at which no file is, or can be.
 _NO_FILE = (FileNotFoundError, IsADirectoryError, NotADirectoryError)
@@ -223,6 +224,21 @@ class FragmentRows(TableSource):
             if found is not None:
                 zones[path] = found
         return prune_fragment(zones, self.num_physical, predicate, chosen)
+
+    def zone_map(self, path: Path) -> ZoneMap | None:
+        """Return the zone map of a column, or of a field of structs, in its data file; None where there is none.
+
+        Raises
+        ------
+        LanceError, OSError
+            As `prune`.
+        """
+        leaf = leaf_at(self.columns.roots, path)
+        # Nulls of structs may lie in another file.
+        stored = None if leaf is None or len(path) > 1 else self.stored_leaf(self.columns.field_id(leaf))
+        if leaf is None or stored is None or bounds_type(stored[1]) != bounds_type(leaf):
+            return None
+        return stored[0].zones.get([stored[1]])[0]
 
     def _zones_of(self, path: Path) -> BoundedZones | None:
         leaf = leaf_at(self.columns.all_roots, path)

@@ -32,6 +32,7 @@ from lance_arrow.scan.read_counts import receipt_for
 from lance_arrow.scan.row_arguments import as_offsets
 from lance_arrow.scan.row_filter import FilterPlan
 from lance_arrow.scan.row_taking import as_table, in_callers_order
+from lance_arrow.scan.windows import WINDOW_ROWS
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import take_order
 
@@ -118,6 +119,7 @@ class TableReader:
         within: Sequence[RowRanges] | None = None,
         wants_all: bool = False,
         is_held: bool = False,
+        most_rows: int = WINDOW_ROWS,
     ) -> Iterator[pa.RecordBatch]:
         """Yield rows in order, those that satisfy a filter; rows that zone maps exclude are not read.
 
@@ -133,9 +135,11 @@ class TableReader:
             For each fragment the rows of its files to choose from; all when None.
         wants_all, is_held
             Whether the caller waits for the last row, and keeps all of them; see `RowStream`.
+        most_rows
+            Most rows of a batch where `batch_size` is None.
         """
         scan, numbers = self._scan(projection.nodes, filter, within)
-        return scan.batches(numbers, batch_size, projection, wants_all=wants_all, is_held=is_held)
+        return scan.batches(numbers, batch_size, projection, wants_all=wants_all, is_held=is_held, most_rows=most_rows)
 
     def filter(self, filter: Predicate) -> FilterPlan:
         """Bind a filter over the table's columns, virtual ones among them.

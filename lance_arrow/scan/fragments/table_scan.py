@@ -43,12 +43,15 @@ class TableScan:
         *,
         wants_all: bool,
         is_held: bool,
+        most_rows: int,
     ) -> Iterator[pa.RecordBatch]:
         """Yield batches of fragments, by their numbers; hand the report to plugins at the end.
 
         Parameters and errors are those of `RowStream`.
         """
-        stream = RowStream(self._runtime, batch_size, projection, wants_all=wants_all, is_held=is_held)
+        stream = RowStream(
+            self._runtime, batch_size, projection, wants_all=wants_all, is_held=is_held, most_rows=most_rows
+        )
         opened = self._opened(numbers, lambda: stream.has_begun)
         return self._groups.receipt.sent_after(stream.batches(opened, is_one=len(numbers) == 1))
 

@@ -39,6 +39,8 @@ std::vector<std::string> items_of(const ItemCodes& codes) {
   return items;
 }
 
+std::vector<int32_t> codes_of(const ItemCodes& codes) { return {codes.codes(), codes.codes() + codes.num_codes()}; }
+
 TEST_CASE("equal items of a dictionary, and of the next page's, have one code") {
   const Stored first({"a", "b", "a"}), second({"c", "b"});
   const std::vector<uint8_t> indices{2, 0, 1};
@@ -48,7 +50,7 @@ TEST_CASE("equal items of a dictionary, and of the next page's, have one code") 
   CHECK(
       codes.add_indices({reinterpret_cast<const uint8_t*>(wide.data()), nullptr, 2}, 2, second.items, kLimit).message ==
       nullptr);
-  CHECK(codes.codes() == std::vector<int32_t>{0, 0, 1, 1, 2});
+  CHECK(codes_of(codes) == std::vector<int32_t>{0, 0, 1, 1, 2});
   CHECK(items_of(codes) == std::vector<std::string>{"a", "b", "c"});
 }
 
@@ -59,7 +61,7 @@ TEST_CASE("values are looked up, and empty ones are items where they are valid")
   CHECK(codes.add_values(reinterpret_cast<const uint8_t*>(bytes.data()), ends.data(), 5, kLimit).message == nullptr);
   const uint8_t validity = 0b11101;  // value 1 is null, value 4 is empty
   CHECK(codes.settle_empty(&validity, kLimit).message == nullptr);
-  CHECK(codes.codes() == std::vector<int32_t>{0, 0, 1, 0, 2});
+  CHECK(codes_of(codes) == std::vector<int32_t>{0, 0, 1, 0, 2});
   CHECK(items_of(codes) == std::vector<std::string>{"x", "y", ""});
 }
 
@@ -69,8 +71,32 @@ TEST_CASE("nulls have any index, and others must lie in the dictionary") {
   const std::vector<uint16_t> def{1, 0};
   ItemCodes codes;
   CHECK(codes.add_indices({indices.data(), def.data(), 2}, 1, stored.items, kLimit).message == nullptr);
-  CHECK(codes.codes() == std::vector<int32_t>{0, 0});
+  CHECK(codes_of(codes) == std::vector<int32_t>{0, 0});
   CHECK(codes.add_indices({indices.data(), nullptr, 2}, 1, stored.items, kLimit).message != nullptr);
+}
+
+TEST_CASE("codes are written to memory of the caller's, and not behind it") {
+  const Stored stored({"a", "b", "a"});
+  const std::vector<uint8_t> indices{2, 1, 0};
+  std::vector<int32_t> memory(4, -7);
+  ItemCodes codes;
+  codes.lend(memory.data(), 3);
+  CHECK(codes.add_indices({indices.data(), nullptr, 3}, 1, stored.items, kLimit).message == nullptr);
+  CHECK(codes.add_indices({indices.data(), nullptr, 1}, 1, stored.items, kLimit).message != nullptr);
+  CHECK(memory == std::vector<int32_t>{0, 1, 0, -7});
+}
+
+TEST_CASE("an index outside the dictionary is found among nulls with such indices") {
+  const Stored stored({"a", "b"});
+  const std::vector<uint8_t> indices{9, 1, 2};
+  const std::vector<uint16_t> def{1, 0, 0};
+  const Outcome outcome = ItemCodes().add_indices({indices.data(), def.data(), 3}, 1, stored.items, kLimit);
+  CHECK(outcome.message != nullptr);
+  CHECK(outcome.index == 2);
+  ItemCodes nulls;
+  const Stored empty(std::vector<std::string>{});
+  CHECK(nulls.add_indices({indices.data(), def.data(), 1}, 1, empty.items, kLimit).message == nullptr);
+  CHECK(codes_of(nulls) == std::vector<int32_t>{0});
 }
 
 TEST_CASE("items outside their bytes, and above the limit, are refused") {
