@@ -121,7 +121,8 @@ def _make(page: PageContent, scope: EncodeScope) -> Dictionary | None:
             return made
         return made if num_bytes < min(most_bytes, _plain_bytes(values, scope)) else None
     most_bytes = min(most_bytes, _plain_bytes(values, scope))
-    if most_bytes < summary.raw_bytes / 4 and not _compresses_indices(values, scope):
+    is_packed = summary.integers is not None
+    if is_packed and most_bytes < summary.raw_bytes / 4 and not _compresses_indices(values, scope):
         # Bit-packed values are nearly as small as indices, and need no items.
         return None
     found = found or _numbered(page, values, most_items)

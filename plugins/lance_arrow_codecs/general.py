@@ -55,10 +55,14 @@ _LEAST_PLAIN_PART = 1 / 32
 """By default, integers and floats whose byte streams have low entropy are also compressed: sequences, times, steps. The
 result must be smaller than this part of the best plain codec's. Smaller samples decide, and values that plain codecs
 store in few bytes are left to them."""
+_PACKED_BITS = (1, 8, 16, 32, 64)
+"""Other widths have no codec that makes them smaller: by default they are compressed as they are, such as decimals, whose
+upper halves repeat."""
 _SPLIT = EncodingKey(COMPRESSIVE, "byte_stream_split")
+_FLAT = EncodingKey(COMPRESSIVE, "flat")
 _VARIABLE = EncodingKey(COMPRESSIVE, "variable")
 """The only child of zipped values: the reference decompresses them, and ignores the codec named as child."""
-_ALONE = frozenset((_VARIABLE, EncodingKey(COMPRESSIVE, "flat")))
+_ALONE = frozenset((_VARIABLE, _FLAT))
 """Codecs without children, whose results do not depend on the excluded codecs."""
 
 
@@ -83,7 +87,8 @@ class General:
         if wanted is None:
             return None
         if wanted.is_unasked:
-            return _bytes_of_streams(block, context, wanted, scope)
+            measure = _bytes_of_wide if _is_wide(block.shape) else _bytes_of_streams
+            return measure(block, context, wanted, scope)
         if spi.with_room(scope).estimate_child(block, context, without=frozenset({self.key})) is None:
             # Samples may miss a value that is too large for every codec.
             return None
@@ -103,6 +108,8 @@ class General:
         if options.compression in ("lz4", "zstd") or (options.compression is None and _is_compact(scope)):
             return native_codecs.asked_encoder(_LEAST_BYTES, 0)
         splits = isinstance(shape, FixedWidth) and shape.bits in (32, 64) and options.bss != "off"
+        if options.compression is None and options.preset == "default" and _is_wide(shape):
+            return native_codecs.asked_encoder(_LEAST_BYTES, 0)
         if options.compression is not None or options.preset != "default" or not splits:
             return native_codecs.unfit_encoder()
         return native_codecs.streams_asked_encoder(_LEAST_BYTES, _SAMPLED_PART)
@@ -111,13 +118,15 @@ class General:
         """Compress the output of the best child; if that saves nothing, return the child's result."""
         wanted = _wanted(block, context, scope) or _requested(context, scope.options)
         is_zipped = context is DecodeContext.PER_VALUE
-        key, answers = _SPLIT if wanted.is_unasked else _VARIABLE, None
+        key, answers = _VARIABLE, None
+        if wanted.is_unasked:
+            key = _FLAT if _is_wide(block.shape) else _SPLIT
         if not is_zipped and not wanted.is_unasked:
             choice = _choice(block, context, wanted, scope)
             key, answers = choice.key, choice.answers
         if answers is None:
             # Streams of times and steps are smooth, but zeros for nulls would not be.
-            values = scope.summary(block).forward_filled if wanted.is_unasked else block
+            values = scope.summary(block).forward_filled if key == _SPLIT else block
             plain = _child(key, values, context, spi.with_room(scope))
             answers = plain, _compressed(plain, wanted, scope)
         child, answer = answers
@@ -151,6 +160,10 @@ _UNASKED = _Wanted("LZ4", None, True)
 
 def _is_named(scope: EncodeScope) -> bool:
     return scope.options.codec == General.key.case
+
+
+def _is_wide(shape: spi.BlockShape) -> bool:
+    return isinstance(shape, FixedWidth) and shape.bits not in _PACKED_BITS
 
 
 def _native_blocks(shape: FixedWidth | VariableWidth, scope: EncodeScope) -> object | None:
@@ -274,6 +287,22 @@ def _bytes_of_streams(block: BlockSlice, context: DecodeContext, wanted: _Wanted
         return part * raw_bytes if part * raw_bytes < _UNASKED_PART * plain else None
 
     return scope.summary(block).remember(("general streams", scope.chunk_rules), find_out)
+
+
+def _bytes_of_wide(block: BlockSlice, context: DecodeContext, wanted: _Wanted, scope: EncodeScope) -> float | None:
+    """Return the compressed bytes of values that no codec packs; None if they are not far below the alternatives."""
+
+    def find_out() -> float | None:
+        plain = scope.estimate_child(block, context, without=frozenset({General.key}))
+        if plain is None or spi.with_room(scope).estimate_child(block, context, without=frozenset({General.key})) is None:
+            return None
+        inner = spi.with_room(scope)
+        samples = [inner.encode_with(_FLAT, one, context) for one in _samples(block, context, _UNASKED_SAMPLED_BYTES)]
+        part = sum(_compressed(one, wanted, scope).nbytes for one in samples) / sum(one.nbytes for one in samples)
+        num_bytes = part * scope.summary(block).raw_bytes
+        return num_bytes if num_bytes < _UNASKED_PART * plain else None
+
+    return scope.summary(block).remember(("general wide", scope.chunk_rules), find_out)
 
 
 def _try_children(block: BlockSlice, context: DecodeContext, wanted: _Wanted, scope: EncodeScope) -> _Choice:

@@ -41,6 +41,8 @@ struct Compressed {
     const int64_t plain_bytes = form.frames->plain_bytes(form.frames->self, chunk->buffers[0], chunk->sizes[0]);
     if (plain_bytes < 0 || plain_bytes > form.most_bytes)
       return "a frame declares more than it can hold, or more than the limit";
+    if (is_all_as_it_is(form, *chunk, *runs, plain_bytes))
+      return form.frames->decompress(form.frames->self, chunk->buffers[0], chunk->sizes[0], out->values, plain_bytes);
     // Not memory of the thread: a child may have compressed parts itself.
     const std::unique_ptr<uint8_t[]> plain(new (std::nothrow) uint8_t[static_cast<size_t>(plain_bytes) + 1]);
     if (plain == nullptr) return "there is no memory for a frame";
@@ -53,6 +55,12 @@ struct Compressed {
     std::copy(chunk->sizes + 1, chunk->sizes + chunk->num_buffers, sizes + 1);
     const LaChunk below{buffers, sizes, chunk->num_buffers, chunk->num_values};
     return form.child->select(form.child->self, &below, runs, out);
+  }
+
+  // Whether all values are wanted, and a frame holds just them: it is decompressed where they go.
+  static bool is_all_as_it_is(const Compressed& form, const LaChunk& chunk, const LaRuns& runs, int64_t plain_bytes) {
+    return form.child->plain_bytes > 0 && runs.num_runs == 1 && runs.starts[0] == 0 &&
+           runs.stops[0] == chunk.num_values && plain_bytes == chunk.num_values * form.child->plain_bytes;
   }
 };
 

@@ -53,8 +53,8 @@ struct ChunkPages : ChunkPageForm {
     if (estimate == LANCE_ARROW_ASK) return false;
     const auto raw = static_cast<double>(values.num_bytes);
     const double most_bytes = std::min(dictionary_ratio * raw, estimate < 0 ? raw : estimate);
-    const bool compresses = compresses_indices || (values.num_groups > 0 && values.num_runs * 4 < values.num_values);
-    if (most_bytes < raw / 4 && !compresses) return true;
+    const bool compresses = compresses_indices || values.num_runs * 4 < values.num_values;
+    if (values.num_groups > 0 && most_bytes < raw / 4 && !compresses) return true;
     FactsOfBlock of_indices;
     if (of_indices.set(reinterpret_cast<const uint8_t*>(indices.data()), 32, values.num_values).message != nullptr)
       return false;
