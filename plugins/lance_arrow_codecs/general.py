@@ -38,7 +38,9 @@ _LARGE_VALUE_BYTES = 32 << 10
 """Minimum sizes of buffers; values larger than the last are compressed automatically. Source: spec 10."""
 _COMPACT_VALUE_BYTES = 128
 """With `compact`, zipped values of at least this mean size are compressed, one by one."""
-_COMPACT_LEVEL = 9
+_COMPACT_LEVEL = 8
+_SAMPLED_LEVEL = 3
+"""Higher levels shrink all children alike, and take several times as long: samples are compressed with this one."""
 _LEAST_BLOCK_BYTES = 256
 _NUM_SAMPLES = 4
 _SAMPLED_BYTES = 32 << 10
@@ -109,7 +111,7 @@ class General:
             return native_codecs.asked_encoder(_LEAST_BYTES, 0)
         splits = isinstance(shape, FixedWidth) and shape.bits in (32, 64) and options.bss != "off"
         if options.compression is None and options.preset == "default" and _is_wide(shape):
-            return native_codecs.asked_encoder(_LEAST_BYTES, 0)
+            return _native_wide(shape, scope)
         if options.compression is not None or options.preset != "default" or not splits:
             return native_codecs.unfit_encoder()
         return native_codecs.streams_asked_encoder(_LEAST_BYTES, _SAMPLED_PART)
@@ -120,7 +122,7 @@ class General:
         is_zipped = context is DecodeContext.PER_VALUE
         key, answers = _VARIABLE, None
         if wanted.is_unasked:
-            key = _FLAT if _is_wide(block.shape) else _SPLIT
+            key = None if _is_wide(block.shape) else _SPLIT
         if not is_zipped and not wanted.is_unasked:
             choice = _choice(block, context, wanted, scope)
             key, answers = choice.key, choice.answers
@@ -185,6 +187,24 @@ def _native_blocks(shape: FixedWidth | VariableWidth, scope: EncodeScope) -> obj
         sampled_bytes=_SAMPLED_BYTES,
         num_samples=_NUM_SAMPLES,
         worthwhile=_WORTHWHILE,
+    )
+
+
+def _native_wide(shape: FixedWidth, scope: EncodeScope) -> object | None:
+    frames = _native_frames(_UNASKED, scope)
+    if frames is None:
+        return native_codecs.asked_encoder(_LEAST_BYTES, 0)
+    children = scope.native_encoders(shape, DecodeContext.MINI_BLOCK, without=frozenset({General.key}))
+    if children is None:
+        return None
+    return native_codecs.compressed_chunks_encoder(
+        frames,
+        children,
+        _UNASKED.compression.SerializeToString(),
+        least_bytes=_LEAST_BYTES,
+        sampled_bytes=_UNASKED_SAMPLED_BYTES,
+        num_samples=_NUM_SAMPLES,
+        most_part=_UNASKED_PART,
     )
 
 
@@ -294,10 +314,14 @@ def _bytes_of_wide(block: BlockSlice, context: DecodeContext, wanted: _Wanted, s
 
     def find_out() -> float | None:
         plain = scope.estimate_child(block, context, without=frozenset({General.key}))
-        if plain is None or spi.with_room(scope).estimate_child(block, context, without=frozenset({General.key})) is None:
+        if (
+            plain is None
+            or spi.with_room(scope).estimate_child(block, context, without=frozenset({General.key})) is None
+        ):
             return None
         inner = spi.with_room(scope)
-        samples = [inner.encode_with(_FLAT, one, context) for one in _samples(block, context, _UNASKED_SAMPLED_BYTES)]
+        parts = _samples(block, context, _UNASKED_SAMPLED_BYTES)
+        samples = [inner.encode_child(one, context, without=frozenset({General.key})) for one in parts]
         part = sum(_compressed(one, wanted, scope).nbytes for one in samples) / sum(one.nbytes for one in samples)
         num_bytes = part * scope.summary(block).raw_bytes
         return num_bytes if num_bytes < _UNASKED_PART * plain else None
@@ -307,6 +331,8 @@ def _bytes_of_wide(block: BlockSlice, context: DecodeContext, wanted: _Wanted, s
 
 def _try_children(block: BlockSlice, context: DecodeContext, wanted: _Wanted, scope: EncodeScope) -> _Choice:
     samples = _samples(block, context)
+    if samples[0] is not block and wanted.level is not None:
+        wanted = wanted._replace(level=min(wanted.level, _SAMPLED_LEVEL))
     plain_bytes = sum(scope.summary(sample).raw_bytes for sample in samples)
     if not plain_bytes:
         return _Choice()
