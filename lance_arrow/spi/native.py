@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 __all__ = [
     "HasNativeEncoder",
     "HasNativeFrames",
-    "HasNativePrefixes",
     "HasNativePage",
     "HasNativePages",
+    "HasNativePrefixes",
     "HasStoredValues",
     "NativeSide",
     "ReadNatively",

@@ -58,8 +58,8 @@ _LEAST_PLAIN_PART = 1 / 32
 result must be smaller than this part of the best plain codec's. Smaller samples decide, and values that plain codecs
 store in few bytes are left to them."""
 _PACKED_BITS = (1, 8, 16, 32, 64)
-"""Other widths have no codec that makes them smaller: by default they are compressed as they are, such as decimals, whose
-upper halves repeat."""
+"""Other widths have no codec that makes them smaller. By default they are compressed as they are: the upper halves of
+decimals repeat."""
 _SPLIT = EncodingKey(COMPRESSIVE, "byte_stream_split")
 _FLAT = EncodingKey(COMPRESSIVE, "flat")
 _VARIABLE = EncodingKey(COMPRESSIVE, "variable")

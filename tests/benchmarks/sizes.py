@@ -1,7 +1,8 @@
 """Bytes of each column, with the times to write and scan it: both presets, Parquet, the reference package, Vortex.
 
 Run by `nox -s bench_sizes`; alone: ``python sizes.py --tables lineitem flights``. Each column is a file of its own, and
-so is the whole table. Bytes are counts; times are the least processor time of a few runs, in turns. Nothing is asserted.
+so is the whole table. Bytes are counts; times are the least processor time of a few runs, in turns. Nothing is
+asserted.
 `--parquet FILE` measures other rows, such as TPC-H's.
 """
 

@@ -15,6 +15,7 @@ import pytest
 from flat_tables import flat_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from money import decimals
 from same import assert_same
 from string_tables import string_table
 
@@ -110,14 +111,6 @@ def test_pages_of_strings_are_those_of_python(in_python: Callable[..., bytes], v
         assert zone_maps_of(found)[:5] == zone_maps_of(expected)[:5], seed
         # Pages lie in another order: places may take another byte.
         assert len(found) <= len(expected) + 64
-
-
-def decimals(numbers: np.ndarray, type_: pa.Decimal128Type | pa.Decimal256Type, nulls: np.ndarray | None) -> pa.Array:
-    """Integers as unscaled values, with their sign in all upper words."""
-    words = np.repeat(np.where(numbers < 0, -1, 0)[:, None], type_.bit_width // 64, axis=1)
-    words[:, 0] = numbers
-    validity = None if nulls is None else pa.py_buffer(np.packbits(~nulls, bitorder="little").tobytes())
-    return pa.Array.from_buffers(type_, len(numbers), [validity, pa.py_buffer(words.tobytes())])
 
 
 @pytest.mark.parametrize("version", ["2.1", "2.2"])
