@@ -6,7 +6,7 @@ Source: CompressiveEncoding.General; spec 5.11.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -60,6 +60,8 @@ store in few bytes are left to them."""
 _PACKED_BITS = (1, 8, 16, 32, 64)
 """Other widths have no codec that makes them smaller. By default they are compressed as they are: the upper halves of
 decimals repeat."""
+_WIDE_CHUNK_BYTES = 2048
+"""Plain bytes of such chunks. Twice as many are 5 % smaller, and take twice the time of a row."""
 _SPLIT = EncodingKey(COMPRESSIVE, "byte_stream_split")
 _FLAT = EncodingKey(COMPRESSIVE, "flat")
 _VARIABLE = EncodingKey(COMPRESSIVE, "variable")
@@ -129,7 +131,8 @@ class General:
         if answers is None:
             # Streams of times and steps are smooth, but zeros for nulls would not be.
             values = scope.summary(block).forward_filled if key == _SPLIT else block
-            plain = _child(key, values, context, spi.with_room(scope))
+            inner = _in_small_chunks(scope) if wanted.is_unasked and key is None else spi.with_room(scope)
+            plain = _child(key, values, context, inner)
             answers = plain, _compressed(plain, wanted, scope)
         child, answer = answers
         # A codec named by the caller is used, even if another codec alone is smaller.
@@ -166,6 +169,13 @@ def _is_named(scope: EncodeScope) -> bool:
 
 def _is_wide(shape: spi.BlockShape) -> bool:
     return isinstance(shape, FixedWidth) and shape.bits not in _PACKED_BITS
+
+
+def _in_small_chunks(scope: EncodeScope) -> EncodeScope:
+    """Return a scope for chunks of wide values: half of one is decompressed for a row, which plain ones are not."""
+    rules = spi.with_room(scope).chunk_rules
+    most = min(rules.max_bytes, _WIDE_CHUNK_BYTES)
+    return scope.with_rules(replace(rules, max_bytes=most, target_bytes=min(rules.target_bytes, most)))
 
 
 def _native_blocks(shape: FixedWidth | VariableWidth, scope: EncodeScope) -> object | None:
@@ -205,6 +215,7 @@ def _native_wide(shape: FixedWidth, scope: EncodeScope) -> object | None:
         sampled_bytes=_UNASKED_SAMPLED_BYTES,
         num_samples=_NUM_SAMPLES,
         most_part=_UNASKED_PART,
+        chunk_bytes=_WIDE_CHUNK_BYTES,
     )
 
 

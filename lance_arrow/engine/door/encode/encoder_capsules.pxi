@@ -53,6 +53,7 @@ cdef extern from "engine/encode/encoders/held_encoders.hpp" namespace "lance_arr
         int64_t sampled_bytes
         int64_t num_samples
         double most_part
+        int64_t chunk_bytes
 
     cdef cppclass ScoreOptions:
         ScoreOptions()
@@ -234,7 +235,7 @@ def compressed_blocks_encoder(
 
 def compressed_chunks_encoder(
     frames, children, bytes compression, *, int64_t least_bytes, int64_t sampled_bytes, int64_t num_samples,
-    double most_part,
+    double most_part, int64_t chunk_bytes,
 ) -> object:
     """Chunks of the best child, their first buffers compressed, if samples become much smaller than the best child's.
 
@@ -252,6 +253,8 @@ def compressed_chunks_encoder(
         Bytes, and number, of the samples; they have whole groups of 1,024 values.
     most_part
         The largest part of the best child's bytes.
+    chunk_bytes
+        Most bytes of a chunk before compression: a part of it is decompressed for a row.
     """
     cdef CompressedChunkForm form
     form.frames = <const LaFrameEncoder*>PyCapsule_GetPointer(frames, _FRAME_ENCODER)
@@ -259,6 +262,7 @@ def compressed_chunks_encoder(
         form.children.push_back(<const LaChunkEncoder*>PyCapsule_GetPointer(one, _CHUNK_ENCODER))
     form.compression, form.least_bytes = compression, least_bytes
     form.sampled_bytes, form.num_samples, form.most_part = sampled_bytes, num_samples, most_part
+    form.chunk_bytes = chunk_bytes
     return _keeping(_chunk_encoder(hold_compressed_chunks(form)), (frames, tuple(children)))
 
 

@@ -31,9 +31,10 @@ struct CompressedChunks : CompressedChunkForm {
   explicit CompressedChunks(const CompressedChunkForm& form) : CompressedChunkForm(form), choice{form.children} {}
 
   // As `spi.with_room`: chunks obey the rules even if compression makes them larger.
-  static LaChunkRules with_room(const LaChunkRules& rules) {
+  LaChunkRules inner_rules(const LaChunkRules& rules) const {
     constexpr int64_t growth = 255, frame = 64;
-    const int64_t most = std::max<int64_t>(rules.max_bytes - rules.max_bytes / growth - frame, 0);
+    const int64_t fitting = std::max<int64_t>(rules.max_bytes - rules.max_bytes / growth - frame, 0);
+    const int64_t most = std::min(fitting, chunk_bytes);
     return {most, rules.max_values, std::min(rules.target_bytes, most)};
   }
 
@@ -102,7 +103,7 @@ struct CompressedChunks : CompressedChunkForm {
     if (block->num_bytes < own->least_bytes) return LANCE_ARROW_UNFIT;
     Best<LaChunkEncoder> best, best_with_room;
     const double plain = own->choice.choose(block, rules, &best);
-    const LaChunkRules inner = with_room(*rules);
+    const LaChunkRules inner = own->inner_rules(*rules);
     const double fitting = plain < 0 ? plain : own->choice.choose(block, &inner, &best_with_room);
     if (fitting < 0) return fitting;
     const double part = own->sampled_part(*block, inner);
@@ -113,7 +114,7 @@ struct CompressedChunks : CompressedChunkForm {
 
   static LaRefusal encode(const void* self, const LaBlock* block, const LaChunkRules* rules, LaEncoded* out) {
     const auto* own = static_cast<const CompressedChunks*>(self);
-    const LaChunkRules inner = with_room(*rules);
+    const LaChunkRules inner = own->inner_rules(*rules);
     Answer found;
     if (const LaRefusal refusal = own->answer(*block, inner, &found)) return refusal;
     if (found.num_bytes() >= found.plain_bytes()) return kNotCompressed;

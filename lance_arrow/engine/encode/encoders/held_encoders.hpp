@@ -55,6 +55,7 @@ struct CompressedChunkForm {
   int64_t sampled_bytes;
   int64_t num_samples;
   double most_part;
+  int64_t chunk_bytes;  // most bytes of a chunk before compression
 };
 HeldChunkEncoder* hold_compressed_chunks(const CompressedChunkForm& form);
 // A `CompressiveEncoding` of `General` around the description of a child.
