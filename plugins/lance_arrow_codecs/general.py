@@ -39,8 +39,8 @@ _LARGE_VALUE_BYTES = 32 << 10
 _COMPACT_VALUE_BYTES = 128
 """With `compact`, zipped values of at least this mean size are compressed, one by one."""
 _COMPACT_LEVEL = 8
-_SAMPLED_LEVEL = 3
-"""Higher levels shrink all children alike, and take several times as long: samples are compressed with this one."""
+_SAMPLED_LEVEL = 6
+"""Higher levels shrink all children alike, and take longer: samples are compressed with this one."""
 _LEAST_BLOCK_BYTES = 256
 _NUM_SAMPLES = 4
 _SAMPLED_BYTES = 32 << 10
