@@ -322,22 +322,19 @@ def _bytes_of_streams(block: BlockSlice, context: DecodeContext, wanted: _Wanted
 
 def _bytes_of_wide(block: BlockSlice, context: DecodeContext, wanted: _Wanted, scope: EncodeScope) -> float | None:
     """Return the compressed bytes of values that no codec packs; None if they are not far below the alternatives."""
+    summary, inner, without = scope.summary(block), _in_small_chunks(scope), frozenset({General.key})
+    plain = scope.estimate_child(block, context, without=without)
+    if plain is None or inner.estimate_child(block, context, without=without) is None:
+        return None
 
-    def find_out() -> float | None:
-        plain = scope.estimate_child(block, context, without=frozenset({General.key}))
-        if (
-            plain is None
-            or spi.with_room(scope).estimate_child(block, context, without=frozenset({General.key})) is None
-        ):
-            return None
-        inner = spi.with_room(scope)
+    def part() -> float:
         parts = _samples(block, context, _UNASKED_SAMPLED_BYTES)
-        samples = [inner.encode_child(one, context, without=frozenset({General.key})) for one in parts]
-        part = sum(_compressed(one, wanted, scope).nbytes for one in samples) / sum(one.nbytes for one in samples)
-        num_bytes = part * scope.summary(block).raw_bytes
-        return num_bytes if num_bytes < _UNASKED_PART * plain else None
+        samples = [inner.encode_child(one, context, without=without) for one in parts]
+        return sum(_compressed(one, wanted, scope).nbytes for one in samples) / sum(one.nbytes for one in samples)
 
-    return scope.summary(block).remember(("general wide", scope.chunk_rules), find_out)
+    # Rules that differ elsewhere give the same chunks.
+    num_bytes = summary.remember(("general wide", inner.chunk_rules.max_bytes), part) * summary.raw_bytes
+    return num_bytes if num_bytes < _UNASKED_PART * plain else None
 
 
 def _try_children(block: BlockSlice, context: DecodeContext, wanted: _Wanted, scope: EncodeScope) -> _Choice:
