@@ -29,6 +29,12 @@ def bench_write(session: nox.Session) -> None:
 
 
 @nox.session
+def bench_sizes(session: nox.Session) -> None:
+    """Bytes, write and scan times of each column beside Parquet, the reference and Vortex; asserts nothing."""
+    _bench(session, "sizes")
+
+
+@nox.session
 def bench_engines(session: nox.Session) -> None:
     """Time queries of DuckDB and Polars beside their own Parquet readers; prints medians, asserts equal answers.
 

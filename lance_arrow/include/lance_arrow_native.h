@@ -4,10 +4,12 @@
  * LANCE_ARROW_VALUE_CODEC around the struct below (see docs/plugins/write_a_codec.md), a bound buffer scheme by one
  * named LANCE_ARROW_FRAME_CODEC; what has none is served by its `decode`, or `decompress`, as always. A codec of zipped
  * values, or a buffer scheme, that keeps some values as they are behind a head may say so by a method
- * `native_stored()`, which returns a capsule named LANCE_ARROW_STORED_VALUES. Functions must not keep pointers, call
- * Python, or touch a byte outside what they are given, whatever the bytes say. They may be called from any thread, from
- * several at once, and again by the same thread before they return (a codec calls its child, which may be of its own
- * kind): scratch memory belongs to a call, never to a thread. */
+ * `native_stored()`, which returns a capsule named LANCE_ARROW_STORED_VALUES. A buffer scheme that can decompress the
+ * first bytes of a frame alone says so by `native_prefixes()`, with a capsule named LANCE_ARROW_FRAME_PREFIXES.
+ *
+ * Functions must not keep pointers, call Python, or touch a byte outside what they are given, whatever the bytes say.
+ * They may be called from any thread, from several at once, and again by the same thread before they return (a codec
+ * calls its child, which may be of its own kind): scratch memory belongs to a call, never to a thread. */
 #ifndef LANCE_ARROW_NATIVE_H
 #define LANCE_ARROW_NATIVE_H
 
@@ -21,6 +23,7 @@ extern "C" {
 #define LANCE_ARROW_VALUE_CODEC "lance_arrow.value_codec/1"
 #define LANCE_ARROW_STORED_VALUES "lance_arrow.stored_values/1"
 #define LANCE_ARROW_FRAME_CODEC "lance_arrow.frame_codec/1"
+#define LANCE_ARROW_FRAME_PREFIXES "lance_arrow.frame_prefixes/1"
 
 /* NULL for success, else a static ASCII sentence. A refusal makes the engine read the same rows again through `decode`,
  * which raises the error that names column, page and bytes. */
@@ -88,6 +91,14 @@ typedef struct LaFrameCodec {
   /* Writes exactly the declared bytes; refuses a frame that holds more or fewer. */
   LaRefusal (*decompress)(const void* self, const uint8_t* frame, int64_t size, uint8_t* out, int64_t out_bytes);
 } LaFrameCodec;
+
+/* The first bytes of a frame, for reads of few rows. What follows them is not looked at. */
+typedef struct LaFramePrefixes {
+  const void* self;
+  /* Writes at least `prefix_bytes` of the declared `out_bytes`; it may write to all of these. */
+  LaRefusal (*decompress)(const void* self, const uint8_t* frame, int64_t size, uint8_t* out, int64_t out_bytes,
+                          int64_t prefix_bytes);
+} LaFramePrefixes;
 
 /* ---- Writing ------------------------------------------------------------------------------------------------------
  *

@@ -9,6 +9,7 @@ from lance_arrow.engine._engine import (
     best_chunks_encoder,
     chunk_pages_encoder,
     compressed_blocks_encoder,
+    compressed_chunks_encoder,
     constant_pages_encoder,
     flat_blocks_encoder,
     flat_encoder,
@@ -32,6 +33,7 @@ from lance_arrow.engine._engine import fixed_size_lists_codec as fixed_size_list
 from lance_arrow.engine._engine import flat_codec as flat
 from lance_arrow.engine._engine import inline_bitpacking_codec as inline_bitpacking
 from lance_arrow.engine._engine import is_plain_codec as is_plain
+from lance_arrow.engine._engine import lz4_frame_prefixes as lz4_prefixes
 from lance_arrow.engine._engine import lz4_frames as lz4
 from lance_arrow.engine._engine import out_of_line_bitpacking_codec as out_of_line_bitpacking
 from lance_arrow.engine._engine import run_lengths_codec as run_lengths
@@ -65,6 +67,7 @@ __all__ = [
     "chunk_pages_encoder",
     "compressed",
     "compressed_blocks_encoder",
+    "compressed_chunks_encoder",
     "constant_pages_encoder",
     "fixed_size_lists",
     "flat",
@@ -76,6 +79,7 @@ __all__ = [
     "is_plain",
     "lz4",
     "lz4_encoder",
+    "lz4_prefixes",
     "no_pages_encoder",
     "out_of_line_bitpacking",
     "out_of_line_bitpacking_blocks_encoder",

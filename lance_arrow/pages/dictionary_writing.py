@@ -5,6 +5,7 @@ Source: the reference's policy, spec 10 point 4.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,8 @@ _MOST_ITEMS = 100_000
 _DIVISOR = 2
 _FEW_VALUES = 8192
 _SIZE_RATIO = 0.8
+_PACKED_RATIO = 0.75
+"""Largest ratio of the bits of an index to those of a bit-packed value: values take longer to read by indices."""
 _INDEX = FixedWidth(32)
 _NAME = "dictionary"
 # A dictionary does not help, since items are distinct. Release 14.0.2 rejects the others where items must have bytes.
@@ -85,6 +88,7 @@ def native_dictionary_rules(leaf: LeafType, scope: EncodeScope) -> dict[str, Any
         "dictionary_bits": (0,) if is_variable else _widths(scope),
         "dictionary_values": _FEWEST_VALUES,
         "dictionary_divisor": options.dict_divisor or _DIVISOR,
+        "packed_ratio": _PACKED_RATIO if options.preset == "default" else 0.0,
         "dictionary_ratio": _SIZE_RATIO if options.dict_size_ratio is None else options.dict_size_ratio,
         "compresses_indices": options.compression in ("lz4", "zstd") or options.preset == "compact",
     }
@@ -121,14 +125,22 @@ def _make(page: PageContent, scope: EncodeScope) -> Dictionary | None:
             return made
         return made if num_bytes < min(most_bytes, _plain_bytes(values, scope)) else None
     most_bytes = min(most_bytes, _plain_bytes(values, scope))
-    if most_bytes < summary.raw_bytes / 4 and not _compresses_indices(values, scope):
-        # Bit-packed values are nearly as small as indices, and need no items.
-        return None
-    found = found or _numbered(page, values, most_items)
-    if found is None:
+    is_packed = summary.integers is not None
+    if is_packed and most_bytes < summary.raw_bytes / 4 and not _compresses_indices(values, scope):
+        # Bit-packed values are small too: indices must be much smaller. Counting ends with the first item too many.
+        most_items = min(most_items, _items_worth_indices(most_bytes, values.num_values, options.preset))
+    if found is None and most_items > 0:
+        found = _numbered(page, values, most_items)
+    if found is None or len(found[1]) > most_items:
         return None
     made = _dictionary(values, *found)
     return made if _num_bytes(made, scope) < most_bytes else None
+
+
+def _items_worth_indices(packed_bytes: float, num_values: int, preset: str) -> int:
+    """Return how many items may have indices that take much less than the packed values; 0: none."""
+    bits = math.ceil(_PACKED_RATIO * 8 * packed_bytes / num_values) - 1
+    return 1 << bits if bits > 0 and preset == "default" else 0
 
 
 def _plain_bytes(values: BlockSlice, scope: EncodeScope) -> float:

@@ -108,11 +108,13 @@ if TYPE_CHECKING:
     from lance_arrow.spi.native import HasNativeFrames as HasNativeFrames
     from lance_arrow.spi.native import HasNativePage as HasNativePage
     from lance_arrow.spi.native import HasNativePages as HasNativePages
+    from lance_arrow.spi.native import HasNativePrefixes as HasNativePrefixes
     from lance_arrow.spi.native import HasStoredValues as HasStoredValues
     from lance_arrow.spi.native import NativeSide as NativeSide
     from lance_arrow.spi.native import ReadNatively as ReadNatively
     from lance_arrow.spi.native import include_dir as include_dir
     from lance_arrow.spi.native import native_side as native_side
+    from lance_arrow.spi.native import prefixes_side as prefixes_side
     from lance_arrow.spi.native import stored_side as stored_side
     from lance_arrow.spi.private import private_description as private_description
     from lance_arrow.spi.reports import ReadReport as ReadReport
@@ -229,11 +231,13 @@ else:
                 "HasNativeFrames",
                 "HasNativePage",
                 "HasNativePages",
+                "HasNativePrefixes",
                 "HasStoredValues",
                 "NativeSide",
                 "ReadNatively",
                 "include_dir",
                 "native_side",
+                "prefixes_side",
                 "stored_side",
             ),
             "lance_arrow.spi.private": ("private_description",),

@@ -23,7 +23,7 @@ from lance_arrow.spi.codecs import BoundChunkCodec, BoundCodec, BoundPerValueCod
 from lance_arrow.spi.encoding import Encoded, EncodedBlock, EncodedChunks, EncodedValues
 from lance_arrow.spi.frames import Frames
 from lance_arrow.spi.keys import DecodeContext
-from lance_arrow.spi.native import native_side, stored_side
+from lance_arrow.spi.native import native_side, prefixes_side, stored_side
 from lance_arrow.spi.scopes import BindScope, EncodeScope
 
 Positions = NDArray[np.int64]
@@ -100,8 +100,10 @@ class CompressedChunks:
         return self.child.num_buffers
 
     def native(self) -> object | None:
-        sides = native_side(self.child), native_side(self.frames.scheme)
-        return native_codecs.compressed(*sides, self.frames.most_bytes) if self.num_buffers else None
+        if self.num_buffers == 0:
+            return None
+        child, scheme = native_side(self.child), self.frames.scheme
+        return native_codecs.compressed(child, native_side(scheme), self.frames.most_bytes, prefixes_side(scheme))
 
     def measure(self, chunks: ChunkBatch) -> NumBytes:
         return self.child.measure(self._plain(chunks))

@@ -22,11 +22,13 @@ __all__ = [
     "HasNativeFrames",
     "HasNativePage",
     "HasNativePages",
+    "HasNativePrefixes",
     "HasStoredValues",
     "NativeSide",
     "ReadNatively",
     "include_dir",
     "native_side",
+    "prefixes_side",
     "stored_side",
 ]
 
@@ -47,6 +49,13 @@ class HasStoredValues(Protocol):
 
     def native_stored(self) -> Any | None:
         """Return a capsule named ``lance_arrow.stored_values/1``, or None."""
+
+
+class HasNativePrefixes(Protocol):
+    """A bound buffer scheme that decompresses the first bytes of a frame without the others."""
+
+    def native_prefixes(self) -> Any | None:
+        """Return a capsule named ``lance_arrow.frame_prefixes/1``, or None."""
 
 
 class HasNativePage(Protocol):
@@ -107,6 +116,12 @@ class HasNativePages(Protocol):
 def native_side(codec: object) -> Any | None:
     """Return the codec's capsule, or None when it has no native side."""
     offer = getattr(codec, "native", None)
+    return None if offer is None else offer()
+
+
+def prefixes_side(scheme: object) -> Any | None:
+    """Return the capsule that decompresses beginnings of frames, or None if the scheme has none."""
+    offer = getattr(scheme, "native_prefixes", None)
     return None if offer is None else offer()
 
 

@@ -78,7 +78,7 @@ class ByteStreamSplit:
     def native_encoder(self, shape: spi.BlockShape, context: DecodeContext, scope: EncodeScope) -> object | None:
         """Return an encoder that fits no block: without compression around them, streams are never chosen."""
         is_wanted = scope.options.codec == self.key.case or _GENERAL in scope.excluded
-        return None if is_wanted else native_codecs.unfit_encoder()
+        return None if is_wanted and shape in _SHAPES else native_codecs.unfit_encoder()
 
     def encode(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> spi.EncodedChunks:
         """Split the values of each chunk into streams."""

@@ -57,6 +57,9 @@ class BoundLz4:
     def native(self) -> object:
         return native_codecs.lz4()
 
+    def native_prefixes(self) -> object:
+        return native_codecs.lz4_prefixes()
+
     def sizes(self, data: Bytes, starts: Any, sizes: Any) -> Any:
         """Return declared sizes, after a check that a block of that many bytes can expand to them."""
         present = np.flatnonzero(sizes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,26 +11,36 @@ import pyarrow as pa
 import pyarrow.dataset as pads
 import pytest
 from call_counts import count_calls
+from money import decimals
 
 import lance_arrow_codecs.lz4
+import lance_arrow_codecs.zstd
 from lance_arrow import LanceFile, LanceFormat, write_table
 
 ROWS = 25_000
 FILES = 20
+LARGE_ROWS = 600_000
+"""Two pages of values of 16 bytes: one page alone is written natively."""
+SAMPLED_BYTES = 4 * 1024 * 16
+"""Four samples of 1,024 values of 16 bytes."""
 
 
 class Compressions:
-    """Counts the calls of the LZ4 scheme, and the bytes that it is given."""
+    """Counts the bytes that a scheme is given, by level too."""
 
-    def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self.num_bytes = 0
-        real = lance_arrow_codecs.lz4.Lz4.compress
+    def __init__(self, patch: pytest.MonkeyPatch, scheme: type = lance_arrow_codecs.lz4.Lz4) -> None:
+        self.by_level: Counter[int | None] = Counter()
+        real = scheme.compress
 
         def compress(scheme, data, starts, sizes, level):
-            self.num_bytes += int(np.sum(sizes))
+            self.by_level[level] += int(np.sum(sizes))
             return real(scheme, data, starts, sizes, level)
 
-        patch.setattr(lance_arrow_codecs.lz4.Lz4, "compress", compress)
+        patch.setattr(scheme, "compress", compress)
+
+    @property
+    def num_bytes(self) -> int:
+        return self.by_level.total()
 
 
 def doubles(rng: np.random.Generator) -> pa.Array:
@@ -90,3 +101,43 @@ def test_partitions_of_numbers_are_not_compressed(tmp_path: Path, monkeypatch: p
     pads.write_dataset(table, tmp_path / "parts", format=LanceFormat(), partitioning=hive)
     assert len(list(tmp_path.glob("parts/*/*"))) == FILES
     assert compressions.num_bytes == 0
+
+
+def test_prices_are_compressed_once_and_their_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    prices = np.random.default_rng(3).integers(90_000, 10_000_000, LARGE_ROWS)
+    table = pa.table({"price": decimals(prices, pa.decimal128(15, 2), None)})
+    compressions = Compressions(monkeypatch)
+    write_table(table, tmp_path / "file.lance")
+    assert compressions.num_bytes == table.nbytes + 2 * SAMPLED_BYTES
+
+
+def test_random_keys_of_16_bytes_are_only_sampled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    noise = np.random.default_rng(4).integers(0, 256, 16 * LARGE_ROWS, dtype=np.uint8)
+    keys = pa.FixedSizeBinaryArray.from_buffers(pa.binary(16), LARGE_ROWS, [None, pa.py_buffer(noise)])
+    compressions = Compressions(monkeypatch)
+    write_table(pa.table({"key": keys}), tmp_path / "file.lance")
+    assert compressions.num_bytes == 2 * SAMPLED_BYTES
+
+
+def test_small_pages_of_prices_need_no_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found, compressions = [], Compressions(monkeypatch)
+    prices = np.random.default_rng(5).integers(90_000, 10_000_000, (12, 3000))
+    for num_columns in (2, 12):
+        columns = {f"c{one}": decimals(prices[one], pa.decimal128(15, 2), None) for one in range(num_columns)}
+        table = pa.table(columns)
+        write_table(table, tmp_path / "first.lance")
+        found.append(count_calls(lambda table=table: write_table(table, tmp_path / "file.lance")))
+    assert compressions.num_bytes == 0
+    assert (found[1] - found[0]) / 10 <= 30
+    assert (tmp_path / "file.lance").stat().st_size < table.nbytes / 2
+
+
+def test_compact_compresses_each_page_once_at_its_level(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    prices = np.random.default_rng(6).integers(90_000, 10_000_000, 300_000)
+    table = pa.table({"price": decimals(prices, pa.decimal128(15, 2), None), "number": prices})
+    compressions = Compressions(monkeypatch, lance_arrow_codecs.zstd.Zstd)
+    write_table(table, tmp_path / "file.lance", preset="compact")
+    assert set(compressions.by_level) == {6, 8}
+    assert table["price"].nbytes <= compressions.by_level[8] <= table.nbytes
+    # Samples: at most four of 32 KiB, of each child of both columns.
+    assert compressions.by_level[6] <= 8 * 4 * (32 << 10)

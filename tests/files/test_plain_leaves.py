@@ -15,6 +15,7 @@ import pytest
 from flat_tables import flat_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from money import decimals
 from same import assert_same
 from string_tables import string_table
 from struct_tables import struct_table
@@ -120,6 +121,50 @@ def test_pages_of_strings_are_those_of_python(in_python: Callable[..., bytes], v
         assert zone_maps_of(found)[:5] == zone_maps_of(expected)[:5], seed
         # Pages lie in another order: places may take another byte.
         assert len(found) <= len(expected) + 64
+
+
+@pytest.mark.parametrize("version", ["2.1", "2.2"])
+@pytest.mark.parametrize("preset", ["default", "fast", "compact"])
+def test_pages_of_wide_values_are_those_of_python(in_python: Callable[..., bytes], version: str, preset: str) -> None:
+    random = np.random.default_rng(37)
+    for num_rows in (200, 1023, 1500, 4097, 8000):
+        for most in (40, 10**7, 2**62):
+            numbers, nulls = random.integers(-most, most, num_rows), random.random(num_rows) < 0.1
+            table = pa.table(
+                {
+                    "narrow": decimals(numbers, pa.decimal128(38, 2), None),
+                    "nullable": decimals(numbers, pa.decimal128(38, 2), nulls),
+                    "wide": decimals(numbers, pa.decimal256(60, 2), nulls),
+                    "positive": decimals(abs(numbers), pa.decimal128(38, 2), None),
+                    "bytes": pa.array(
+                        [one.tobytes() for one in numbers.view("u1").reshape(-1, 8)[:, :5]], pa.binary(5)
+                    ),
+                }
+            )
+            found, expected = (write(table, file_version=version, preset=preset) for write in (written, in_python))
+            assert pages_of(found) == pages_of(expected), (num_rows, most)
+            assert rows_of(found).equals(table)
+
+
+def test_prices_are_compressed_without_python(asked: list[tuple[int, int]]) -> None:
+    prices = np.random.default_rng(1).integers(90_000, 10_000_000, 4000)
+    data = written(pa.table({"price": decimals(prices, pa.decimal128(15, 2), None)}), rows_per_zone=None)
+    assert asked == [(0, 1)]
+    # A sequence of LZ4 has a token, two or three bytes of the price, and a distance; 16 bytes plain.
+    assert len(data) < 6.3 * len(prices)
+
+
+@pytest.mark.parametrize("num_rows", [8000, 20_000])
+def test_few_scattered_integers_are_indices(in_python: Callable[..., bytes], num_rows: int) -> None:
+    random = np.random.default_rng(2)
+    distances = random.choice(np.arange(17, 4990, 23), num_rows)
+    table = pa.table({"distance": distances, "other": random.integers(0, 5000, num_rows)})
+    data = written(table, rows_per_zone=None)
+    assert pages_of(data) == pages_of(in_python(table, rows_per_zone=None))
+    # 217 items: 8 bits instead of 13. The other column keeps 13.
+    per_row = len(data) / num_rows
+    assert (8 + 13) / 8 < per_row < (8 + 13) / 8 + 0.6
+    assert rows_of(data).equals(table)
 
 
 @pytest.mark.parametrize(

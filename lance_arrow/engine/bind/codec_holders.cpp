@@ -59,8 +59,12 @@ HeldValueCodec* hold_zipped(int64_t bits, const uint8_t* table, int64_t table_by
 
 HeldFrameCodec* hold_lz4() { return new HeldFrameCodec{{nullptr, &Lz4Frames::plain_bytes, &Lz4Frames::decompress}}; }
 
-HeldChunkCodec* hold_compressed(const LaChunkCodec* child, const LaFrameCodec* frames, int64_t most_bytes) {
-  return hold(std::make_shared<Compressed>(Compressed{child, frames, most_bytes}), child->bits, child->num_buffers, 0);
+HeldFramePrefixes* hold_lz4_prefixes() { return new HeldFramePrefixes{{nullptr, &Lz4Frames::decompress_prefix}}; }
+
+HeldChunkCodec* hold_compressed(const LaChunkCodec* child, const LaFrameCodec* frames, const LaFramePrefixes* prefixes,
+                                int64_t most_bytes) {
+  auto form = std::make_shared<Compressed>(Compressed{child, frames, prefixes, most_bytes});
+  return hold(form, child->bits, child->num_buffers, 0);
 }
 
 HeldChunkCodec* hold_byte_streams(int64_t bits) {

@@ -36,7 +36,11 @@ HeldValueCodec* hold_zipped(int64_t bits, const uint8_t* table, int64_t table_by
 
 struct HeldFrameCodec : LaFrameCodec {};
 HeldFrameCodec* hold_lz4();
-HeldChunkCodec* hold_compressed(const LaChunkCodec* child, const LaFrameCodec* frames, int64_t most_bytes);
+struct HeldFramePrefixes : LaFramePrefixes {};
+HeldFramePrefixes* hold_lz4_prefixes();
+// `prefixes` may be null: then frames are decompressed as a whole.
+HeldChunkCodec* hold_compressed(const LaChunkCodec* child, const LaFrameCodec* frames, const LaFramePrefixes* prefixes,
+                                int64_t most_bytes);
 HeldChunkCodec* hold_byte_streams(int64_t bits);
 
 struct HeldStoredValues : LaStoredValues {

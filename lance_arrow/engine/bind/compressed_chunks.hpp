@@ -25,6 +25,13 @@ struct Lz4Frames {
       return "an LZ4 block is malformed";
     return kDone;
   }
+
+  static LaRefusal decompress_prefix(const void*, const uint8_t* frame, int64_t size, uint8_t* out, int64_t out_bytes,
+                                     int64_t prefix_bytes) {
+    if (size < kHead || !decode_lz4_prefix(frame + kHead, size - kHead, out, out_bytes, prefix_bytes))
+      return "an LZ4 block is malformed";
+    return kDone;
+  }
 };
 
 // Buffer 0 of a chunk as a frame; the child goes on with what it holds.
@@ -33,6 +40,7 @@ struct Compressed {
 
   const LaChunkCodec* child;
   const LaFrameCodec* frames;
+  const LaFramePrefixes* prefixes;  // null: frames are decompressed as a whole
   int64_t most_bytes;  // of a frame's content
 
   static LaRefusal select(const void* self, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
@@ -41,18 +49,35 @@ struct Compressed {
     const int64_t plain_bytes = form.frames->plain_bytes(form.frames->self, chunk->buffers[0], chunk->sizes[0]);
     if (plain_bytes < 0 || plain_bytes > form.most_bytes)
       return "a frame declares more than it can hold, or more than the limit";
+    if (is_all_as_it_is(form, *chunk, *runs, plain_bytes))
+      return form.frames->decompress(form.frames->self, chunk->buffers[0], chunk->sizes[0], out->values, plain_bytes);
     // Not memory of the thread: a child may have compressed parts itself.
     const std::unique_ptr<uint8_t[]> plain(new (std::nothrow) uint8_t[static_cast<size_t>(plain_bytes) + 1]);
     if (plain == nullptr) return "there is no memory for a frame";
-    const LaRefusal refusal =
-        form.frames->decompress(form.frames->self, chunk->buffers[0], chunk->sizes[0], plain.get(), plain_bytes);
-    if (refusal != nullptr) return refusal;
+    if (const LaRefusal refusal = open(form, *chunk, *runs, plain.get(), plain_bytes)) return refusal;
     const uint8_t* buffers[kMostBuffers] = {plain.get()};
     int64_t sizes[kMostBuffers] = {plain_bytes};
     std::copy(chunk->buffers + 1, chunk->buffers + chunk->num_buffers, buffers + 1);
     std::copy(chunk->sizes + 1, chunk->sizes + chunk->num_buffers, sizes + 1);
     const LaChunk below{buffers, sizes, chunk->num_buffers, chunk->num_values};
     return form.child->select(form.child->self, &below, runs, out);
+  }
+
+  // Decompresses the bytes up to those of the last value that is wanted, if the scheme can, or all.
+  static LaRefusal open(const Compressed& form, const LaChunk& chunk, const LaRuns& runs, uint8_t* to,
+                        int64_t plain_bytes) {
+    const bool is_by_value = form.prefixes != nullptr && form.child->plain_bytes > 0 && runs.num_runs > 0;
+    const int64_t last = is_by_value ? runs.stops[runs.num_runs - 1] : chunk.num_values;
+    if (!is_by_value || last >= chunk.num_values || plain_bytes != chunk.num_values * form.child->plain_bytes)
+      return form.frames->decompress(form.frames->self, chunk.buffers[0], chunk.sizes[0], to, plain_bytes);
+    return form.prefixes->decompress(form.prefixes->self, chunk.buffers[0], chunk.sizes[0], to, plain_bytes,
+                                     last * form.child->plain_bytes);
+  }
+
+  // Whether all values are wanted, and a frame holds just them: it is decompressed where they go.
+  static bool is_all_as_it_is(const Compressed& form, const LaChunk& chunk, const LaRuns& runs, int64_t plain_bytes) {
+    return form.child->plain_bytes > 0 && runs.num_runs == 1 && runs.starts[0] == 0 &&
+           runs.stops[0] == chunk.num_values && plain_bytes == chunk.num_values * form.child->plain_bytes;
   }
 };
 

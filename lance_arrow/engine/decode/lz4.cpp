@@ -31,12 +31,12 @@ void copy_match(uint8_t* to, int64_t offset, int64_t count) {
   std::memcpy(to, from, static_cast<size_t>(count));
 }
 
-}  // namespace
-
-bool decode_lz4_block(const uint8_t* block, int64_t size, uint8_t* out, int64_t room) {
+template <bool kIsPrefix>
+bool decode(const uint8_t* block, int64_t size, uint8_t* out, int64_t room, int64_t wanted) {
   constexpr int64_t step = 16;
   int64_t position = 0, produced = 0;
   while (position < size) {
+    if (kIsPrefix && produced >= wanted) return true;
     const uint8_t token = block[position++];
     int64_t literals = token >> 4;
     if (literals == 15 && !extend_length(block, size, &position, &literals)) return false;
@@ -62,6 +62,16 @@ bool decode_lz4_block(const uint8_t* block, int64_t size, uint8_t* out, int64_t 
     produced += match;
   }
   return false;  // empty, or a match came last
+}
+
+}  // namespace
+
+bool decode_lz4_block(const uint8_t* block, int64_t size, uint8_t* out, int64_t room) {
+  return decode<false>(block, size, out, room, room);
+}
+
+bool decode_lz4_prefix(const uint8_t* block, int64_t size, uint8_t* out, int64_t room, int64_t wanted) {
+  return decode<true>(block, size, out, room, wanted);
 }
 
 Outcome decode_lz4_blocks(const uint8_t* data, int64_t data_bytes, const int64_t* starts, const int64_t* sizes,

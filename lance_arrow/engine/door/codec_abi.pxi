@@ -35,6 +35,9 @@ cdef extern from "include/lance_arrow_native.h" nogil:
     cdef struct LaFrameCodec:
         pass
 
+    cdef struct LaFramePrefixes:
+        pass
+
     cdef struct LaStoredValues:
         pass
 
@@ -42,6 +45,7 @@ cdef const char* _CHUNK = "lance_arrow.chunk_codec/1"
 cdef const char* _VALUE = "lance_arrow.value_codec/1"
 cdef const char* _STORED = "lance_arrow.stored_values/1"
 cdef const char* _FRAMES = "lance_arrow.frame_codec/1"
+cdef const char* _PREFIXES = "lance_arrow.frame_prefixes/1"
 
 
 cdef const LaChunkCodec* _chunk_codec(object capsule) except? NULL:

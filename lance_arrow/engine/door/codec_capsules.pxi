@@ -25,7 +25,12 @@ cdef extern from "engine/bind/codec_holders.hpp" namespace "lance_arrow::engine"
         pass
 
     HeldFrameCodec* hold_lz4() except +
-    HeldChunkCodec* hold_compressed(const LaChunkCodec*, const LaFrameCodec*, int64_t most_bytes) except +
+    cdef cppclass HeldFramePrefixes:
+        pass
+
+    HeldFramePrefixes* hold_lz4_prefixes() except +
+    HeldChunkCodec* hold_compressed(
+        const LaChunkCodec*, const LaFrameCodec*, const LaFramePrefixes*, int64_t most_bytes) except +
     HeldChunkCodec* hold_byte_streams(int64_t bits) except +
     HeldValueCodec* hold_zipped(int64_t bits, const uint8_t* table, int64_t table_bytes, Outcome*) except +
 
@@ -49,6 +54,11 @@ cdef void _drop_stored(object capsule) noexcept:
 
 cdef void _drop_frames(object capsule) noexcept:
     cdef HeldFrameCodec* held = <HeldFrameCodec*>PyCapsule_GetPointer(capsule, _FRAMES)
+    del held
+
+
+cdef void _drop_prefixes(object capsule) noexcept:
+    cdef HeldFramePrefixes* held = <HeldFramePrefixes*>PyCapsule_GetPointer(capsule, _PREFIXES)
     del held
 
 
@@ -106,17 +116,28 @@ def lz4_frames() -> object:
     return PyCapsule_New(hold_lz4(), _FRAMES, _drop_frames)
 
 
-def compressed_codec(child, frames, int64_t most_bytes) -> object | None:
-    """Chunks whose first buffer is a frame of at most so many bytes; None unless both are capsules."""
+def lz4_frame_prefixes() -> object:
+    """The first bytes of LZ4 frames."""
+    return PyCapsule_New(hold_lz4_prefixes(), _PREFIXES, _drop_prefixes)
+
+
+def compressed_codec(child, frames, int64_t most_bytes, prefixes=None) -> object | None:
+    """Chunks whose first buffer is a frame of at most so many bytes; None unless the first two are capsules.
+
+    With `prefixes`, a capsule too, frames are decompressed up to the last value that is wanted.
+    """
     cdef HeldChunkCodec* held
+    cdef const LaFramePrefixes* own = NULL
     if child is None or frames is None:
         return None
+    if prefixes is not None:
+        own = <const LaFramePrefixes*>PyCapsule_GetPointer(prefixes, _PREFIXES)
     held = hold_compressed(
         <const LaChunkCodec*>PyCapsule_GetPointer(child, _CHUNK),
-        <const LaFrameCodec*>PyCapsule_GetPointer(frames, _FRAMES), most_bytes)
-    both = (child, frames)
-    Py_INCREF(both)
-    held.child = <void*>both
+        <const LaFrameCodec*>PyCapsule_GetPointer(frames, _FRAMES), own, most_bytes)
+    parts = (child, frames, prefixes)
+    Py_INCREF(parts)
+    held.child = <void*>parts
     return _chunk(held)
 
 

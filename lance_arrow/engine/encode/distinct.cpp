@@ -119,9 +119,9 @@ int64_t index_values(const Values& values, const uint16_t* nulls, const Distinct
       if (item < 0) return -1;
       out.indices[value] = static_cast<uint32_t>(item);
     }
-    if (++seen == kProbeValues && out.num_values > 2 * kProbeValues &&
-        (seen - table.num_items) * 4 * out.max_items < seen * seen)
-      return -1;
+    // So few items would all have been met by now.
+    const bool is_probed = out.num_values > 2 * kProbeValues && out.max_items > kProbeValues;
+    if (++seen == kProbeValues && is_probed && (seen - table.num_items) * 4 * out.max_items < seen * seen) return -1;
   }
   return table.num_items;
 }

@@ -18,6 +18,7 @@ constexpr int64_t kMostBytes = 1 << 22;  // of values of any length, and of a fr
 struct Tree {
   std::vector<std::unique_ptr<HeldChunkCodec>> chunks;
   std::unique_ptr<HeldFrameCodec> frames{hold_lz4()};
+  std::unique_ptr<HeldFramePrefixes> prefixes{hold_lz4_prefixes()};
 
   const LaChunkCodec* keep(HeldChunkCodec* held) {
     chunks.emplace_back(held);
@@ -47,7 +48,8 @@ struct Tree {
       case 5: return keep(hold_byte_streams(input.one_of(floats)));
       case 6: {
         const LaChunkCodec* child = make(input, depth - 1);
-        return child == nullptr ? nullptr : keep(hold_compressed(child, frames.get(), kMostBytes));
+        const LaFramePrefixes* some = input.flag() ? prefixes.get() : nullptr;
+        return child == nullptr ? nullptr : keep(hold_compressed(child, frames.get(), some, kMostBytes));
       }
       default: {
         const LaChunkCodec* child = make(input, depth - 1);

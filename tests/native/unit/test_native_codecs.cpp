@@ -113,7 +113,7 @@ TEST_CASE("byte streams have as many bytes as values") {
 
 TEST_CASE("frames that declare more than they can hold, or may, are refused before memory is taken") {
   const std::unique_ptr<HeldFrameCodec> frames(hold_lz4());
-  const Held flat(hold_flat(8)), codec(hold_compressed(flat.get(), frames.get(), 100));
+  const Held flat(hold_flat(8)), codec(hold_compressed(flat.get(), frames.get(), nullptr, 100));
   const std::string refused = "a frame declares more than it can hold, or more than the limit";
   CHECK(selected(*codec, {{2, 0, 0, 0, 0x20, 'a', 'b'}}, 2, {{1, 2}}) == "b");
   CHECK(selected(*codec, {{3, 0, 0, 0, 0x20, 'a', 'b'}}, 2, {{1, 2}}) == "an LZ4 block is malformed");
@@ -122,6 +122,27 @@ TEST_CASE("frames that declare more than they can hold, or may, are refused befo
   CHECK(selected(*codec, {{2, 0, 0}}, 2, {{1, 2}}) == refused);
   CHECK(selected(*codec, {{}}, 2, {{1, 2}}) == "a chunk is shorter than its values");
   CHECK(selected(*codec, {}, 2, {{1, 2}}) == "a chunk has other buffers than its codec");
+}
+
+TEST_CASE("frames are decompressed up to the last value that is wanted, where the child reads values by place") {
+  const std::unique_ptr<HeldFrameCodec> frames(hold_lz4());
+  const std::unique_ptr<HeldFramePrefixes> prefixes(hold_lz4_prefixes());
+  const Held flat(hold_flat(8)), packed(hold_inline_bitpacking(8));
+  const Held codec(hold_compressed(flat.get(), frames.get(), prefixes.get(), 100));
+  // abc and four bytes that repeat it, x and a match, which goes back too far in the damaged one, xyz.
+  const Bytes whole{15, 0, 0, 0, 0x30, 'a', 'b', 'c', 3, 0, 0x10, 'x', 3, 0, 0x30, 'x', 'y', 'z'};
+  Bytes damaged = whole;
+  damaged[12] = 9;
+  CHECK(selected(*codec, {whole}, 15, {{0, 3}, {5, 7}}) == "abcca");
+  CHECK(selected(*codec, {whole}, 15, {{0, 15}}) == "abcabcaxcaxcxyz");
+  CHECK(selected(*codec, {damaged}, 15, {{1, 7}}) == "bcabca");
+  CHECK(selected(*codec, {damaged}, 15, {{1, 8}}) == "an LZ4 block is malformed");
+  CHECK(selected(*codec, {damaged}, 15, {{0, 15}}) == "an LZ4 block is malformed");
+  // As many bytes as values, or the frame is opened as a whole.
+  CHECK(selected(*codec, {damaged}, 14, {{1, 3}}) == "an LZ4 block is malformed");
+  CHECK(selected(*codec, {damaged}, 16, {{1, 3}}) == "an LZ4 block is malformed");
+  const Held other(hold_compressed(packed.get(), frames.get(), prefixes.get(), 2000));
+  CHECK(selected(*other, {damaged}, 15, {{1, 3}}) == "an LZ4 block is malformed");
 }
 
 TEST_CASE("runs in two buffers, of which the last may go on behind the chunk") {

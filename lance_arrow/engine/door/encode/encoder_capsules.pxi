@@ -44,6 +44,17 @@ cdef extern from "engine/encode/encoders/held_encoders.hpp" namespace "lance_arr
         int64_t num_samples
         double worthwhile
 
+    cdef cppclass CompressedChunkForm:
+        CompressedChunkForm()
+        const LaFrameEncoder* frames
+        vector[const LaChunkEncoder*] children
+        string compression
+        int64_t least_bytes
+        int64_t sampled_bytes
+        int64_t num_samples
+        double most_part
+        int64_t chunk_bytes
+
     cdef cppclass ScoreOptions:
         ScoreOptions()
         double factor
@@ -58,6 +69,7 @@ cdef extern from "engine/encode/encoders/held_encoders.hpp" namespace "lance_arr
         int64_t dictionary_values
         int64_t dictionary_divisor
         double dictionary_ratio
+        double packed_ratio
         cbool compresses_indices
         int64_t zipped_from_bytes
         cbool compresses_strings
@@ -75,6 +87,7 @@ cdef extern from "engine/encode/encoders/held_encoders.hpp" namespace "lance_arr
     HeldBlocksEncoder* hold_string_blocks(const string&) except +
     HeldBlocksEncoder* hold_asked_blocks(int64_t) except +
     HeldBlocksEncoder* hold_compressed_blocks(const CompressedForm&) except +
+    HeldChunkEncoder* hold_compressed_chunks(const CompressedChunkForm&) except +
     HeldFrameEncoder* hold_lz4_encoder() except +
     HeldBlocksEncoder* hold_best_blocks(const vector[const LaBlocksEncoder*]&) except +
     HeldChunkEncoder* hold_streams_asked(int64_t, double) except +
@@ -220,6 +233,39 @@ def compressed_blocks_encoder(
     return _keeping(_blocks_encoder(hold_compressed_blocks(form)), (frames, tuple(children)))
 
 
+def compressed_chunks_encoder(
+    frames, children, bytes compression, *, int64_t least_bytes, int64_t sampled_bytes, int64_t num_samples,
+    double most_part, int64_t chunk_bytes,
+) -> object:
+    """Chunks of the best child, their first buffers compressed, if samples become much smaller than the best child's.
+
+    Parameters
+    ----------
+    frames
+        Capsule of the scheme. Python compresses blocks with chunks for which it has no room.
+    children
+        Capsules of encoders of chunks, in the order of their names.
+    compression
+        Serialized ``BufferCompression``.
+    least_bytes
+        Fewest bytes of a block.
+    sampled_bytes, num_samples
+        Bytes, and number, of the samples; they have whole groups of 1,024 values.
+    most_part
+        The largest part of the best child's bytes.
+    chunk_bytes
+        Most bytes of a chunk before compression: a part of it is decompressed for a row.
+    """
+    cdef CompressedChunkForm form
+    form.frames = <const LaFrameEncoder*>PyCapsule_GetPointer(frames, _FRAME_ENCODER)
+    for one in children:
+        form.children.push_back(<const LaChunkEncoder*>PyCapsule_GetPointer(one, _CHUNK_ENCODER))
+    form.compression, form.least_bytes = compression, least_bytes
+    form.sampled_bytes, form.num_samples, form.most_part = sampled_bytes, num_samples, most_part
+    form.chunk_bytes = chunk_bytes
+    return _keeping(_chunk_encoder(hold_compressed_chunks(form)), (frames, tuple(children)))
+
+
 def lz4_encoder() -> object:
     """Frames of one LZ4 block each."""
     return PyCapsule_New(hold_lz4_encoder(), _FRAME_ENCODER, _drop_frame_encoder)
@@ -290,7 +336,7 @@ def out_of_line_bitpacking_blocks_encoder(
 def chunk_pages_encoder(
     rules, *, bint large, int64_t zipped_from_bytes, dictionary_bits, int64_t dictionary_values,
     int64_t dictionary_divisor, double dictionary_ratio, bint compresses_indices, bint compresses_strings,
-    estimate_rules, index_rules, indices=None, items=None,
+    estimate_rules, index_rules, indices=None, items=None, double packed_ratio=0.0,
 ) -> object:
     """Pages of chunks. Where a dictionary of values of one width may be smaller, Python is asked.
 
@@ -312,6 +358,9 @@ def chunk_pages_encoder(
     indices, items
         Capsules that encode chunks of indices of 32 bits, and blocks of items; None: Python is asked for pages with a
         dictionary.
+    packed_ratio
+        Largest ratio of the bits of an index to those of a packed value, where packed values take less than a quarter of
+        the plain ones.
     """
     cdef ChunkPageForm form
     form.rules.max_bytes, form.rules.max_values, form.rules.target_bytes = rules
@@ -320,7 +369,7 @@ def chunk_pages_encoder(
     form.large, form.zipped_from_bytes = large, zipped_from_bytes
     form.dictionary_bits = dictionary_bits
     form.dictionary_values, form.dictionary_divisor = dictionary_values, dictionary_divisor
-    form.dictionary_ratio, form.compresses_indices = dictionary_ratio, compresses_indices
+    form.dictionary_ratio, form.packed_ratio, form.compresses_indices = dictionary_ratio, packed_ratio, compresses_indices
     form.compresses_strings = compresses_strings
     form.indices = NULL
     form.items = NULL

@@ -80,18 +80,9 @@ struct CompressedBlocks : CompressedForm {
     copy_bytes(room, bytes.data(), size);
     if (const LaRefusal refusal = out->chunk(out->host, block->num_values, &size, 1)) return refusal;
     std::string message(view_of(answer.plain.description));
-    if (answer.is_smaller()) message = own->message(message);
+    if (answer.is_smaller()) message = describe_compressed(own->compression, message);
     return out->describe(out->host, reinterpret_cast<const uint8_t*>(message.data()),
                          static_cast<int64_t>(message.size()));
-  }
-
-  // Source: lance.encodings21.General, in a CompressiveEncoding.
-  std::string message(const std::string& child) const {
-    std::string general, outer;
-    put_bytes(general, 1, compression);
-    put_bytes(general, 3, child);
-    put_bytes(outer, 10, general);
-    return outer;
   }
 };
 
@@ -110,6 +101,15 @@ struct Lz4Frames {
 };
 
 }  // namespace
+
+// Source: lance.encodings21.General, in a CompressiveEncoding.
+std::string describe_compressed(const std::string& compression, const std::string& child) {
+  std::string general, outer;
+  put_bytes(general, 1, compression);
+  put_bytes(general, 3, child);
+  put_bytes(outer, 10, general);
+  return outer;
+}
 
 HeldBlocksEncoder* hold_compressed_blocks(const CompressedForm& form) {
   auto held = std::make_shared<CompressedBlocks>(CompressedBlocks{form});

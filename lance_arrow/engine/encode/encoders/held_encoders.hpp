@@ -46,6 +46,21 @@ HeldChunkEncoder* hold_asked_encoder(int64_t least_bytes, int64_t least_values);
 // Python is asked where LZ4 makes samples of byte streams smaller than `most_part` of plain or packed values.
 HeldChunkEncoder* hold_streams_asked(int64_t least_bytes, double most_part);
 
+// Chunks of the best child, compressed, where samples show that less than `most_part` of the plain bytes is left.
+struct CompressedChunkForm {
+  const LaFrameEncoder* frames;
+  std::vector<const LaChunkEncoder*> children;  // in the order of names
+  std::string compression;  // serialized `BufferCompression`
+  int64_t least_bytes;
+  int64_t sampled_bytes;
+  int64_t num_samples;
+  double most_part;
+  int64_t chunk_bytes;  // most bytes of a chunk before compression
+};
+HeldChunkEncoder* hold_compressed_chunks(const CompressedChunkForm& form);
+// A `CompressiveEncoding` of `General` around the description of a child.
+std::string describe_compressed(const std::string& compression, const std::string& child);
+
 // Byte strings.
 HeldChunkEncoder* hold_string_encoder(const std::string& description);
 // The encoder with the smallest score; all must live as long.
@@ -87,6 +102,7 @@ struct ChunkPageForm {
   int64_t dictionary_values;
   int64_t dictionary_divisor;
   double dictionary_ratio;
+  double packed_ratio;  // largest ratio of the bits of indices to those of packed values
   bool compresses_indices;
   bool compresses_strings;
   LaChunkRules estimate_rules;  // of chunks whose size is only estimated

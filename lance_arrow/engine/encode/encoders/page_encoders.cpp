@@ -1,5 +1,6 @@
 // Layouts of 2.1 and 2.2: pages of chunks and of one scalar, with the same choices and bytes as their Python halves.
 #include <algorithm>
+#include <cmath>
 
 #include "engine/encode/block_facts.hpp"
 #include "engine/encode/chunk_writing.hpp"
@@ -53,8 +54,12 @@ struct ChunkPages : ChunkPageForm {
     if (estimate == LANCE_ARROW_ASK) return false;
     const auto raw = static_cast<double>(values.num_bytes);
     const double most_bytes = std::min(dictionary_ratio * raw, estimate < 0 ? raw : estimate);
-    const bool compresses = compresses_indices || (values.num_groups > 0 && values.num_runs * 4 < values.num_values);
-    if (most_bytes < raw / 4 && !compresses) return true;
+    const bool compresses = compresses_indices || values.num_runs * 4 < values.num_values;
+    if (values.num_groups > 0 && most_bytes < raw / 4 && !compresses) {
+      // Bit-packed values are small too: indices must be much smaller.
+      const double bits = std::ceil(packed_ratio * 8 * most_bytes / static_cast<double>(values.num_values)) - 1;
+      if (bits < 1 || num_items > int64_t{1} << static_cast<int>(bits)) return true;
+    }
     FactsOfBlock of_indices;
     if (of_indices.set(reinterpret_cast<const uint8_t*>(indices.data()), 32, values.num_values).message != nullptr)
       return false;
