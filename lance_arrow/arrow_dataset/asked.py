@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from lance_arrow.scan.row_filter import FilterPlan
 
 _TRUE = pc.scalar(True)
-_FIRST_SOURCES = 4
-"""What Arrow calls `fragment_readahead`, by default."""
 
 
 @dataclass(slots=True, eq=False)
@@ -42,20 +40,20 @@ class Asked:
         Excludes files natively. None as long as there is only one file, or no bounds to exclude files by.
     num_files
         How many were opened for it.
-    num_slow_starts
-        How many of its scans began with a small window.
+    has_started_slowly
+        Whether a source was asked for with a small first window.
     """
 
     nodes: PerTree[tuple[ColumnNode, ...]]
     filter: FilterPlan | None
     pruner: FilePruner | FileCounter | None = None
     num_files: int = 0
-    num_slow_starts: int = 0
+    has_started_slowly: bool = False
 
     def may_start_slowly(self) -> bool:
-        """Return whether the next source is one of the first, which Arrow begins at once: a caller may stop there."""
-        self.num_slow_starts += 1
-        return self.num_slow_starts <= _FIRST_SOURCES
+        """Return whether the next source is the first: a caller may stop there."""
+        is_first, self.has_started_slowly = not self.has_started_slowly, True
+        return is_first
 
     def all_nodes(self, roots: Sequence[ColumnNode]) -> tuple[ColumnNode, ...]:
         """Return the columns of a tree that are read, those of the filter included."""

@@ -109,7 +109,8 @@ class FileScanHandler:
         if isinstance(place.payload, FileGroup):
             return place.payload.plan(self, request)
         scan_options = self._scan_options(request)
-        if place.following is not None and self._may_read_ahead(scan_options) and any(place.following(1)):
+        is_followed = place.following is not None and any(place.following(1))
+        if is_followed and self._may_read_ahead(scan_options):
             from lance_arrow.arrow_dataset.read_ahead import ReadAhead  # noqa: PLC0415 - for many files alone
 
             read = ReadAhead.of(request, self, place.following).scan(self, place)
@@ -117,13 +118,14 @@ class FileScanHandler:
                 return read
         part = _part_of(place)
         if part is None:
-            return SourceScan(self.reading(place, request), request, scan_options)
+            return SourceScan(self.reading(place, request), request, scan_options, is_followed=is_followed)
         if place.rows is not None:
             raise InternalError("a fragment of a table was cut down to rows of one of its files", path=place.path)
         if part.fragment is None:
             return _Nothing()
         rows = self._fragment(part.facts, part.fragment, place, scan_options)
-        return SourceScan(asked_of(request).reading(rows, zone_maps=scan_options.zone_maps), request, scan_options)
+        found = asked_of(request).reading(rows, zone_maps=scan_options.zone_maps)
+        return SourceScan(found, request, scan_options, is_followed=is_followed)
 
     def _may_read_ahead(self, scan_options: ScanOptions) -> bool:
         """Whether a scan may read files before it asks for them: each file of a watched one has a receipt."""

@@ -32,9 +32,18 @@ class SourceScan:
         What pyarrow wants.
     scan_options
         Of the scan; the defaults when None.
+    is_followed
+        Whether other files of the same scan are known to follow.
     """
 
-    def __init__(self, found: FilteredReading, request: ScanRequest, scan_options: ScanOptions | None = None) -> None:
+    def __init__(
+        self,
+        found: FilteredReading,
+        request: ScanRequest,
+        scan_options: ScanOptions | None = None,
+        *,
+        is_followed: bool = False,
+    ) -> None:
         # A scan that cannot be planned has nothing to tell.
         self._is_planned = False
         self._found = found
@@ -44,6 +53,7 @@ class SourceScan:
         self._memory_bytes = budget or self._runtime.settings.memory_budget_bytes
         self._lock = Lock()
         self._done = 0
+        self._is_followed = is_followed
         self._windows: Sequence[RowRanges] = ()
         # Of sources that zones leave out, no more is looked at.
         if len(found.rows):
@@ -58,12 +68,13 @@ class SourceScan:
             found.receipt.send()
 
     def _begun_slowly(self, windows: Sequence[RowRanges]) -> Sequence[RowRanges]:
-        """Let the first sources of a scan begin with few rows: pyarrow's `head` looks like any scan.
+        """Let the first source of a scan begin with few rows: pyarrow's `head` looks like any scan.
 
-        Far sources take a request for each window. Windows of blobs are small.
+        Far sources take a request for each window. Windows of blobs are small. A small source alone is read at once,
+        also where nothing is asked ahead.
         """
-        reading = self._reading
-        if len(windows) < 2 or self._found.rows.num_rows < SlowStart.LEAST_ROWS or reading.is_far or reading.has_blobs:
+        reading, is_ahead = self._reading, self._is_followed and self._request.use_threads
+        if not (len(windows) > 1 or is_ahead) or reading.is_far or reading.has_blobs:
             return windows
         if not may_be_sliced(reading.nodes) or not asked_of(self._request).may_start_slowly():
             return windows
@@ -139,7 +150,7 @@ class SourceScan:
         with self._lock, located(path=self._found.source.name):
             self._expansion.add(rows.num_rows)
         try:
-            batches = self._read(rows, self._most_batch_rows(index))
+            batches = self._read(rows, is_first=not index)
         except LanceError:
             if self._found.divided is None:
                 raise
@@ -154,14 +165,16 @@ class SourceScan:
             self._found.receipt.send()
         return batches
 
-    def _most_batch_rows(self, index: int) -> int:
-        size = self._request.batch_size
-        return min(size, self._windows.most_batch_rows(index)) if isinstance(self._windows, SlowStart) else size
-
-    def _read(self, rows: RowRanges, size: int) -> list[pa.RecordBatch]:
-        pool = self._request.memory_pool
+    def _read(self, rows: RowRanges, *, is_first: bool) -> list[pa.RecordBatch]:
+        pool, size = self._request.memory_pool, self._request.batch_size
         piece_bytes = self._runtime.settings.blob_piece_bytes
         read = filled(self._reading, self._found.read(rows, pool), piece_bytes, pool)
+        if is_first and self.starts_slowly:
+            read = [
+                batch.slice(start, stop - start)
+                for batch in read
+                for start, stop in SlowStart.batch_spans(batch.num_rows)
+            ]
         return [batch.slice(start, size) for batch in read for start in range(0, batch.num_rows, size)]
 
     def __del__(self) -> None:

@@ -101,6 +101,8 @@ class RowWeights:
         return RowWeights(counts[kept], np.concatenate([np.zeros(1), np.cumsum(weights)])[kept])
 
     def _within_one(self, start: np.int64, stop: np.int64) -> RowWeights:
+        if start == 0 and stop == self.borders[-1]:
+            return self
         first, last = self.borders.searchsorted(start, "right"), self.borders.searchsorted(stop, "left")
         borders = np.empty(last - first + 2, np.int64)
         borders[0], borders[1:-1], borders[-1] = start, self.borders[first:last], stop
@@ -109,8 +111,18 @@ class RowWeights:
 
     def bytes_between(self, start: int, stop: int) -> float:
         """Estimate the bytes of rows ``start .. stop``."""
-        first, last = np.interp([start, stop], self.borders, self.totals)
-        return float(last - first)
+        return self._bytes_before(stop) - self._bytes_before(start)
+
+    def _bytes_before(self, row: int) -> float:
+        """Estimate the bytes of the rows before one, as `numpy.interp`: that lets other threads run for each."""
+        if row >= self.borders[-1]:
+            return float(self.totals[-1])
+        after = int(self.borders.searchsorted(row, "right"))
+        (low, high), (first, last) = (
+            self.borders[after - 1 : after + 1].tolist(),
+            self.totals[after - 1 : after + 1].tolist(),
+        )
+        return float(first + (last - first) * (row - low) / (high - low))
 
     def even_until(self, start: int) -> int:
         """Return the end of the run of rows from `start` on that weigh the same."""
@@ -118,7 +130,7 @@ class RowWeights:
 
     def rows_within(self, start: int, num_bytes: float) -> int:
         """How many rows from `start` on weigh no more than `num_bytes`; 0 when the first alone weighs more."""
-        reached = np.interp(start, self.borders, self.totals) + num_bytes
+        reached = self._bytes_before(start) + num_bytes
         if reached >= self.totals[-1]:
             return int(self.borders[-1]) - start
         # Rows without weight make plateaus: the last row of one is as good as its first.

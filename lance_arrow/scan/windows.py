@@ -189,36 +189,48 @@ class WindowList(_CutWhenAsked):
 
 
 class SlowStart(_CutWhenAsked):
-    """Windows of a large source, whose first rows come in small windows and small batches.
+    """Windows of a source, whose first rows come in a small window and small batches.
 
-    Arrow asks for 16 batches ahead, also after its caller has stopped: nothing tells a format that no more are wanted.
-    The first windows have 24 batches, which are slices. So a caller that stops early has decoded little.
+    Arrow asks for several batches ahead, also after its caller has stopped: nothing tells a format that no more are
+    wanted. The first batch has what a caller of a few rows takes, and as many follow as Arrow asks for meanwhile. The
+    bridge reads on when Arrow asks for more.
 
     Parameters
     ----------
     windows
-        The windows; at least two.
+        The windows; at least one.
     """
 
-    LEAST_ROWS = 4 * WINDOW_ROWS
-    """Of fewer rows, slices take more time than a caller of a few rows saves."""
-    _STEPS = (1 << 13, 1 << 14)
-    _BATCH_ROWS = 1 << 10
+    FIRST_ROWS = 1 << 10
+    """Rows of the first batch."""
+    FIRST_WINDOW = 1 << 11
+    _SECOND_WINDOW = 1 << 14
+    _LEAST_STEPPED = 4 * WINDOW_ROWS
+    """Of fewer rows, the second step takes more time than a caller of some rows saves."""
+    ASKED_AHEAD = 7
+    """What Arrow asks for besides, before its caller gets a batch and stops: its `fragment_readahead`, and three."""
 
     def __init__(self, windows: Sequence[RowRanges]) -> None:
         self._windows = windows
         first = windows[0]
+        steps: tuple[int, ...] = ()
+        if len(windows) > 1 or first.num_rows > self._SECOND_WINDOW:
+            is_long = len(windows) * first.num_rows >= self._LEAST_STEPPED
+            steps = (self.FIRST_WINDOW, self._SECOND_WINDOW) if is_long else (self.FIRST_WINDOW,)
         self._pieces: list[RowRanges] = []
         start = 0
-        for step in self._STEPS:
+        for step in steps:
             if first.num_rows - start > step:
                 self._pieces.append(cut(first, start, start + step))
                 start += step
         self._rest = cut(first, start, first.num_rows)
 
-    def most_batch_rows(self, index: int) -> int:
-        """Return the most rows of a batch of a window."""
-        return self._BATCH_ROWS if index < len(self._pieces) else WINDOW_ROWS
+    @classmethod
+    def batch_spans(cls, num_rows: int) -> list[tuple[int, int]]:
+        """Return ``(start, stop)`` of the batches of the first window."""
+        first = min(cls.FIRST_ROWS, max(1, num_rows - cls.ASKED_AHEAD))
+        step = max(1, -(-(num_rows - first) // cls.ASKED_AHEAD))
+        return [(0, first), *((start, min(start + step, num_rows)) for start in range(first, num_rows, step))]
 
     def __len__(self) -> int:
         return len(self._pieces) + len(self._windows)

@@ -85,6 +85,9 @@ cdef extern from "dataset_files.hpp" namespace "lance_arrow":
 cdef extern from "file_pruners.hpp" namespace "lance_arrow":
     c_bool KeepFilePruner(const shared_ptr[ScanOptions]&, const CExpression&, object capsule) except False
 
+cdef extern from "pace.hpp" namespace "lance_arrow":
+    int64_t SetPauseMicros(int64_t)
+
 cdef extern from "ready_rows.hpp" namespace "lance_arrow":
     cdef cppclass CReadyRows "lance_arrow::ReadyRows":
         CReadyRows(const CFileFragment&)

@@ -10,6 +10,7 @@ from lance_arrow.arrow_dataset.handler_protocol import ScanHandler
 from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
 from lance_arrow.scan.file_place import FilePlace, Following
 
+def set_pause_micros(micros: int) -> int: ...
 def close_exit_gate(timeout_seconds: float) -> bool:
     """Let no thread of ours into Python any more, and wait for those inside; False if some stayed."""
 

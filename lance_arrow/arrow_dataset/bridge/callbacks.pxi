@@ -259,3 +259,8 @@ def close_exit_gate(double timeout_seconds):
     with nogil:
         is_empty = CloseExitGate(timeout_seconds)
     return is_empty
+
+
+def set_pause_micros(int64_t micros):
+    """Set how long scans pause after their first rows (see `pace.hpp`), for tests; returns what it was."""
+    return SetPauseMicros(micros)

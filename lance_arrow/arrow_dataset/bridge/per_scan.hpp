@@ -40,6 +40,15 @@ class PerScan {
     held_.pop_front();
   }
 
+  // What a scan keeps; made when it is first asked for.
+  std::shared_ptr<Kept> FindOrMake(const Scan& scan, const arrow::compute::Expression& filter) {
+    const auto any = [](const Kept&) { return true; };
+    std::lock_guard<std::mutex> making(making_);
+    auto found = Find(scan, filter, any);
+    if (found == nullptr) Keep(scan, filter, found = std::make_shared<Kept>());
+    return found;
+  }
+
   bool Has(const Scan& scan, const arrow::compute::Expression& filter) {
     return Find(scan, filter, [](const Kept&) { return true; }) != nullptr;
   }
@@ -63,6 +72,7 @@ class PerScan {
     std::shared_ptr<Kept> kept;
   };
 
+  std::mutex making_;
   std::mutex mutex_;
   std::deque<Held> held_;
 };

@@ -23,6 +23,7 @@
 
 #include "callbacks.hpp"
 #include "gate.hpp"
+#include "pace.hpp"
 #include "pool.hpp"
 
 namespace lance_arrow {
@@ -86,7 +87,12 @@ class BatchStream {
   BatchStream(std::shared_ptr<const GuardedRef> handler, std::shared_ptr<const Payload> payload,
               std::shared_ptr<arrow::dataset::ScanOptions> options,
               std::shared_ptr<arrow::dataset::FileFragment> fragment, arrow::compute::Expression filter)
-      : state_(std::make_shared<State>()), owner_(std::make_shared<Owner>(state_->is_abandoned)) {
+      : state_(std::make_shared<State>()) {
+    if (options->use_threads) {
+      state_->pace = PaceOf(options);
+      state_->pace->Enter(fragment.get());
+    }
+    owner_ = std::make_shared<Owner>(state_->is_abandoned, state_->leads, state_->pace);
     state_->handler = std::move(handler);
     state_->payload = std::move(payload);
     state_->options = std::move(options);
@@ -111,6 +117,9 @@ class BatchStream {
  private:
   using Flag = std::shared_ptr<std::atomic<bool>>;
 
+  // Arrow hands out a batch when it has the next one: it tells which is the last.
+  static constexpr size_t kGivenAtOnce = 2;
+
   struct Plan {
     GuardedRef tasks;
     int64_t num_tasks = 0;
@@ -134,6 +143,9 @@ class BatchStream {
     std::shared_ptr<arrow::dataset::FileFragment> fragment;
     arrow::compute::Expression filter;  // of the options, simplified by the guarantee of the fragment
     Flag is_abandoned = std::make_shared<std::atomic<bool>>(false);
+    std::shared_ptr<ScanPace> pace;  // null where nothing is asked for ahead
+    Flag leads = std::make_shared<std::atomic<bool>>(false);
+    bool is_probing = false;  // whether Arrow has not asked for more than a caller of a few rows has it ask for
 
     std::shared_ptr<Plan> plan;  // null until made
     int64_t next_task = 0;
@@ -146,11 +158,43 @@ class BatchStream {
 
     arrow::Future<BatchList> NextList() {
       if (plan != nullptr) return NextTaskResult();
-      return MakePlan().Then([self = shared_from_this()](const std::shared_ptr<Plan>& plan) {
-        self->plan = plan;
-        if (plan->starts_slowly) self->tasks_ahead = 1;
-        return self->NextTaskResult();
-      });
+      auto self = shared_from_this();
+      *leads = pace != nullptr && pace->Lead();
+      auto begun = pace == nullptr || *leads ? arrow::Future<>::MakeFinished() : pace->WhenOn();
+      return begun.Then([self] { return self->MakePlan(); })
+          .Then(
+              [self](const std::shared_ptr<Plan>& plan) {
+                self->plan = plan;
+                if (plan->starts_slowly) self->tasks_ahead = 1;
+                if (*self->leads) self->BeginToLead();
+                return self->NextTaskResult();
+              },
+              [self](const arrow::Status& error) -> arrow::Future<BatchList> {
+                if (*self->leads) self->pace->GoOn();
+                return error;
+              });
+    }
+
+    // Hand out what Arrow wants before it gives a batch to a caller, and the rest of the first list after a pause.
+    void BeginToLead() {
+      if (!plan->starts_slowly || plan->first == nullptr || plan->first->size() <= kGivenAtOnce) return pace->GoOn();
+      is_probing = true;
+      auto& all = *plan->first;
+      auto rest = std::make_shared<arrow::RecordBatchVector>(all.begin() + kGivenAtOnce, all.end());
+      all.resize(kGivenAtOnce);
+      in_flight.push_back(StartTask(next_task++));
+      auto call = [pace = pace, options = options, fragment = fragment, rest]() -> arrow::Result<BatchList> {
+        if (!pace->Pause()) {
+          pace->GoOn();
+        } else {
+          RunOutsideArrow(fragment->source(), options, false, [pace]() -> arrow::Result<bool> {
+            pace->LosePatience();
+            return true;
+          });
+        }
+        return rest;
+      };
+      in_flight.push_back(RunOutsideArrow(fragment->source(), options, false, std::move(call)));
     }
 
     arrow::Future<std::shared_ptr<Plan>> MakePlan() {
@@ -176,8 +220,13 @@ class BatchStream {
     arrow::Future<BatchList> NextTaskResult() {
       // A caller of a few rows is known by what it does not take: after a slow start, each list doubles the readahead.
       const int64_t most_ahead = options->use_threads ? std::max(1, options->batch_readahead) : 1;
-      const size_t readahead = std::min(most_ahead, tasks_ahead);
-      tasks_ahead = 2 * std::min(most_ahead, tasks_ahead);
+      if (is_probing && in_flight.empty()) {
+        is_probing = false;
+        tasks_ahead = most_ahead;
+        pace->GoOn();
+      }
+      const size_t readahead = is_probing ? 0 : std::min(most_ahead, tasks_ahead);
+      if (!is_probing) tasks_ahead = 2 * std::min(most_ahead, tasks_ahead);
       while (in_flight.size() < readahead && next_task < plan->num_tasks) in_flight.push_back(StartTask(next_task++));
       if (in_flight.empty()) return arrow::Future<BatchList>::MakeFinished(BatchList());
       auto result = std::move(in_flight.front());
@@ -212,9 +261,15 @@ class BatchStream {
 
   // Held by the generator alone, never by a task, so that its end means that nobody will pull again.
   struct Owner {
-    explicit Owner(Flag flag) : is_abandoned(std::move(flag)) {}
-    ~Owner() { *is_abandoned = true; }
+    Owner(Flag abandoned, Flag leading, std::shared_ptr<ScanPace> of_scan)
+        : is_abandoned(std::move(abandoned)), leads(std::move(leading)), pace(std::move(of_scan)) {}
+    ~Owner() {
+      *is_abandoned = true;
+      if (*leads) pace->Stop();
+    }
     Flag is_abandoned;
+    Flag leads;
+    std::shared_ptr<ScanPace> pace;
   };
 
   std::shared_ptr<State> state_;

@@ -17,7 +17,7 @@ from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.errors import CorruptManifestError, UnsupportedError, located
 from lance_arrow.manifests.fragments import NO_COLUMN, DataFileMeta
-from lance_arrow.scan.fragments.field_sources import FieldSource, LeafPlace, bind_fields, expanded
+from lance_arrow.scan.fragments.field_sources import FieldSource, FileNodes, LeafPlace, bind_fields, expanded
 from lance_arrow.scan.fragments.fragment_rows import TableSource, stored_column
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.row_reader import ReadCounts
@@ -54,12 +54,8 @@ class FragmentReading:
         self._is_asked = False
         stored = [node for node in nodes if not _is_virtual(node)]
         with located(path=rows.columns.facts.manifest_path):
-            sources, parts = bind_fields(
-                stored,
-                self._place_of,
-                lambda file: self._open(file).rows.roots,
-                has_forms=bool(rows.columns.options.read_dictionary),
-            )
+            binding = rows.columns.bindings.of(stored, rows.meta.files, self._roots_of, lambda: self._bound(stored))
+        sources, parts = binding.sources, binding.parts
         self._sources: dict[str, FieldSource] = {source.node.field.name: source for source in sources}
         self.nodes = tuple(node if _is_virtual(node) else self._sources[node.field.name].node for node in nodes)
         self.schema = pa.schema([node.field for node in self.nodes])
@@ -223,6 +219,13 @@ class FragmentReading:
         if not arrays:
             return batch_without_columns(num_rows)
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def _roots_of(self, file: int) -> Sequence[ColumnNode]:
+        return self._open(file).rows.roots
+
+    def _bound(self, nodes: Sequence[ColumnNode]) -> tuple[tuple[FieldSource, ...], tuple[FileNodes, ...]]:
+        has_forms = bool(self.rows.columns.options.read_dictionary)
+        return bind_fields(nodes, self._place_of, self._roots_of, has_forms=has_forms)
 
     def _place_of(self, leaf: LeafNode) -> LeafPlace | None:
         field_id = self.rows.columns.field_id(leaf)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -27,6 +27,7 @@ from lance_arrow.container.footer import FileVersion
 from lance_arrow.container.schema import arrow_schema, column_mapping, fields_from_arrow
 from lance_arrow.errors import CorruptFileError, CorruptManifestError, located
 from lance_arrow.manifests.table_facts import TableFacts
+from lance_arrow.scan.fragments.field_bindings import FieldBindings
 from lance_arrow.spi import FixedWidth, LeafType, NodeKind
 
 if TYPE_CHECKING:
@@ -94,6 +95,11 @@ class TableColumns:
         return TableZones(self.facts, allow_external_bases=self.options.allow_external_bases)
 
     @property
+    def bindings(self) -> FieldBindings:
+        """How sets of columns are bound to those of files; tables of one schema share it."""
+        return self._shown.bindings
+
+    @property
     def _full(self) -> _Full:
         shown = self._shown
         return shown.with_row_versions if self.facts.has_stable_row_ids else shown.without_row_versions
@@ -159,6 +165,7 @@ class _Shown:
     roots: NamedRoots
     field_ids: Mapping[int, int]
     ids_above: Mapping[int, tuple[int, ...]]
+    bindings: FieldBindings = field(default_factory=FieldBindings)
 
     @cached_property
     def with_row_versions(self) -> _Full:
