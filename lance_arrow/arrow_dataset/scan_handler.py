@@ -110,7 +110,7 @@ class FileScanHandler:
             return place.payload.plan(self, request)
         scan_options = self._scan_options(request)
         is_followed = place.following is not None and any(place.following(1))
-        if is_followed and self._may_read_ahead(scan_options):
+        if place.following is not None and is_followed and self._may_read_ahead(scan_options):
             from lance_arrow.arrow_dataset.read_ahead import ReadAhead  # noqa: PLC0415 - for many files alone
 
             read = ReadAhead.of(request, self, place.following).scan(self, place)
