@@ -1,6 +1,6 @@
 """`PlainPlan`: leaves whose pages are written natively, all of a batch in one call; planned once for a schema.
 
-These are columns of values of one width, or of byte strings, or structs of such, at any depth, whose encoders all have
+These are columns of values of one width, of byte strings, and of structs of such at any depth. Their encoders all have
 a native side (`structure/native_encoders.py`). Rows of other columns, and pages that only Python can choose, take
 `RowWriter`'s way.
 """

@@ -24,7 +24,7 @@ from lance_arrow.container.columns import ColumnMeta, stored_bytes_of
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.errors import CorruptFileError, LanceError, located
 from lance_arrow.io import RangeSource
-from lance_arrow.runtime import Runtime
+from lance_arrow.runtime import Runtime, making_objects
 from lance_arrow.scan.projection import have_blobs
 from lance_arrow.scan.row_weights import RowWeights, least_row_bytes
 from lance_arrow.spi import BoundColumnEncoding, BoundLayout, LeafType, PageIndex, RowRanges
@@ -180,7 +180,7 @@ class FilePages:
         """Column metadata, read once per file and only for wanted columns; their wrappers are bound here."""
         missing = [leaf for leaf in leaves if leaf.column not in self._columns]
         if missing:
-            with self._lock:
+            with self._lock, making_objects(len(missing)):
                 found = self.file.columns([leaf.column for leaf in missing])
                 self._check_wrappers(missing, found)
                 self._columns.update(zip([leaf.column for leaf in missing], found, strict=True))

@@ -21,7 +21,7 @@ from lance_arrow.arrays.unravel import NodeStructure, unravel
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.errors import CorruptPageError, LanceError, ResourceLimitError, located
 from lance_arrow.io import MeteredSource
-from lance_arrow.runtime import Runtime
+from lance_arrow.runtime import Runtime, making_objects
 from lance_arrow.scan.blobs.native_blobs import blob_limits
 from lance_arrow.scan.file_pages import FilePages, Indices
 from lance_arrow.scan.native_pages import PagesAtHand, pages_at_hand
@@ -246,7 +246,7 @@ class RowReader(FilePages):
         assert isinstance(source, MeteredSource)
         num_rows = rows.num_rows
         num_threads = 1 if is_scan else self.runtime.settings.num_threads
-        with located(path=self.file.name):
+        with located(path=self.file.name), making_objects(len(wanted.plans)):
             found = self._pages_of([plan.leaf for plan in wanted.plans], rows, is_scan=is_scan)
             pages, loaded = found.wanted, found.loaded
             try:
