@@ -71,10 +71,13 @@ class SourceScan:
         """Let the first source of a scan begin with few rows: pyarrow's `head` looks like any scan.
 
         Far sources take a request for each window. Windows of blobs are small. A small source alone is read at once,
-        also where nothing is asked ahead.
+        also where nothing is asked ahead. Windows of few rows are not divided.
         """
-        reading, is_ahead = self._reading, self._is_followed and self._request.use_threads
-        if not (len(windows) > 1 or is_ahead) or reading.is_far or reading.has_blobs:
+        reading = self._reading
+        is_ahead = self._is_followed and self._request.use_threads
+        if not (len(windows) > 1 or is_ahead) or windows[0].num_rows <= SlowStart.FIRST_ROWS:
+            return windows
+        if reading.is_far or reading.has_blobs:
             return windows
         if not may_be_sliced(reading.nodes) or not asked_of(self._request).may_start_slowly():
             return windows

@@ -99,11 +99,15 @@ def plain_plan(
     known: dict[Any, _Form | None] = {}
     columns: dict[int, list[tuple[LeafPlan, _Form | None]]] = {}
     for one in leaves:
-        leaf = one.leaf
-        key = id(leaf.leaf), leaf.field.type, id(one.options), one.rows_per_zone
-        if key not in known:
-            known[key] = _form(one, encoders, encoder)
-        columns.setdefault(one.top, []).append((one, known[key]))
+        leaf, type_ = one.leaf, one.leaf.field.type
+        form = None
+        # Extension types may not be hashable.
+        if not isinstance(type_, pa.BaseExtensionType):
+            key = id(leaf.leaf), type_, id(one.options), one.rows_per_zone
+            if key not in known:
+                known[key] = _form(one, encoders, encoder)
+            form = known[key]
+        columns.setdefault(one.top, []).append((one, form))
     tops: list[int] = []
     with_strings: list[int] = []
     for top, own in columns.items():

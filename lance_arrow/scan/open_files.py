@@ -33,6 +33,8 @@ class OpenFiles:
     def __init__(self, options: ReadOptions) -> None:
         self._options = options
         self._held: OrderedDict[Hashable, OpenFile] = OrderedDict()
+        # At least the columns of the files that are held.
+        self._most_columns = 0
         self._lock = Lock()
 
     @property
@@ -60,7 +62,6 @@ class OpenFiles:
             held = self._held.get(identity) if identity is not None else None
             if held is not None:
                 self._held.move_to_end(identity)
-                self._drop_oldest()
                 source.close()
                 return held
         runtime = default_runtime()
@@ -70,11 +71,14 @@ class OpenFiles:
         if identity is not None:
             with self._lock:
                 self._held[identity] = opened
-                self._drop_oldest()
+                self._most_columns += file.footer.num_columns
+                if len(self._held) > _MAX_FILES or self._most_columns > _MAX_COLUMNS:
+                    self._drop_oldest()
         return opened
 
     def _drop_oldest(self) -> None:
         """Drop the files that were used longest ago; they close when the last scan lets go of them."""
-        num_columns = sum([one.rows.num_known_columns for one in self._held.values()])
-        while len(self._held) > _MAX_FILES or (len(self._held) > 1 and num_columns > _MAX_COLUMNS):
-            num_columns -= self._held.popitem(last=False)[1].rows.num_known_columns
+        known = sum([one.rows.num_known_columns for one in self._held.values()])
+        while len(self._held) > _MAX_FILES or (len(self._held) > 1 and known > _MAX_COLUMNS):
+            known -= self._held.popitem(last=False)[1].rows.num_known_columns
+        self._most_columns = sum([one.rows.file.footer.num_columns for one in self._held.values()])

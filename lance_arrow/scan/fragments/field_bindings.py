@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.arrays.schema_cache import ByColumns
-from lance_arrow.container.footer import FileVersion
-from lance_arrow.manifests.fragments import DataFileMeta
-from lance_arrow.scan.fragments.field_sources import FieldSource, FileNodes
+
+if TYPE_CHECKING:
+    from lance_arrow.arrays.column_tree import ColumnNode
+    from lance_arrow.container.footer import FileVersion
+    from lance_arrow.manifests.fragments import DataFileMeta
+    from lance_arrow.scan.fragments.field_sources import FieldSource, FileNodes
 
 _MOST_KINDS = 4
 

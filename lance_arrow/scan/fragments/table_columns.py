@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -27,10 +27,10 @@ from lance_arrow.container.footer import FileVersion
 from lance_arrow.container.schema import arrow_schema, column_mapping, fields_from_arrow
 from lance_arrow.errors import CorruptFileError, CorruptManifestError, located
 from lance_arrow.manifests.table_facts import TableFacts
-from lance_arrow.scan.fragments.field_bindings import FieldBindings
 from lance_arrow.spi import FixedWidth, LeafType, NodeKind
 
 if TYPE_CHECKING:
+    from lance_arrow.scan.fragments.field_bindings import FieldBindings
     from lance_arrow.scan.fragments.table_zones import TableZones
 
 # The generation that knows every type; columns of other files are matched by field id.
@@ -165,7 +165,12 @@ class _Shown:
     roots: NamedRoots
     field_ids: Mapping[int, int]
     ids_above: Mapping[int, tuple[int, ...]]
-    bindings: FieldBindings = field(default_factory=FieldBindings)
+
+    @cached_property
+    def bindings(self) -> FieldBindings:
+        from lance_arrow.scan.fragments.field_bindings import FieldBindings  # noqa: PLC0415 - where rows are read
+
+        return FieldBindings()
 
     @cached_property
     def with_row_versions(self) -> _Full:
