@@ -18,6 +18,10 @@ class FieldPlaces:
         self._fields = fields
         self._places: dict[int, int] | None = None
 
+    def __reduce__(self) -> tuple[type[FieldPlaces], tuple[tuple[int, ...]]]:
+        # Positions are found again where they are wanted: they would be most of a pickled fragment.
+        return FieldPlaces, (self._fields,)
+
     def of(self, field_id: int) -> int | None:
         """Return the position of an id; None if the file has none."""
         places = self._places

@@ -273,9 +273,7 @@ def test_scans_that_ask_for_files_see_files(place: Path, planned: list[int]) -> 
     numbers = dataset.to_table(columns=["__fragment_index"])["__fragment_index"].to_pylist()
     assert numbers == [number for number in range(NUM_FILES) for _ in range(FILE_ROWS)]
     tagged = list(dataset.scanner(columns=["id"]).scan_batches())
-    # The first file comes in parts.
-    assert sorted({LanceFileFragment.from_fragment(one.fragment).path for one in tagged}) == sorted(dataset.files)
-    assert sum(one.record_batch.num_rows for one in tagged) == NUM_FILES * FILE_ROWS
+    assert sorted(LanceFileFragment.from_fragment(one.fragment).path for one in tagged) == sorted(dataset.files)
     assert len(list(dataset.get_fragments())) == NUM_FILES
     assert set(planned) == {1}
     planned.clear()

@@ -125,6 +125,7 @@ def test_tasks_get_a_table_once(tmp_path: Path) -> None:
     table = LanceTable.create(tmp_path / "t", pa.table({f"column_{one}": [0] * 4 for one in range(300)}))
     meta = newest(address_of(str(tmp_path / "t"), None))
     snapshot = TableSnapshot(address_of(str(tmp_path / "t"), None), meta.facts)
+    assert meta.fragments[0].file_of(0) is not None, "what it remembers is not pickled"
     assert len(pickle.dumps(snapshot)) > 5 * len(pickle.dumps(meta.fragments[0]))
     again = pickle.loads(pickle.dumps(snapshot))
     assert again.reader(meta.fragments).fragment(0).num_physical == table.count_rows() == 4
