@@ -6,8 +6,8 @@
     4 each    rows; nulls, NaNs and values, if the flags say so
 
 The head tells where everything lies, so that readers treat it as the messages of a stream (`zone_streams`). Readers
-that do not know this form ignore the map. `engine/encode/zone_records.cpp` writes the same bytes for values of one
-width.
+that do not know this form ignore the map. `engine/encode/leaves/zone_records.cpp` writes the same bytes
+for values of one width.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`native_encoders`: capsules of all encoders among which the pages of a leaf choose, if each has one.
 
-Then pages of the leaf are chosen and written without Python (`engine/encode/leaf_encoding.hpp`). Otherwise
+Then pages of the leaf are chosen and written without Python (`engine/encode/leaves/leaf_encoding.hpp`). Otherwise
 `PageEncoder` asks every encoder in Python. Encoders of the format and of third parties are asked by the same protocols.
 """
 

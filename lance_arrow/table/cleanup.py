@@ -23,6 +23,7 @@ from lance_arrow.io import ListedFile, Location, list_tree, remove_file
 from lance_arrow.manifests.base_paths import DATA, DELETIONS
 from lance_arrow.manifests.fragments import FragmentList, only_files
 from lance_arrow.manifests.manifest import ManifestMeta, manifest_from_bytes
+from lance_arrow.manifests.manifest_contents import READ_AT_ONCE, manifest_contents
 from lance_arrow.manifests.names import NamingScheme, parse_name
 from lance_arrow.manifests.references import branch_root, inner_folders, line_name, read_branches, read_tags
 from lance_arrow.manifests.versions import VERSIONS, ManifestFile, list_manifests, manifest_place, read_listed
@@ -32,7 +33,6 @@ from lance_arrow.proto.reading import has_unknown, iter_unknown, parse
 from lance_arrow.proto.table_pb2 import IndexSection, Manifest
 from lance_arrow.settings import Limits
 from lance_arrow.table.index_section import read_indices
-from lance_arrow.table.manifest_contents import READ_AT_ONCE, manifest_contents
 from lance_arrow.table.transactions import TRANSACTIONS
 
 DEFAULT_AGE = datetime.timedelta(days=14)

@@ -14,11 +14,11 @@ from lance_arrow.io import (
 )
 from lance_arrow.manifests.fragments import row_counts
 from lance_arrow.manifests.manifest import ManifestMeta, manifest_from_source, manifest_source
+from lance_arrow.manifests.manifest_contents import READ_AT_ONCE, manifest_contents
 from lance_arrow.manifests.references import branch_root
 from lance_arrow.manifests.versions import ManifestFile, list_manifests, manifest_place
 from lance_arrow.runtime import default_runtime
 from lance_arrow.settings import Limits
-from lance_arrow.table.manifest_contents import READ_AT_ONCE, manifest_contents
 from lance_arrow.table.transactions import TransactionMeta, read_transaction
 
 

@@ -67,7 +67,7 @@ def test_a_dry_run_removes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_manifests_that_cannot_be_read_together_are_read_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = table(tmp_path / "t.lance", VERSIONS)
-    monkeypatch.setattr("lance_arrow.table.manifest_contents.TAIL_BYTES", 10)
+    monkeypatch.setattr("lance_arrow.manifests.manifest_contents.TAIL_BYTES", 10)
     calls, _ = calls_of(made, monkeypatch, dry_run=False)
     assert calls["sources"] == VERSIONS
     assert LanceTable.open(tmp_path / "t.lance").to_table().to_pydict() == {"a": [5]}

@@ -42,8 +42,8 @@ def test_a_manifest_that_cannot_be_read_together_is_read_alone(tmp_path: Any, mo
     table = LanceTable.create(tmp_path / "t", ROWS)
     table.append(ROWS)
     before = table.history()
-    monkeypatch.setattr("lance_arrow.table.manifest_contents.reads_small_files", lambda filesystem: False)
+    monkeypatch.setattr("lance_arrow.manifests.manifest_contents.reads_small_files", lambda filesystem: False)
     assert table.history() == before
     monkeypatch.undo()
-    monkeypatch.setattr("lance_arrow.table.manifest_contents.TAIL_BYTES", 10)
+    monkeypatch.setattr("lance_arrow.manifests.manifest_contents.TAIL_BYTES", 10)
     assert table.history() == before

@@ -2,8 +2,8 @@
 #include <memory>
 
 #include "engine/encode/encoders/held_encoders.hpp"
-#include "engine/encode/leaf_encoding.hpp"
-#include "engine/encode/zone_records.hpp"
+#include "engine/encode/leaves/leaf_encoding.hpp"
+#include "engine/encode/leaves/zone_records.hpp"
 #include "support.hpp"
 
 namespace {

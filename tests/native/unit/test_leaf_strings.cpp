@@ -4,9 +4,9 @@
 #include "engine/decode/lz4.hpp"
 #include "engine/encode/encoders/held_encoders.hpp"
 #include "engine/encode/encoders/try_encoders.hpp"
-#include "engine/encode/leaf_encoding.hpp"
+#include "engine/encode/leaves/leaf_encoding.hpp"
 #include "engine/encode/lz4_blocks.hpp"
-#include "engine/encode/zone_records.hpp"
+#include "engine/encode/leaves/zone_records.hpp"
 #include "support.hpp"
 
 namespace {

@@ -7,7 +7,7 @@ cdef extern from "engine/encode/encoders/encoder_choice.hpp" namespace "lance_ar
     cdef cppclass BlocksChoice:
         vector[const LaBlocksEncoder*] encoders
 
-cdef extern from "engine/encode/leaf_bounds.hpp" namespace "lance_arrow::engine" nogil:
+cdef extern from "engine/encode/leaves/leaf_bounds.hpp" namespace "lance_arrow::engine" nogil:
     cdef struct ZoneForm:
         int kind
         int64_t width
@@ -27,7 +27,7 @@ cdef extern from "engine/encode/leaf_bounds.hpp" namespace "lance_arrow::engine"
         vector[StringBound] lows, highs
         vector[int64_t] counts
 
-cdef extern from "engine/encode/leaf_levels.hpp" namespace "lance_arrow::engine" nogil:
+cdef extern from "engine/encode/leaves/leaf_levels.hpp" namespace "lance_arrow::engine" nogil:
     cdef struct PathStep:
         int64_t child
         cbool nullable
@@ -35,7 +35,7 @@ cdef extern from "engine/encode/leaf_levels.hpp" namespace "lance_arrow::engine"
     cdef cppclass LeafLevels:
         LeafLevels()
 
-cdef extern from "engine/encode/leaf_encoding.hpp" namespace "lance_arrow::engine" nogil:
+cdef extern from "engine/encode/leaves/leaf_encoding.hpp" namespace "lance_arrow::engine" nogil:
     cdef cppclass CEncoderSet "lance_arrow::engine::EncoderSet":
         cppclass Layout:
             const LaPageEncoder* encoder
@@ -64,7 +64,7 @@ cdef extern from "engine/encode/leaf_encoding.hpp" namespace "lance_arrow::engin
         Outcome add(const LeafForm&, const CEncoderSet&, const ArrowArray&, int64_t, int64_t, LeafBounds*, cbool*) except +
         int64_t page_bytes()
 
-cdef extern from "engine/encode/zone_records.hpp" namespace "lance_arrow::engine" nogil:
+cdef extern from "engine/encode/leaves/zone_records.hpp" namespace "lance_arrow::engine" nogil:
     string packed_zone(const LeafBounds&, int64_t, int64_t, int64_t) except +
 
 cdef extern from *:

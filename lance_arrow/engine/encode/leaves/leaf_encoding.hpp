@@ -12,7 +12,7 @@
 
 #include "engine/encode/encoders/encoded.hpp"
 #include "engine/encode/encoders/encoder_choice.hpp"
-#include "engine/encode/leaf_bounds.hpp"
+#include "engine/encode/leaves/leaf_bounds.hpp"
 #include "engine/tables/block_sums.hpp"
 #include "engine/tables/column_records.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "engine/encode/leaf_bounds.hpp"
+#include "engine/encode/leaves/leaf_bounds.hpp"
 
 namespace lance_arrow::engine {
 

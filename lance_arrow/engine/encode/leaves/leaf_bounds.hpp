@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "engine/encode/leaf_values.hpp"
+#include "engine/encode/leaves/leaf_values.hpp"
 
 namespace lance_arrow::engine {
 

@@ -1,4 +1,4 @@
-#include "engine/encode/leaf_values.hpp"
+#include "engine/encode/leaves/leaf_values.hpp"
 
 #include "engine/common/bitmaps.hpp"
 #include "engine/common/utf8.hpp"

@@ -1,4 +1,4 @@
-#include "engine/encode/leaf_bounds.hpp"
+#include "engine/encode/leaves/leaf_bounds.hpp"
 
 #include <algorithm>
 

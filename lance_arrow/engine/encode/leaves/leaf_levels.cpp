@@ -1,4 +1,4 @@
-#include "engine/encode/leaf_levels.hpp"
+#include "engine/encode/leaves/leaf_levels.hpp"
 
 #include <algorithm>
 

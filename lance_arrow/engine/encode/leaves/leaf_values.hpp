@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "engine/encode/block_facts.hpp"
-#include "engine/encode/leaf_levels.hpp"
+#include "engine/encode/leaves/leaf_levels.hpp"
 
 namespace lance_arrow::engine {
 

@@ -1,4 +1,4 @@
-#include "engine/encode/zone_records.hpp"
+#include "engine/encode/leaves/zone_records.hpp"
 
 namespace lance_arrow::engine {
 

@@ -1,4 +1,4 @@
-#include "engine/encode/leaf_encoding.hpp"
+#include "engine/encode/leaves/leaf_encoding.hpp"
 
 #include <algorithm>
 
