@@ -5,8 +5,8 @@
 #include "engine/encode/encoders/held_encoders.hpp"
 #include "engine/encode/encoders/try_encoders.hpp"
 #include "engine/encode/leaves/leaf_encoding.hpp"
-#include "engine/encode/lz4_blocks.hpp"
 #include "engine/encode/leaves/zone_records.hpp"
+#include "engine/encode/lz4_blocks.hpp"
 #include "support.hpp"
 
 namespace {
