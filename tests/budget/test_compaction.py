@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from copied_early import copied_early
 from outside import run
+from resident import RESIDENT
 
 from lance_arrow import LanceTable
 from lance_arrow.container.stored_pages import StoredPages
@@ -24,16 +25,13 @@ from lance_arrow.structure.page_encoder import PageEncoder
 BUDGET_BYTES = 32 * MEBIBYTE
 MARGIN_BYTES = BUDGET_BYTES // 2 + 12 * MEBIBYTE
 
-COMPACT = """
+COMPACT = (
+    RESIDENT
+    + """
 import sys
 import numpy as np
 import pyarrow as pa
-from pathlib import Path
 from lance_arrow import LanceTable
-
-def resident(what):
-    (line,) = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(what)]
-    return int(line.split()[1]) * 1024
 
 def batches(total):
     rng, rows, written = np.random.default_rng(1), 1024, 0
@@ -48,12 +46,11 @@ large = LanceTable.create(sys.argv[1] + "/large", batches(int(sys.argv[2])), max
 count = len(large.manifest.fragments)
 assert count > 6
 small.compact()
-Path("/proc/self/clear_refs").write_text("5")
-before = resident("VmRSS")
-large.compact()
+num_bytes = growth(large.compact)
 assert len(large.manifest.fragments) == 1
-print(resident("VmHWM") - before)
+print(num_bytes)
 """
+)
 
 
 def test_copied_pages_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from outside import run
+from resident import RESIDENT
 from values import seeded
 from witness import Witness
 
@@ -44,17 +45,14 @@ with lance.file.LanceFileWriter(sys.argv[1], None, version="2.2") as writer:
         written += batch.nbytes
 """
 
-READ = """
+READ = (
+    RESIDENT
+    + """
 import sys
 import pyarrow.dataset as pads
 import lance_arrow
-from pathlib import Path
 
 path, how, batch_size = sys.argv[1], sys.argv[2], int(sys.argv[3])
-
-def resident(what):
-    (line,) = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(what)]
-    return int(line.split()[1]) * 1024
 
 def batches():
     if how == "file":
@@ -77,6 +75,7 @@ for batch in batches():
 assert num_rows == file.num_rows
 print(resident("VmHWM") - before, largest)
 """
+)
 
 
 @pytest.fixture(scope="module")

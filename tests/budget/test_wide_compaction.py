@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from outside import run
+from resident import RESIDENT
 
 from lance_arrow import LanceTable
 from lance_arrow.container.file_reader import LanceFileReader
@@ -24,16 +25,13 @@ FRAGMENT_ROWS = 700
 
 BUDGET_BYTES = 96 * MEBIBYTE
 COLUMNS, ROWS = 1_500, 30_000
-COMPACT = """
+COMPACT = (
+    RESIDENT
+    + """
 import sys
 import numpy as np
 import pyarrow as pa
-from pathlib import Path
 from lance_arrow import LanceTable
-
-def resident(what):
-    (line,) = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(what)]
-    return int(line.split()[1]) * 1024
 
 def batches(num_columns, num_rows):
     rng, step = np.random.default_rng(1), 1000
@@ -49,12 +47,11 @@ def table(name, num_columns, num_rows):
 
 small, large = table("/small", 50, 3000), table("/large", int(sys.argv[2]), int(sys.argv[3]))
 small.compact()
-Path("/proc/self/clear_refs").write_text("5")
-before = resident("VmRSS")
-large.compact()
+num_bytes = growth(large.compact)
 assert len(large.manifest.fragments) == 1
-print(resident("VmHWM") - before)
+print(num_bytes)
 """
+)
 
 
 def rows(number: int) -> pa.Table:
@@ -97,7 +94,7 @@ def test_metadata_of_all_columns_is_read_at_once(table: LanceTable, monkeypatch:
     reads.clear()
     table.compact()
     assert len(table.manifest.fragments) == 1
-    # A page of so few doubles is small whatever is in it, so no metadata is read before rows are.
+    # Pages of so few doubles are small: no metadata is read before rows are.
     assert sum(reads) <= NUM_COLUMNS * NUM_FRAGMENTS
     assert len(reads) <= NUM_FRAGMENTS
     assert table.to_table() == before

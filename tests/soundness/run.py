@@ -7,10 +7,13 @@ import os
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
@@ -23,27 +26,15 @@ LONG = 100_000
 STRIDE = 200
 
 
-def engines_checked(first: int, stop: int) -> tuple[EnginesChecked, list[tuple[int, str]]]:
-    """Check the predicates of engines of a range of cases, as `checked` does."""
-    seen = EnginesChecked()
-    failures = []
-    with tempfile.TemporaryDirectory() as folder:
-        for number in range(first, stop):
-            try:
-                check_engines(number, Path(folder), seen)
-            except Exception as error:  # noqa: BLE001 - whatever it is, the case failed
-                failures.append((number, f"{type(error).__name__}: {str(error)[:300]}"))
-    return seen, failures
-
-
-def checked(first: int, stop: int) -> tuple[Checked, list[tuple[int, str]]]:
+def checked(first: int, stop: int, *, of_engines: bool) -> tuple[Checked | EnginesChecked, list[tuple[int, str]]]:
     """Check the cases of a range; what went wrong comes beside the counts."""
-    seen = Checked()
+    seen: Any = EnginesChecked() if of_engines else Checked()
+    check_case: Callable[[int, Path, Any], None] = check_engines if of_engines else check
     failures = []
     with tempfile.TemporaryDirectory() as folder:
         for number in range(first, stop):
             try:
-                check(number, Path(folder), seen)
+                check_case(number, Path(folder), seen)
             except Exception as error:  # noqa: BLE001 - whatever it is, the case failed
                 failures.append((number, f"{type(error).__name__}: {str(error)[:300]}"))
     return seen, failures
@@ -71,7 +62,7 @@ def main() -> int:
         return 0
     started, failed = time.perf_counter(), 0
     total: Checked | EnginesChecked = EnginesChecked() if options.engines else Checked()
-    check_range = engines_checked if options.engines else checked
+    check_range = partial(checked, of_engines=options.engines)
     stop = options.first + options.count
     with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
         strides = range(options.first, stop, STRIDE * options.jobs)

@@ -1,9 +1,8 @@
-// How a scan begins: with a few rows of one file, and nothing more until somebody asks for more.
+// How a scan begins: with a few rows of one file.
 //
-// Arrow asks for several batches ahead, of several files, whoever wants them: a caller of a few rows looks like one of
-// all rows. So the first file that is asked leads. Its first rows come in batches as small as what Arrow asks for
-// ahead, and the last of them come after a pause, in which a caller of a few rows has what it wants. If Arrow then asks
-// on, the scan goes on, and the other files begin. If it lets go of the file instead, nobody wants the others.
+// Arrow asks for batches ahead, of several files, for `head` as for a full scan. So the first file leads: its first
+// rows come in small batches, the last of them after a pause. `head` ends within the pause, and Arrow drops the file:
+// then the scan has stopped. If Arrow asks the file for more batches, all files begin.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +34,7 @@ class ScanPace {
     static std::atomic<int64_t> micros = 300;
     return micros;
   }
-  // Whoever asks for more does so within a moment, unless Arrow holds more than it may.
+  // How long the other files wait for the leading one, which Arrow may keep waiting while it holds many rows.
   static constexpr std::chrono::milliseconds kPatience{20};
 
   // Begin to scan a file.
@@ -60,7 +59,7 @@ class ScanPace {
     return way_ == Way::kOpen && !std::exchange(is_led_, true);
   }
 
-  // Finished when files besides the leading one may begin; cancelled when nobody wants them.
+  // Finished when the other files may begin; cancelled if the scan has stopped.
   arrow::Future<> WhenOn() {
     std::lock_guard<std::mutex> lock(mutex_);
     if (way_ == Way::kOn) return arrow::Future<>::MakeFinished();
@@ -95,7 +94,7 @@ class ScanPace {
     return !waiting_.empty();
   }
 
-  // Let others begin, though nobody asks, if nobody stops either.
+  // Let the other files begin after `kPatience`, or cancel them if the scan has stopped.
   void LosePatience() {
     Futures waiting;
     bool is_stopped = false;

@@ -20,21 +20,13 @@
 #include <bit>
 #include <limits>
 
+#include "engine/common/layer_kinds.hpp"
 #include "engine/common/outcome.hpp"
 #include "engine/plan/level_masks.hpp"
 
 namespace lance_arrow::engine {
 
 constexpr int kMaxLayers = 64;
-
-enum LayerKind : uint8_t {
-  kAllValidItem = 1,
-  kAllValidList = 2,
-  kNullableItem = 3,
-  kNullableList = 4,
-  kEmptyableList = 5,
-  kNullAndEmptyList = 6,
-};
 
 struct LayerRule {
   int tier;

@@ -64,7 +64,7 @@ def views_of_codes(
     if num_codes == 0:
         return
     if views.shape[0] < 16:
-        raise ValueError("there are no views")
+        raise InternalError("there are no views")
     with nogil:
         outcome = _views_of_codes(
             &codes[0], code_bytes, num_codes, &views[0], views.shape[0] // 16, &out[0], out.shape[0])

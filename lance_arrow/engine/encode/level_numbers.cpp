@@ -2,19 +2,11 @@
 
 #include <vector>
 
+#include "engine/common/layer_kinds.hpp"
+
 namespace lance_arrow::engine {
 
 namespace {
-
-// Source: RepDefLayer.
-enum Layer : uint8_t {
-  kAllValidItem = 1,
-  kAllValidList = 2,
-  kNullableItem = 3,
-  kNullableList = 4,
-  kEmptyableList = 5,
-  kNullAndEmptyList = 6,
-};
 
 bool is_around_list(const NodeTraits* nodes, int64_t num_nodes, int64_t node) {
   for (int64_t inner = node + 1; inner < num_nodes; ++inner)

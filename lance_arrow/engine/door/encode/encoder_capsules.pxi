@@ -34,25 +34,21 @@ cdef extern from "engine/encode/encoders/held_encoders.hpp" namespace "lance_arr
     cdef cppclass HeldFrameEncoder:
         pass
 
-    cdef cppclass CompressedForm:
-        CompressedForm()
+    cdef cppclass CompressionForm:
         const LaFrameEncoder* frames
-        vector[const LaBlocksEncoder*] children
-        string compression
-        int64_t least_bytes
-        int64_t sampled_bytes
-        int64_t num_samples
-        double worthwhile
-
-    cdef cppclass CompressedChunkForm:
-        CompressedChunkForm()
-        const LaFrameEncoder* frames
-        vector[const LaChunkEncoder*] children
         string compression
         int64_t least_bytes
         int64_t sampled_bytes
         int64_t num_samples
         double most_part
+
+    cdef cppclass CompressedBlockForm(CompressionForm):
+        CompressedBlockForm()
+        vector[const LaBlocksEncoder*] children
+
+    cdef cppclass CompressedChunkForm(CompressionForm):
+        CompressedChunkForm()
+        vector[const LaChunkEncoder*] children
         int64_t chunk_bytes
 
     cdef cppclass ScoreOptions:
@@ -86,7 +82,7 @@ cdef extern from "engine/encode/encoders/held_encoders.hpp" namespace "lance_arr
     HeldChunkEncoder* hold_best_chunks(const vector[const LaChunkEncoder*]&) except +
     HeldBlocksEncoder* hold_string_blocks(const string&) except +
     HeldBlocksEncoder* hold_asked_blocks(int64_t) except +
-    HeldBlocksEncoder* hold_compressed_blocks(const CompressedForm&) except +
+    HeldBlocksEncoder* hold_compressed_blocks(const CompressedBlockForm&) except +
     HeldChunkEncoder* hold_compressed_chunks(const CompressedChunkForm&) except +
     HeldFrameEncoder* hold_lz4_encoder() except +
     HeldBlocksEncoder* hold_best_blocks(const vector[const LaBlocksEncoder*]&) except +
@@ -203,6 +199,16 @@ def asked_blocks_encoder(int64_t least_bytes) -> object:
     return _blocks_encoder(hold_asked_blocks(least_bytes))
 
 
+cdef int _set_compression(
+    CompressionForm* form, frames, bytes compression, int64_t least_bytes, int64_t sampled_bytes, int64_t num_samples,
+    double most_part,
+) except -1:
+    form.frames = <const LaFrameEncoder*>PyCapsule_GetPointer(frames, _FRAME_ENCODER)
+    form.compression, form.least_bytes = compression, least_bytes
+    form.sampled_bytes, form.num_samples, form.most_part = sampled_bytes, num_samples, most_part
+    return 0
+
+
 def compressed_blocks_encoder(
     frames, children, bytes compression, *, int64_t least_bytes, int64_t sampled_bytes, int64_t num_samples,
     double worthwhile,
@@ -224,12 +230,10 @@ def compressed_blocks_encoder(
     worthwhile
         Largest part of the bytes that may be left.
     """
-    cdef CompressedForm form
-    form.frames = <const LaFrameEncoder*>PyCapsule_GetPointer(frames, _FRAME_ENCODER)
+    cdef CompressedBlockForm form
+    _set_compression(&form, frames, compression, least_bytes, sampled_bytes, num_samples, worthwhile)
     for one in children:
         form.children.push_back(<const LaBlocksEncoder*>PyCapsule_GetPointer(one, _BLOCKS_ENCODER))
-    form.compression, form.least_bytes = compression, least_bytes
-    form.sampled_bytes, form.num_samples, form.worthwhile = sampled_bytes, num_samples, worthwhile
     return _keeping(_blocks_encoder(hold_compressed_blocks(form)), (frames, tuple(children)))
 
 
@@ -241,27 +245,19 @@ def compressed_chunks_encoder(
 
     Parameters
     ----------
-    frames
-        Capsule of the scheme. Python compresses blocks with chunks for which it has no room.
-    children
-        Capsules of encoders of chunks, in the order of their names.
-    compression
-        Serialized ``BufferCompression``.
-    least_bytes
-        Fewest bytes of a block.
-    sampled_bytes, num_samples
-        Bytes, and number, of the samples; they have whole groups of 1,024 values.
+    frames, compression, least_bytes, sampled_bytes, num_samples
+        As of `compressed_blocks_encoder`. Samples have whole groups of 1,024 values.
     most_part
         The largest part of the best child's bytes.
+    children
+        Capsules of encoders of chunks, in the order of their names.
     chunk_bytes
         Most bytes of a chunk before compression: a part of it is decompressed for a row.
     """
     cdef CompressedChunkForm form
-    form.frames = <const LaFrameEncoder*>PyCapsule_GetPointer(frames, _FRAME_ENCODER)
+    _set_compression(&form, frames, compression, least_bytes, sampled_bytes, num_samples, most_part)
     for one in children:
         form.children.push_back(<const LaChunkEncoder*>PyCapsule_GetPointer(one, _CHUNK_ENCODER))
-    form.compression, form.least_bytes = compression, least_bytes
-    form.sampled_bytes, form.num_samples, form.most_part = sampled_bytes, num_samples, most_part
     form.chunk_bytes = chunk_bytes
     return _keeping(_chunk_encoder(hold_compressed_chunks(form)), (frames, tuple(children)))
 

@@ -15,7 +15,7 @@ std::string_view view_of(const ByteVector& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-struct CompressedBlocks : CompressedForm {
+struct CompressedBlocks : CompressedBlockForm {
   // Encoded by one child, and compressed.
   struct Answer {
     Encoded plain;
@@ -37,12 +37,7 @@ struct CompressedBlocks : CompressedForm {
       if (child->encode(child->self, &block, starts, 1, &into) != nullptr) return false;
       if (!answer.plain.is_whole(block.num_values) || answer.plain.buffers.size() != 1) return false;
       const auto size = static_cast<int64_t>(answer.bytes().size());
-      const int64_t room = size == 0 ? -1 : frames->room(frames->self, size);
-      if (room < 0) return false;
-      answer.frame.resize(static_cast<size_t>(room));
-      const int64_t written = frames->compress(frames->self, answer.bytes().data(), size, answer.frame.data());
-      if (written < 0 || written > room) return false;
-      answer.frame.resize(static_cast<size_t>(written));
+      if (size == 0 || add_frame(*frames, answer.bytes().data(), size, &answer.frame) < 0) return false;
       if (!best->empty() && answer.size() >= best->front().size()) continue;
       best->clear();
       best->push_back(std::move(answer));
@@ -64,7 +59,7 @@ struct CompressedBlocks : CompressedForm {
     if (num_blocks != 1 || own->is_sampled(*block) || !own->find(*block, starts, &best)) return LANCE_ARROW_ASK;
     if (best.empty()) return LANCE_ARROW_UNFIT;
     const double part = static_cast<double>(best.front().size()) / static_cast<double>(raw);
-    return part < own->worthwhile ? part * static_cast<double>(raw) : LANCE_ARROW_UNFIT;
+    return part < own->most_part ? part * static_cast<double>(raw) : LANCE_ARROW_UNFIT;
   }
 
   static LaRefusal encode(const void* self, const LaBlock* block, const int64_t* starts, int64_t num_blocks,
@@ -102,6 +97,17 @@ struct Lz4Frames {
 
 }  // namespace
 
+int64_t add_frame(const LaFrameEncoder& frames, const uint8_t* bytes, int64_t size, ByteVector* out) {
+  const int64_t room = frames.room(frames.self, size);
+  if (room < 0) return -1;
+  const size_t before = out->size();
+  out->resize(before + static_cast<size_t>(room));
+  const int64_t written = frames.compress(frames.self, bytes, size, out->data() + before);
+  if (written < 0 || written > room) return -1;
+  out->resize(before + static_cast<size_t>(written));
+  return written;
+}
+
 // Source: lance.encodings21.General, in a CompressiveEncoding.
 std::string describe_compressed(const std::string& compression, const std::string& child) {
   std::string general, outer;
@@ -111,7 +117,7 @@ std::string describe_compressed(const std::string& compression, const std::strin
   return outer;
 }
 
-HeldBlocksEncoder* hold_compressed_blocks(const CompressedForm& form) {
+HeldBlocksEncoder* hold_compressed_blocks(const CompressedBlockForm& form) {
   auto held = std::make_shared<CompressedBlocks>(CompressedBlocks{form});
   return new HeldBlocksEncoder{{held.get(), &CompressedBlocks::score, &CompressedBlocks::encode}, held};
 }

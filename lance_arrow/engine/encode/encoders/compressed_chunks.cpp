@@ -2,6 +2,7 @@
 // Python half.
 #include <algorithm>
 
+#include "engine/common/bitmaps.hpp"
 #include "engine/encode/block_facts.hpp"
 #include "engine/encode/encoders/encoded.hpp"
 #include "engine/encode/encoders/encoder_choice.hpp"
@@ -20,7 +21,9 @@ Outcome part_of(const LaBlock& block, int64_t first, int64_t count, FactsOfBlock
   if (outcome.message != nullptr || block.present == nullptr) return outcome;
   LaBlock& part = facts->block;
   part.present = block.present + first / 8;
-  for (int64_t at = 0; at < count; ++at) part.num_nulls += (part.present[at / 8] >> (at % 8) & 1) == 0;
+  int64_t num_present = 0;
+  count_bits(part.present, (count + 7) / 8, 0, count, &num_present);
+  part.num_nulls = count - num_present;
   if (part.num_nulls == 0) part.present = nullptr;
   return outcome;
 }
@@ -63,16 +66,8 @@ struct CompressedChunks : CompressedChunkForm {
     if (found->plain.buffers.empty()) return kNotCompressed;
     const uint8_t* bytes = found->plain.buffers[0].data();
     for (const int64_t size : found->plain.sizes[0]) {
-      const size_t before = found->frames.size();
-      int64_t written = 0;
-      if (size > 0) {
-        const int64_t room = frames->room(frames->self, size);
-        if (room < 0) return kNotCompressed;
-        found->frames.resize(before + static_cast<size_t>(room));
-        written = frames->compress(frames->self, bytes, size, found->frames.data() + before);
-        if (written < 0 || written > room) return kNotCompressed;
-      }
-      found->frames.resize(before + static_cast<size_t>(written));
+      const int64_t written = size == 0 ? 0 : add_frame(*frames, bytes, size, &found->frames);
+      if (written < 0) return kNotCompressed;
       found->frame_sizes.push_back(written);
       bytes += size;
     }

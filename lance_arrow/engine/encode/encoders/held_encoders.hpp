@@ -46,20 +46,26 @@ HeldChunkEncoder* hold_asked_encoder(int64_t least_bytes, int64_t least_values);
 // Python is asked where LZ4 makes samples of byte streams smaller than `most_part` of plain or packed values.
 HeldChunkEncoder* hold_streams_asked(int64_t least_bytes, double most_part);
 
-// Chunks of the best child, compressed, where samples show that less than `most_part` of the plain bytes is left.
-struct CompressedChunkForm {
+// Compression around other codecs: how, and when it is worth it.
+struct CompressionForm {
   const LaFrameEncoder* frames;
-  std::vector<const LaChunkEncoder*> children;  // in the order of names
   std::string compression;  // serialized `BufferCompression`
   int64_t least_bytes;
   int64_t sampled_bytes;
   int64_t num_samples;
-  double most_part;
+  double most_part;  // largest part of the bytes that is left
+};
+// A `CompressiveEncoding` of `General` around the description of a child.
+std::string describe_compressed(const std::string& compression, const std::string& child);
+// Adds a frame of bytes, which are not empty; its size, or -1 where only Python compresses them.
+int64_t add_frame(const LaFrameEncoder& frames, const uint8_t* bytes, int64_t size, std::vector<uint8_t>* out);
+
+// Chunks of the best child, compressed. Samples decide.
+struct CompressedChunkForm : CompressionForm {
+  std::vector<const LaChunkEncoder*> children;  // in the order of names
   int64_t chunk_bytes;  // most bytes of a chunk before compression
 };
 HeldChunkEncoder* hold_compressed_chunks(const CompressedChunkForm& form);
-// A `CompressiveEncoding` of `General` around the description of a child.
-std::string describe_compressed(const std::string& compression, const std::string& child);
 
 // Byte strings.
 HeldChunkEncoder* hold_string_encoder(const std::string& description);
@@ -70,16 +76,10 @@ HeldChunkEncoder* hold_best_chunks(const std::vector<const LaChunkEncoder*>& enc
 HeldBlocksEncoder* hold_string_blocks(const std::string& description);
 HeldBlocksEncoder* hold_asked_blocks(int64_t least_bytes);
 // Blocks of the best child, compressed. Python is asked about blocks of so many bytes that it would sample.
-struct CompressedForm {
-  const LaFrameEncoder* frames;
+struct CompressedBlockForm : CompressionForm {
   std::vector<const LaBlocksEncoder*> children;  // in the order of names
-  std::string compression;  // serialized `BufferCompression`
-  int64_t least_bytes;
-  int64_t sampled_bytes;
-  int64_t num_samples;
-  double worthwhile;  // largest part of the bytes that is left
 };
-HeldBlocksEncoder* hold_compressed_blocks(const CompressedForm& form);
+HeldBlocksEncoder* hold_compressed_blocks(const CompressedBlockForm& form);
 HeldBlocksEncoder* hold_best_blocks(const std::vector<const LaBlocksEncoder*>& encoders);
 HeldBlocksEncoder* hold_flat_blocks(const std::string& description);
 HeldBlocksEncoder* hold_inline_blocks(const std::string& description, const ScoreOptions& options);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/common/layer_kinds.hpp"
 #include "engine/encode/block_facts.hpp"
 #include "engine/encode/chunk_writing.hpp"
 #include "engine/encode/distinct.hpp"
@@ -382,20 +383,19 @@ struct ConstantPages {
 
   // A page without a value. The reference reads nulls of a leaf from its own layer, so what lies inside a null is null.
   LaRefusal write_nulls(const LaPage& page, const LaPageHost& host, LaEncoded& out) const {
-    constexpr uint8_t all_valid = 1, nullable = 3;
     std::vector<uint8_t> layers = layers_of(page);
     std::vector<uint16_t> levels(page.def_levels,
                                  page.def_levels + (page.def_levels == nullptr ? 0 : page.num_entries));
-    const auto found = std::ranges::find_if(layers, [](uint8_t layer) { return layer != all_valid; });
-    if (found != layers.end() && *found == nullable && found != layers.begin()) {
+    const auto found = std::ranges::find_if(layers, [](uint8_t layer) { return layer != kAllValidItem; });
+    if (found != layers.end() && *found == kNullableItem && found != layers.begin()) {
       const auto inner = static_cast<uint16_t>(found - layers.begin());
-      std::fill(layers.begin(), found, nullable);
+      std::fill(layers.begin(), found, uint8_t{kNullableItem});
       for (uint16_t& level : levels) level = static_cast<uint16_t>(level + inner);
     }
     std::string layout;
     put_packed(layout, 5, layers);
     // Nulls of one layer need no levels.
-    if (layers.size() == 1 && layers[0] == nullable) return describe_constant(layout, &out);
+    if (layers.size() == 1 && layers[0] == kNullableItem) return describe_constant(layout, &out);
     if (levels.empty()) return "a page without values, levels and rows";
     const auto num_levels = static_cast<int64_t>(levels.size());
     if (!has_scalars) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/common/bitmaps.hpp"
+#include "engine/common/layer_kinds.hpp"
 
 namespace lance_arrow::engine {
 
@@ -48,7 +49,7 @@ Outcome LeafLevels::open(const ArrowArray& batch, const std::vector<PathStep>& p
   nodes_.assign(path.size(), {});
   traits_.assign(path.size(), {});
   def_.clear();
-  layers_.assign(path.size(), 1);
+  layers_.assign(path.size(), kAllValidItem);
   max_def_ = 0;
   has_refused_null_ = false;
   bool has_validity = false;

@@ -14,8 +14,8 @@ struct PathStep {
   bool nullable;
 };
 
-// The array of a leaf: its offset counts from the first row of the batch, whatever the offsets of the structs around
-// it. Owns nothing. Refuses a batch of another form.
+// The array of a leaf, which owns nothing. Its offset is that of the batch's first row: offsets of structs are added.
+// Refuses a batch of another form.
 Outcome array_of_leaf(const ArrowArray& batch, const std::vector<PathStep>& path, ArrowArray* leaf);
 
 // Nulls among the first rows of a valid array.
@@ -29,7 +29,7 @@ class LeafLevels {
   const ArrowArray& leaf() const { return leaf_; }
   // Of each row 0 if its value is not null; nothing without nulls.
   const std::vector<uint16_t>& def() const { return def_; }
-  // Numbers of `RepDefLayer`, inner-most first.
+  // Of `LayerKind`, inner-most first.
   const std::vector<uint8_t>& layers() const { return layers_; }
   int64_t max_def() const { return max_def_; }
   // Whether there is a null, not within another, that the schema does not allow.

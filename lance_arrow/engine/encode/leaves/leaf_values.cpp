@@ -2,6 +2,7 @@
 
 #include "engine/common/bitmaps.hpp"
 #include "engine/common/utf8.hpp"
+#include "engine/plan/level_masks.hpp"
 
 namespace lance_arrow::engine {
 
@@ -48,10 +49,9 @@ Outcome LeafValues::open(const ArrowArray& batch, const std::vector<PathStep>& p
   const std::vector<uint16_t>& def = levels_.def();
   present_.assign((def.size() + 7) / 8, 0);
   int64_t nulls = 0;
-  for (size_t row = 0; row < def.size(); ++row) {
-    present_[row / 8] = static_cast<uint8_t>(present_[row / 8] | (def[row] == 0) << (row % 8));
-    nulls += def[row] != 0;
-  }
+  outcome = validity_from_levels(def.data(), static_cast<int64_t>(def.size()), 1, present_.data(),
+                                 static_cast<int64_t>(present_.size()), 0, &nulls);
+  if (outcome.message != nullptr) return outcome;
   if (bits == 0) {
     if (offsets_go_back(array, num_rows, offset_bits)) return misuse("offsets go back");
     first += array.offset * (offset_bits / 8);
