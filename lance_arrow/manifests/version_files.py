@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import datetime
 import functools
 import posixpath
+from dataclasses import dataclass
 
-from lance_arrow.engine import split_manifest
-from lance_arrow.errors import UnsupportedError
-from lance_arrow.io import Location
+import numpy as np
+
+from lance_arrow.engine import NamedFiles
+from lance_arrow.errors import UnsupportedError, located
+from lance_arrow.io import BufferSource, Location
 from lance_arrow.manifests.base_paths import DATA, DELETIONS, TRANSACTIONS
-from lance_arrow.manifests.fragments import FragmentList, only_files
+from lance_arrow.manifests.fragments import only_files
 from lance_arrow.manifests.index_section import read_indices
-from lance_arrow.manifests.manifest import ManifestMeta, manifest_from_bytes
+from lance_arrow.manifests.manifest import ManifestMeta, manifest_from_bytes, manifest_head
 from lance_arrow.manifests.versions import VERSIONS, ManifestFile, manifest_place, read_listed
 from lance_arrow.manifests.zone_indices import INDICES
 from lance_arrow.proto.file_schema_pb2 import Schema
@@ -19,39 +23,116 @@ from lance_arrow.proto.reading import has_unknown, iter_unknown, parse
 from lance_arrow.proto.table_pb2 import IndexSection, Manifest
 from lance_arrow.settings import Limits
 
+_NO_BASES = np.empty(0, np.uint64)
 
-def read_named(
-    line: Location, manifest: ManifestFile, limits: Limits, data: memoryview | None = None
-) -> tuple[ManifestMeta, set[str]]:
-    """Read a manifest of which everything is known that might name a file, and the names of these."""
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class VersionFiles:
+    """What one version of a table names.
+
+    Parameters
+    ----------
+    version
+        Its number.
+    timestamp
+        Time of the commit, UTC; None if the manifest has none.
+    manifest
+        Path of its manifest.
+    names
+        Paths of its files, relative to the folder of the table that they lie in. The manifest is one of them. An index
+        is named by its folder.
+    """
+
+    version: int
+    timestamp: datetime.datetime | None
+    manifest: str
+    names: set[str]
+
+
+def version_files(
+    line: Location,
+    manifest: ManifestFile,
+    limits: Limits,
+    data: memoryview | None = None,
+    files: NamedFiles | None = None,
+) -> VersionFiles:
+    """Read a manifest of which everything is known that might name a file.
+
+    Parameters
+    ----------
+    line
+        Folder of the table, or of its branch.
+    manifest
+        The manifest.
+    limits
+        As for `read_manifest`.
+    data
+        Bytes of its file, if they were read.
+    files
+        Names that many manifests share: then a manifest in `data` makes no objects for its fragments.
+
+    Raises
+    ------
+    UnsupportedError
+        The manifest has unknown fields.
+    LanceError, OSError
+        As `read_manifest`, and `read_indices`.
+    """
+    place = manifest_place(line, manifest.name)
     if data is None:
         meta = read_listed(line, manifest, limits)
     else:
-        meta = manifest_from_bytes(data, manifest_place(line, manifest.name), line, manifest.version, limits)
+        found = None if files is None else _named(data, place, manifest.version, files, limits)
+        if found is not None:
+            return found
+        meta = manifest_from_bytes(data, place, line, manifest.version, limits)
     indices = read_indices(line, meta, limits)
-    for what, message in (("the manifest", _unproved(meta)), ("the index section", indices)):
-        if not has_unknown(message):
-            continue
-        for holder, number in iter_unknown(message):
+    for what, message in (
+        ("the manifest", parse(Manifest, meta.message_bytes, what="the manifest")),
+        ("the index section", indices),
+    ):
+        for holder, number in iter_unknown(message) if has_unknown(message) else ():
             raise UnsupportedError(
                 f"{holder or what} has the unknown field {number}, which may name files: nothing is removed",
                 path=meta.facts.manifest_path,
                 detail=number,
             )
-    return meta, names_in(meta, indices)
+    return VersionFiles(
+        version=meta.version,
+        timestamp=meta.timestamp,
+        manifest=_manifest_path(place),
+        names=names_in(meta, indices),
+    )
 
 
-def _unproved(meta: ManifestMeta) -> Manifest:
-    """Return the message of a manifest; without fragments and fields that are known to be known."""
-    fragments = meta.fragments
-    split = split_manifest(meta.message_bytes)
-    if split is None or not isinstance(fragments, FragmentList) or not fragments.is_plain.all():
-        return parse(Manifest, meta.message_bytes, what="the manifest")
-    head, schema, _ = split
-    message = parse(Manifest, head, what="the manifest")
-    if _is_known(schema):
-        message.ClearField("fields")
-    return message
+def _named(data: memoryview, place: Location, version: int, files: NamedFiles, limits: Limits) -> VersionFiles | None:
+    """Return what a version names; None for a manifest that is to be read as a whole.
+
+    Such a manifest has indices, base paths, unknown fields, or fragments in an unusual form.
+    """
+    with located(path=place.name):
+        head = manifest_head(BufferSource(data), limits)
+        message = head.message
+        if head.places is None or message.HasField("index_section") or message.base_paths:
+            return None
+        names = files.of(head.body, head.places, head.trusts_counts, head.ids_below, _NO_BASES)
+        if names is None:
+            return None
+        # Nothing is removed if a manifest is wrong.
+        head.check(version)
+        if _is_known(head.schema):
+            message.ClearField("fields")
+        if has_unknown(message):
+            return None
+        own = _manifest_path(place)
+        names.add(own)
+        if message.transaction_file:
+            names.add(f"{TRANSACTIONS}/{message.transaction_file}")
+        return VersionFiles(version=version, timestamp=head.timestamp, manifest=own, names=names)
+
+
+def _manifest_path(place: Location) -> str:
+    return f"{VERSIONS}/{posixpath.basename(place.path)}"
 
 
 @functools.lru_cache(maxsize=4)

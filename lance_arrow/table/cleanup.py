@@ -16,14 +16,14 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from lance_arrow.engine import NamedFiles
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.io import ListedFile, Location, list_tree, remove_file
+from lance_arrow.io import ListedFile, Location, list_tree, remove_files
 from lance_arrow.manifests.base_paths import DATA, DELETIONS, TRANSACTIONS
-from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.manifest_contents import READ_AT_ONCE, manifest_contents
 from lance_arrow.manifests.names import NamingScheme, parse_name
 from lance_arrow.manifests.references import branch_root, inner_folders, line_name, read_branches, read_tags
-from lance_arrow.manifests.version_files import read_named
+from lance_arrow.manifests.version_files import VersionFiles, version_files
 from lance_arrow.manifests.versions import VERSIONS, ManifestFile, list_manifests
 from lance_arrow.manifests.zone_indices import INDICES
 from lance_arrow.settings import Limits
@@ -149,31 +149,27 @@ def clean_up(
     tree = list_tree(line.filesystem, line.path)
     listed = {path: file for path, file in tree.items() if not path.startswith(inner)}
     now = datetime.datetime.now(datetime.UTC)
-    names: dict[int, set[str]] = {}
-    read: list[ManifestMeta] = []
+    read: list[VersionFiles] = []
+    files = NamedFiles()
     sizes = {path.removeprefix(_MANIFESTS): file.size_bytes for path, file in listed.items()}
     for first in range(0, len(manifests), READ_AT_ONCE):
         some = manifests[first : first + READ_AT_ONCE]
         contents = manifest_contents(line, some, sizes)
-        for one in some:
-            meta, names[one.version] = read_named(line, one, limits, contents.get(one.version))
-            read.append(meta)
+        read += [version_files(line, one, limits, contents.get(one.version), files) for one in some]
     kept = _kept(root, branch, read, rules, now)
     old = [one for one in read if one.version not in kept]
-    needed = _needed_by_detached(line, listed, limits).union(*(names[version] for version in kept))
+    needed = _needed_by_detached(line, listed, limits).union(*[one.names for one in read if one.version in kept])
     needed |= _needed_elsewhere(root, line, limits)
-    known = set().union(*(names[one.version] for one in old))
+    known = set().union(*[one.names for one in old])
     going = _manifest_files(old, listed)
     if not dry_run:
-        for file in going:
-            remove_file(Location(line.filesystem, posixpath.join(line.path, file.path)))
+        remove_files(line.filesystem, line.path, [file.path for file in going])
         for fresh in list_manifests(line, since=manifests[-1].version + 1):
-            needed |= read_named(line, fresh, limits)[1]
+            needed |= version_files(line, fresh, limits).names
         needed |= _needed_elsewhere(root, line, limits)
     others = _unneeded(listed, needed, known, rules, now)
     if not dry_run:
-        for file in others:
-            remove_file(Location(line.filesystem, posixpath.join(line.path, file.path)))
+        remove_files(line.filesystem, line.path, [file.path for file in others])
     return CleanupReport(
         is_dry_run=dry_run,
         versions=tuple(one.version for one in old),
@@ -183,7 +179,7 @@ def clean_up(
 
 
 def _kept(
-    root: Location, branch: str | None, manifests: Sequence[ManifestMeta], rules: CleanupRules, now: datetime.datetime
+    root: Location, branch: str | None, manifests: Sequence[VersionFiles], rules: CleanupRules, now: datetime.datetime
 ) -> dict[int, str]:
     """Return the versions that stay, and why."""
     branches = read_branches(root).values()
@@ -215,7 +211,7 @@ def _needed_elsewhere(root: Location, line: Location, limits: Limits) -> set[str
     """
     needed: set[str] = set()
     for place, manifest in _other_manifests(root, line):
-        needed |= read_named(place, manifest, limits)[1]
+        needed |= version_files(place, manifest, limits).names
     return needed
 
 
@@ -225,7 +221,7 @@ def _needed_by_detached(line: Location, listed: dict[str, ListedFile], limits: L
     for path, file in listed.items():
         parsed = parse_name(path.removeprefix(_MANIFESTS)) if path.startswith(_MANIFESTS) else None
         if parsed is not None and parsed.scheme is NamingScheme.DETACHED:
-            needed |= read_named(line, ManifestFile(parsed, file.size_bytes), limits)[1]
+            needed |= version_files(line, ManifestFile(parsed, file.size_bytes), limits).names
             needed.add(path)
     return needed
 
@@ -241,12 +237,11 @@ def _other_manifests(root: Location, line: Location) -> Iterable[tuple[Location,
         yield from ((place, manifest) for manifest in list_manifests(place))
 
 
-def _manifest_files(old: Sequence[ManifestMeta], listed: dict[str, ListedFile]) -> list[CleanupFile]:
-    paths = [f"{VERSIONS}/{posixpath.basename(one.facts.manifest_path)}" for one in old]
+def _manifest_files(old: Sequence[VersionFiles], listed: dict[str, ListedFile]) -> list[CleanupFile]:
     return [
-        CleanupFile(path=path, size_bytes=listed[path].size_bytes, reason="old version")
-        for path in paths
-        if path in listed
+        CleanupFile(path=one.manifest, size_bytes=listed[one.manifest].size_bytes, reason="old version")
+        for one in old
+        if one.manifest in listed
     ]
 
 
