@@ -56,7 +56,7 @@ def version_files(
     data: memoryview | None = None,
     files: NamedFiles | None = None,
 ) -> VersionFiles:
-    """Read a manifest of which everything is known that might name a file.
+    """Read which files a version names; refuse a manifest with fields that might name others.
 
     Parameters
     ----------
