@@ -105,7 +105,7 @@ class DatasetOfFragments(FileSystemDataset):
         """
         from lance_arrow.arrow_dataset.column_statistics import column_statistics  # noqa: PLC0415 - for these alone
 
-        return column_statistics(self, column)  # type: ignore[arg-type]
+        return column_statistics(self, column)
 
     def know_table(self, table: TableReader) -> None:
         """Tell which table this is a dataset of, which its fragments tell unless there are none."""
