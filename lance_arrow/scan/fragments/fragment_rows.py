@@ -263,7 +263,7 @@ class FragmentRows(TableSource):
         return self.columns.zones.of(self.meta.id, field_id, leaf, self._filesystem, self._files)
 
     def _stored_whole(self, path: Path, field_id: int) -> tuple[OpenFile, LeafNode] | None:
-        """Return what `stored_leaf` does; None too if nulls of the structs around the leaf are stored in another file."""
+        """Return what `stored_leaf` does; None too if nulls of structs around the leaf are stored in another file."""
         found = self.meta.file_of(field_id)
         if found is None or (len(path) > 1 and not self._is_together(path[0], found[0])):
             return None

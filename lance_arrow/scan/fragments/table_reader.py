@@ -72,6 +72,11 @@ class TableReader:
         self._projections: OrderedDict[tuple[str, ...] | None, Projection] = OrderedDict()
         self._lock = Lock()
 
+    @property
+    def filesystem(self) -> AnyFileSystem:
+        """The table's filesystem."""
+        return self._filesystem
+
     @cached_property
     def starts(self) -> np.ndarray:
         """``(num_fragments + 1,) int64``: the number of the first live row of each fragment, and of all at the end."""
