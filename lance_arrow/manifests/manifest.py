@@ -39,6 +39,7 @@ FOOTER = struct.Struct("<QHH4s")
 MAGIC = b"LANC"
 _KEPT_BYTES = 64 << 10
 _KEPT_WIDE_BYTES = 1 << 20
+_KEPT_MANIFEST_BYTES = 16 << 10
 _TRANSACTION = ("transaction_section", "transaction_section_deprecated")
 
 
@@ -186,8 +187,26 @@ def manifest_from_source(
 ) -> ManifestMeta:
     """Read and check a manifest from an open file; arguments and errors are those of `read_manifest`."""
     limits = limits if limits is not None else Limits()
-    with located(path=place.name):
-        return _checked(manifest_head(source, limits), place, root, version, limits)
+    size = source.size()
+    if size > _KEPT_MANIFEST_BYTES:
+        return _read_manifest(source, place.name, root.path, protocols_of(root.given), version, limits)
+    data = read_end(source, size).tobytes()
+    return _known_manifest(data, place.name, root.path, protocols_of(root.given), version, limits)
+
+
+def _read_manifest(
+    source: RangeSource, name: str, root: str, protocols: tuple[str, ...], version: int, limits: Limits
+) -> ManifestMeta:
+    with located(path=name):
+        return _checked(manifest_head(source, limits), name, root, protocols, version, limits)
+
+
+@functools.lru_cache(maxsize=32)
+def _known_manifest(
+    data: bytes, name: str, root: str, protocols: tuple[str, ...], version: int, limits: Limits
+) -> ManifestMeta:
+    """Parse and check a small manifest; tables that are opened again have the same object for it."""
+    return _read_manifest(BufferSource(data), name, root, protocols, version, limits)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -376,14 +395,16 @@ def _body(source: RangeSource, size: int, limits: Limits) -> tuple[int, bytes, b
     return position, tail[start - tail_start : stop - tail_start], is_sealed
 
 
-def _checked(head: ManifestHead, place: Location, root: Location, version: int, limits: Limits) -> ManifestMeta:
+def _checked(
+    head: ManifestHead, name: str, root: str, protocols: tuple[str, ...], version: int, limits: Limits
+) -> ManifestMeta:
     message = head.message
     places = np.zeros((len(message.fragments), 2), np.int64) if head.places is None else head.places
     fragments = FragmentList(
         head.body,
         places,
         lambda: (message if head.places is None else _whole(head.body, limits)).fragments,
-        path=place.name,
+        path=name,
         trusts_counts=head.trusts_counts,
         next_row_id=head.ids_below,
         base_ids={base.id for base in message.base_paths},
@@ -392,14 +413,14 @@ def _checked(head: ManifestHead, place: Location, root: Location, version: int, 
     has_stable_row_ids = bool(message.reader_feature_flags & STABLE_ROW_IDS)
     fields, schema_metadata = head.fields()
     facts = TableFacts(
-        root=root.path,
-        protocols=protocols_of(root.given),
+        root=root,
+        protocols=protocols,
         version=version,
-        manifest_path=place.name,
+        manifest_path=name,
         fields=fields,
         schema_metadata=dict(schema_metadata),
         has_stable_row_ids=has_stable_row_ids,
-        base_paths=dict(base_paths_from_messages(message.base_paths, root.path)),
+        base_paths=dict(base_paths_from_messages(message.base_paths, root)),
         index_position=_section(message, ("index_section",), head.position),
         branch=message.branch if message.HasField("branch") else None,
         is_sealed=head.is_sealed,
