@@ -58,6 +58,9 @@ class KnownTails:
         self._held: OrderedDict[tuple[str, str], KnownTail] = OrderedDict()
         self._lock = Lock()
 
+    def __len__(self) -> int:
+        return len(self._held)
+
     def of(self, name: str, verify: str, tail: Bytes) -> KnownTail:
         """Return what is known of a file with these last bytes.
 
