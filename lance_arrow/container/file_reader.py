@@ -289,7 +289,7 @@ class LanceFileReader(HasSchema):
         return [sound.get(index) or self._columns[index] for index in indices]
 
     def derived(self, what: str, make: Callable[[], T]) -> T:
-        """Return a cache of what follows from the metadata alone; files that are opened again may share it."""
+        """Return a cache of what follows from the metadata alone; files that are opened again share it."""
         return make() if self._known is None else self._known.derived(what, make)
 
     def stored_metadata(self, column: int) -> Bytes:
