@@ -11,6 +11,7 @@ from itertools import chain, islice
 from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
+from lance_arrow.container.known_tails import KnownTails
 from lance_arrow.errors import NotPicklableError, PluginContractError
 from lance_arrow.settings import Settings
 from lance_arrow.spi.loading import LoadedPlugins, load_plugins
@@ -105,6 +106,7 @@ class Runtime:
         self.scratch = Scratch(self.settings.scratch_bytes_per_thread, self.settings.limits)
         self.binder = Binder(self.table, self.settings.limits, self.scratch)
         self.indices = IndexCache(self.settings.index_cache_bytes, proves_rows=self.settings.prove_row_indices)
+        self.tails = KnownTails()
         self._far_bytes: KeptBytes | None = None
         self._threads: ThreadPoolExecutor | None = None
         self._threads_pid = 0

@@ -23,9 +23,7 @@ from lance_arrow.arrow_dataset.scanner_options import (
     FRAGMENT_READAHEAD,
     ScannerOptions,
 )
-from lance_arrow.arrow_dataset.table_parts import TablePart
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.io import locate
 from lance_arrow.scan.predicates import Predicate, all_of
 from lance_arrow.scan.row_arguments import as_offsets
 from lance_arrow.scan.row_taking import rows_without_columns
@@ -35,9 +33,6 @@ from lance_arrow.structure.row_selection import check_numbers
 if TYPE_CHECKING:
     from lance_arrow.arrow_dataset.grouped_view import GroupedView
     from lance_arrow.arrow_dataset.scan_plan import ScanPlan
-    from lance_arrow.scan.fragments.table_reader import TableReader
-
-_TRUE = pyarrow.compute.scalar(True)
 
 
 class LanceDataset(DatasetOfFragments):
@@ -51,9 +46,6 @@ class LanceDataset(DatasetOfFragments):
     >>> flights.take([3, 1], columns=["id"])["id"].to_pylist()
     [3, 1]
     """
-
-    _has_guarantees = False
-    _num_fragments = 0
 
     @classmethod
     def from_dataset(cls, dataset: FileSystemDataset) -> LanceDataset:
@@ -388,10 +380,6 @@ class LanceDataset(DatasetOfFragments):
         datasets = [self._over([part]) for part in parts]
         return datasets if own is None else [one.filter(own) for one in datasets]
 
-    def know_table(self, table: TableReader) -> None:
-        """Tell which table this is a dataset of, which its fragments tell unless there are none."""
-        self._table_reader: TableReader | None = table
-
     def count_rows(
         self,
         filter: Predicate | None = None,
@@ -428,32 +416,6 @@ class LanceDataset(DatasetOfFragments):
         from lance_arrow.arrow_dataset.grouped_view import GroupedView  # noqa: PLC0415 - for many files alone
 
         return GroupedView(self, table, is_off=self._has_guarantees)
-
-    @property
-    def _table(self) -> TableReader | None:
-        """The table this is a dataset of; None for bare files."""
-        if not hasattr(self, "_table_reader"):
-            self._table_reader = self._find_table()
-        return self._table_reader
-
-    def _find_table(self) -> TableReader | None:
-        fragments = self.fragments
-        parts = [fragment.payload for fragment in fragments]
-        self._num_fragments = len(parts)
-        if not parts or not all(isinstance(part, TablePart) for part in parts):
-            return None
-        facts = parts[0].facts
-        if any(part.facts is not facts and part.facts != facts for part in parts):
-            return None
-        # Fragments that a caller made may have a guarantee about their rows.
-        self._has_guarantees = not all(fragment.partition_expression.equals(_TRUE) for fragment in fragments)
-        from lance_arrow.scan.fragments.table_reader import TableReader  # noqa: PLC0415 - for tables alone
-
-        handler = self.format.handler
-        place = locate(fragments[0].path, filesystem=self.filesystem)
-        assert place is not None
-        metas = [part.fragment for part in parts if part.fragment is not None]
-        return TableReader(handler.columns_of(facts), metas, place.filesystem, handler.files)
 
     def filter(self, expression: pyarrow.compute.Expression) -> LanceDataset:
         """Return the rows that satisfy a filter, as `pyarrow.dataset.Dataset.filter`.

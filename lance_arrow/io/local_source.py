@@ -86,8 +86,7 @@ class LocalSource:
     def identity(self) -> Hashable | None:
         """Return absolute path, size, modification time and inode, as they were when the file was opened."""
         status = self._status
-        path = os.path.abspath(self._path)
-        return "file", path, status.st_size, status.st_mtime_ns, status.st_dev, status.st_ino
+        return "file", self._path, status.st_size, status.st_mtime_ns, status.st_dev, status.st_ino
 
     def read_end(self, num_bytes: int) -> Bytes:
         """Read the last bytes, all of a file that has fewer; as `read`, for one range, in less time."""

@@ -5,6 +5,7 @@ Offsets count the rows of the fragment's files, independent of row ids.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,9 +56,18 @@ class DeletionVector:
 
     def offsets_of(self, live_rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the row offsets of the n-th live rows, for ``(k,) int64`` numbers n below `num_live`."""
+        if not len(live_rows):
+            return live_rows
+        # Of a list of many rows only the part between the first and the last one is looked at.
+        first, last = self._num_before(live_rows.min()), self._num_before(live_rows.max())
+        before = self.offsets[first:last] - np.arange(first, last)
+        return live_rows + (first + np.searchsorted(before, live_rows, side="right"))
+
+    def _num_before(self, live_row: np.int64) -> int:
+        """Return how many deleted rows are before the n-th live row."""
+        offsets = self.offsets
         # There are `offsets[i] - i` live rows before the i-th deleted row.
-        before = self.offsets - np.arange(len(self.offsets))
-        return live_rows + np.searchsorted(before, live_rows, side="right")
+        return bisect_right(range(len(offsets)), live_row, key=lambda number: offsets[number] - number)
 
 
 def read_deletions(

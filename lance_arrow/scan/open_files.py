@@ -66,7 +66,8 @@ class OpenFiles:
                 return held
         runtime = default_runtime()
         verified = VerifiedSource(runtime.keeping(source) if source.coalescing.requests_in_flight else source)
-        file = LanceFileReader(verified, limits=runtime.settings.limits, verify=options.verify)
+        known = None if source.coalescing.is_far else runtime.tails
+        file = LanceFileReader(verified, limits=runtime.settings.limits, verify=options.verify, known=known)
         opened = OpenFile(verified, row_reader(file, runtime, options), location, sidecars=scan_options.sidecars)
         if identity is not None:
             with self._lock:

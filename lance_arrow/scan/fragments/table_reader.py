@@ -20,6 +20,7 @@ from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.io import AnyFileSystem
 from lance_arrow.manifests.fragments import FragmentMeta, fragment_ids, row_counts
 from lance_arrow.runtime import Runtime, default_runtime
+from lance_arrow.scan.blobs.pending_batch import filled
 from lance_arrow.scan.fragments.field_sources import expanded
 from lance_arrow.scan.fragments.fragment_reading import FragmentReading
 from lance_arrow.scan.fragments.fragment_rows import FragmentRows
@@ -71,6 +72,11 @@ class TableReader:
         self._readings: OrderedDict[tuple[int, int], tuple[Projection, FragmentReading]] = OrderedDict()
         self._projections: OrderedDict[tuple[str, ...] | None, Projection] = OrderedDict()
         self._lock = Lock()
+
+    @property
+    def filesystem(self) -> AnyFileSystem:
+        """The table's filesystem."""
+        return self._filesystem
 
     @cached_property
     def starts(self) -> np.ndarray:
@@ -188,6 +194,26 @@ class TableReader:
                 rows = self.fragment(int(numbers[start]))
                 offsets[start:stop] = rows.offsets_of(offsets[start:stop])
         return self._taken(numbers, offsets, order.positions, projection)
+
+    def head(self, num_rows: int, columns: Sequence[str] | None) -> pa.Table:
+        """Read the first live rows; the first fragment has most heads, and no other one is looked at then."""
+        first = self.fragments[0].num_rows if len(self.fragments) else None
+        if first is None or not 0 < num_rows <= first:
+            return self.take(np.arange(min(num_rows, self.num_rows)), columns)
+        projection = self.projection(columns)
+        receipt = receipt_for(self._runtime, projection.nodes)
+        reading = self.reading(0, projection)
+        receipt.see(reading.opened)
+        rows = RowRanges.one(0, num_rows)
+        if self.fragments[0].deletion is not None:
+            rows = take_order(self.fragment(0).offsets_of(np.arange(num_rows)), reading.rows.num_physical).rows
+        found, counts = reading.take(rows)
+        receipt.tally.add(counts, num_rows)
+        batches = filled(reading, found, self._runtime.settings.blob_piece_bytes)
+        table = as_table([projection.apply(batch, filled=True) for batch in batches], projection.schema)
+        receipt.count(num_rows)
+        receipt.send()
+        return table
 
     def take_ids(self, ids: NDArray[np.uint64], columns: Sequence[str] | None) -> pa.Table:
         """Read rows by what ``_rowid`` says of them; order and duplicates are the caller's.
