@@ -16,7 +16,7 @@ from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.container.columns import ColumnMeta
 from lance_arrow.container.descriptions import Description
 from lance_arrow.container.pages import PageMeta
-from lance_arrow.engine import NativePage
+from lance_arrow.engine import NativePage, OpenPages, PagesWithRows
 from lance_arrow.errors import CorruptFileError, LanceError, located
 from lance_arrow.scan.file_pages import FilePages, Indices
 from lance_arrow.scan.native_take import Pages
@@ -41,11 +41,14 @@ class PagesAtHand:
         Indices that had to be loaded, whether or not the cache could keep them.
     uncounted
         Pages that read their index themselves; the cache has not counted their memory yet.
+    are_kept
+        Whether the reader keeps the pages itself; else the cache does, which counts them.
     """
 
     wanted: list[Pages]
     loaded: Indices = field(default_factory=dict)
     uncounted: list[tuple[Hashable, NativePage]] = field(default_factory=list)
+    are_kept: bool = False
 
     def keep(self, cache: IndexCache) -> None:
         """Keep pages for the next read, in another thread perhaps, before they have read their index."""
@@ -58,6 +61,39 @@ class PagesAtHand:
             page.is_counted = True
         if done:
             cache.put_many(done)
+
+
+class PagesFound:
+    """The pages of one read.
+
+    Parameters
+    ----------
+    pages
+        Those with wanted rows.
+    at_hand, opened
+        Unless pages were noted before: where they are from, and where they are noted once they know their rows.
+    """
+
+    __slots__ = ("_at_hand", "_opened", "pages")
+
+    def __init__(
+        self, pages: PagesWithRows, at_hand: PagesAtHand | None = None, opened: PageIndex | None = None
+    ) -> None:
+        self.pages, self._at_hand, self._opened = pages, at_hand, opened
+
+    @property
+    def loaded(self) -> Indices:
+        """Indices that had to be loaded, whether or not the cache could keep them."""
+        return {} if self._at_hand is None else self._at_hand.loaded
+
+    def keep_counted(self, cache: IndexCache) -> None:
+        """Keep pages that have read their index, and note them where they are found without Python."""
+        found = self._at_hand
+        if found is None:
+            return
+        found.count(cache)
+        if isinstance(self._opened, OpenPages):
+            self._opened.open_all(found.wanted, found.are_kept)
 
 
 def pages_at_hand(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from weakref import WeakSet
 
 import numpy as np
 import pyarrow as pa
@@ -19,12 +20,13 @@ from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.arrays.schema_cache import ByColumns
 from lance_arrow.arrays.unravel import NodeStructure, unravel
 from lance_arrow.container.file_reader import LanceFileReader
+from lance_arrow.engine import OpenPages, PagesWithRows
 from lance_arrow.errors import CorruptPageError, LanceError, ResourceLimitError, located
 from lance_arrow.io import MeteredSource
 from lance_arrow.runtime import Runtime, making_objects
 from lance_arrow.scan.blobs.native_blobs import blob_limits
 from lance_arrow.scan.file_pages import FilePages, Indices
-from lance_arrow.scan.native_pages import PagesAtHand, pages_at_hand
+from lance_arrow.scan.native_pages import PagesAtHand, PagesFound, pages_at_hand
 from lance_arrow.scan.native_take import take_leaves
 from lance_arrow.scan.read_plan import ReadPlan
 from lance_arrow.scan.sparse_selection import are_short, hull, in_order, is_cheaper_whole, marks_of, picked
@@ -64,6 +66,8 @@ class RowReader(FilePages):
     def __init__(self, file: LanceFileReader, runtime: Runtime, options: ReadOptions | None = None) -> None:
         super().__init__(file, runtime, options)
         self._blob_read_plans: ByColumns[ReadPlan] = ByColumns()
+        # Pages of columns that are read once are not noted.
+        self._read_before: WeakSet[ReadPlan] = WeakSet()
 
     def _read_plan(self, nodes: Sequence[ColumnNode]) -> ReadPlan:
         plan: ReadPlan = self._shown.plans.of(nodes, lambda: ReadPlan.of(nodes))
@@ -216,17 +220,17 @@ class RowReader(FilePages):
         if place is None or not len(rows) or len(wanted.plans) < len(wanted.leaves):
             return None
         assert isinstance(source, MeteredSource)
+        num_rows = rows.num_rows
         with located(path=self.file.name):
-            found = self._pages_of(wanted.leaves, rows, is_scan=False)
-            pages, num_rows = found.wanted, rows.num_rows
+            found = self._found(wanted, rows, is_scan=False)
             try:
                 done = take_leaves(
-                    wanted.plans, pages, (rows, num_rows), (source, place), self.runtime, None, 1, _INT32_MAX
+                    wanted, found.pages, (rows, num_rows), (source, place), self.runtime, None, 1, _INT32_MAX
                 )
-                found.count(self.runtime.indices)
-                if not done or None in done:
+                found.keep_counted(self.runtime.indices)
+                if isinstance(done, pa.RecordBatch) or not done or None in done:
                     return None
-                return wanted.batch(wanted.decoded(done), num_rows), ReadCounts(sum(map(len, pages)), wanted.paths)
+                return wanted.batch(wanted.decoded(done), num_rows), ReadCounts(found.pages.num_pages, wanted.paths)
             except (ResourceLimitError, CorruptPageError):
                 return None
 
@@ -247,21 +251,18 @@ class RowReader(FilePages):
         num_rows = rows.num_rows
         num_threads = 1 if is_scan else self.runtime.settings.num_threads
         with located(path=self.file.name), making_objects(len(wanted.plans)):
-            found = self._pages_of([plan.leaf for plan in wanted.plans], rows, is_scan=is_scan)
-            pages, loaded = found.wanted, found.loaded
+            found = self._found(wanted, rows, is_scan=is_scan)
             try:
                 done = take_leaves(
-                    wanted.plans, pages, (rows, num_rows), (source, place), self.runtime, pool, num_threads, _INT32_MAX
+                    wanted, found.pages, (rows, num_rows), (source, place), self.runtime, pool, num_threads, _INT32_MAX
                 )
             except ResourceLimitError:
                 # The layouts ask for the same memory, and can name the column.
                 done = []
-            found.count(self.runtime.indices)
-            num_pages = sum(map(len, pages))
-            if not is_scan:
-                taken = wanted.batch_of(done, num_rows)
-                if taken is not None:
-                    return [taken], ReadCounts(num_pages, wanted.paths)
+            found.keep_counted(self.runtime.indices)
+            num_pages, loaded = found.pages.num_pages, found.loaded
+            if isinstance(done, pa.RecordBatch):
+                return [done], ReadCounts(num_pages, wanted.paths)
             decoded = wanted.decoded(done)
             if not decoded:
                 return self._read(nodes, rows, pool, loaded)
@@ -292,6 +293,22 @@ class RowReader(FilePages):
             natively = [plan.leaf for plan in wanted.plans]
             self._pages_of(natively, rows, is_scan=True).keep(self.runtime.indices)
             self._load_indices([leaf for leaf in self._readable(nodes) if leaf not in natively], rows)
+
+    def _found(self, wanted: ReadPlan, rows: RowRanges, *, is_scan: bool) -> PagesFound:
+        """Find the pages that hold the rows; those of columns that were read before without Python."""
+        cache, key = self.runtime.indices, (self._token, wanted)
+        opened = cache.get(key)
+        if isinstance(opened, OpenPages):
+            pages = opened.find(rows.starts, rows.stops, is_scan)
+            if pages is not None:
+                return PagesFound(pages)
+        leaves = [plan.leaf for plan in wanted.plans]
+        found = self._pages_of(leaves, rows, is_scan=is_scan)
+        if opened is None and wanted in self._read_before:
+            opened = OpenPages(wanted.forms, [meta.page_starts for meta in self.metas(leaves)])
+            cache.put_view(key, opened)
+        self._read_before.add(wanted)
+        return PagesFound(PagesWithRows(wanted.forms, found.wanted), found, opened)
 
     def _pages_of(self, leaves: Sequence[LeafNode], rows: RowRanges, *, is_scan: bool) -> PagesAtHand:
         """The pages that hold the rows, as the engine reads them."""
