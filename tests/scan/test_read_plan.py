@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import lance_arrow
-import lance_arrow.arrow_dataset  # so that memory comes from Arrow's pools
+from lance_arrow.arrow_dataset.bridge import loading  # noqa: F401 - so that results are from Arrow's pools
 from lance_arrow.errors import CorruptPageError
 from lance_arrow.scan import row_reader
 
