@@ -63,37 +63,34 @@ class PagesAtHand:
             cache.put_many(done)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class PagesFound:
-    """The pages of one read.
+    """The pages of one read that were not found natively.
 
     Parameters
     ----------
     pages
         Those with wanted rows.
-    at_hand, opened
-        Unless pages were noted before: where they are from, and where they are noted once they know their rows.
+    at_hand
+        Where they are from.
+    opened
+        Where they are noted once they know their rows; None for columns that are read for the first time.
     """
 
-    __slots__ = ("_at_hand", "_opened", "pages")
-
-    def __init__(
-        self, pages: PagesWithRows, at_hand: PagesAtHand | None = None, opened: PageIndex | None = None
-    ) -> None:
-        self.pages, self._at_hand, self._opened = pages, at_hand, opened
+    pages: PagesWithRows
+    at_hand: PagesAtHand
+    opened: OpenPages | None
 
     @property
     def loaded(self) -> Indices:
         """Indices that had to be loaded, whether or not the cache could keep them."""
-        return {} if self._at_hand is None else self._at_hand.loaded
+        return self.at_hand.loaded
 
     def keep_counted(self, cache: IndexCache) -> None:
-        """Keep pages that have read their index, and note them where they are found without Python."""
-        found = self._at_hand
-        if found is None:
-            return
-        found.count(cache)
-        if isinstance(self._opened, OpenPages):
-            self._opened.open_all(found.wanted, found.are_kept)
+        """Keep pages that have read their index, and note them."""
+        self.at_hand.count(cache)
+        if self.opened is not None:
+            self.opened.open_all(self.at_hand.wanted, self.at_hand.are_kept)
 
 
 def pages_at_hand(

@@ -223,7 +223,7 @@ def take_leaves(
     limits = runtime.settings.limits
     memory = limits.max_batch_bytes, largest_offset, pool, _allocator(limits, pool)
     # Parts would have dictionaries of their own.
-    if num_threads > 1 and not wanted.has_codes:
+    if num_threads > 1 and rows[1] * len(wanted.plans) >= 2 * _ROWS_PER_PART and not wanted.has_codes:
         parts = _parts(*rows, len(wanted.plans), num_threads)
         if len(parts) > 1:
             return _take_parts(wanted.forms, pages, parts, memory, source, runtime)
