@@ -91,7 +91,7 @@ class OpenFile:
         """Its columns."""
         return self.rows.roots
 
-    @property
+    @cached_property
     def everything(self) -> Projection:
         """All columns, as callers see them; files of one schema share it."""
         rows = self.rows

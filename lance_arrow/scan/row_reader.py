@@ -8,6 +8,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 import pyarrow as pa
@@ -19,13 +21,14 @@ from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.arrays.schema_cache import ByColumns
 from lance_arrow.arrays.unravel import NodeStructure, unravel
 from lance_arrow.container.file_reader import LanceFileReader
+from lance_arrow.engine import OpenPages, PagesWithRows
 from lance_arrow.errors import CorruptPageError, LanceError, ResourceLimitError, located
 from lance_arrow.io import MeteredSource
 from lance_arrow.runtime import Runtime, making_objects
 from lance_arrow.scan.blobs.native_blobs import blob_limits
 from lance_arrow.scan.file_pages import FilePages, Indices
-from lance_arrow.scan.native_pages import PagesAtHand, pages_at_hand
-from lance_arrow.scan.native_take import take_leaves
+from lance_arrow.scan.native_pages import PagesAtHand, PagesFound, pages_at_hand
+from lance_arrow.scan.native_take import Done, take_leaves
 from lance_arrow.scan.read_plan import ReadPlan
 from lance_arrow.scan.sparse_selection import are_short, hull, in_order, is_cheaper_whole, marks_of, picked
 from lance_arrow.spi import LoadedPage, RowRanges
@@ -64,6 +67,8 @@ class RowReader(FilePages):
     def __init__(self, file: LanceFileReader, runtime: Runtime, options: ReadOptions | None = None) -> None:
         super().__init__(file, runtime, options)
         self._blob_read_plans: ByColumns[ReadPlan] = ByColumns()
+        # Pages of columns that are read once are not noted.
+        self._read_before: WeakSet[ReadPlan] = WeakSet()
 
     def _read_plan(self, nodes: Sequence[ColumnNode]) -> ReadPlan:
         plan: ReadPlan = self._shown.plans.of(nodes, lambda: ReadPlan.of(nodes))
@@ -216,17 +221,17 @@ class RowReader(FilePages):
         if place is None or not len(rows) or len(wanted.plans) < len(wanted.leaves):
             return None
         assert isinstance(source, MeteredSource)
+        num_rows = rows.num_rows
         with located(path=self.file.name):
-            found = self._pages_of(wanted.leaves, rows, is_scan=False)
-            pages, num_rows = found.wanted, rows.num_rows
+            found = self._found(wanted, rows, is_scan=False)
             try:
                 done = take_leaves(
-                    wanted.plans, pages, (rows, num_rows), (source, place), self.runtime, None, 1, _INT32_MAX
+                    wanted, found.pages, (rows, num_rows), (source, place), self.runtime, None, 1, _INT32_MAX
                 )
-                found.count(self.runtime.indices)
-                if not done or None in done:
+                found.keep_counted(self.runtime.indices)
+                if isinstance(done, pa.RecordBatch) or not done or None in done:
                     return None
-                return wanted.batch(wanted.decoded(done), num_rows), ReadCounts(sum(map(len, pages)), wanted.paths)
+                return wanted.batch(wanted.decoded(done), num_rows), ReadCounts(found.pages.num_pages, wanted.paths)
             except (ResourceLimitError, CorruptPageError):
                 return None
 
@@ -246,40 +251,60 @@ class RowReader(FilePages):
         assert isinstance(source, MeteredSource)
         num_rows = rows.num_rows
         num_threads = 1 if is_scan else self.runtime.settings.num_threads
-        with located(path=self.file.name), making_objects(len(wanted.plans)):
-            found = self._pages_of([plan.leaf for plan in wanted.plans], rows, is_scan=is_scan)
-            pages, loaded = found.wanted, found.loaded
+        found = None
+        try:
+            pages = self._noted_pages(wanted, rows, is_scan=is_scan)
+            if pages is None:
+                with making_objects(len(wanted.plans)):
+                    found = self._found(wanted, rows, is_scan=is_scan)
+                pages = found.pages
             try:
                 done = take_leaves(
-                    wanted.plans, pages, (rows, num_rows), (source, place), self.runtime, pool, num_threads, _INT32_MAX
+                    wanted, pages, (rows, num_rows), (source, place), self.runtime, pool, num_threads, _INT32_MAX
                 )
             except ResourceLimitError:
                 # The layouts ask for the same memory, and can name the column.
                 done = []
-            found.count(self.runtime.indices)
-            num_pages = sum(map(len, pages))
-            if not is_scan:
-                taken = wanted.batch_of(done, num_rows)
-                if taken is not None:
-                    return [taken], ReadCounts(num_pages, wanted.paths)
-            decoded = wanted.decoded(done)
-            if not decoded:
-                return self._read(nodes, rows, pool, loaded)
+            if found is not None:
+                found.keep_counted(self.runtime.indices)
+            if isinstance(done, pa.RecordBatch):
+                return [done], ReadCounts(pages.num_pages, wanted.paths)
+            with making_objects(len(wanted.plans)):
+                return self._completed(nodes, wanted, done, rows, pool, pages.num_pages, found)
+        except LanceError as error:
+            located(path=self.file.name).fill(error)
+            raise
 
-            def finish(rest: dict[int, DecodedLeaf]) -> pa.RecordBatch:
-                return wanted.batch({**decoded, **rest} if rest else decoded, num_rows)
+    def _completed(
+        self,
+        nodes: Sequence[ColumnNode],
+        wanted: ReadPlan,
+        done: Sequence[Done | None],
+        rows: RowRanges,
+        pool: pa.MemoryPool | None,
+        num_pages: int,
+        found: PagesFound | None,
+    ) -> tuple[list[pa.RecordBatch], ReadCounts]:
+        """Let the layouts read what the engine did not, or all of it."""
+        num_rows, loaded = rows.num_rows, {} if found is None else found.loaded
+        decoded = wanted.decoded(done)
+        if not decoded:
+            return self._read(nodes, rows, pool, loaded)
 
-            try:
-                if len(decoded) == len(wanted.leaves):
-                    return [finish({})], ReadCounts(num_pages, wanted.paths)
-                others = [leaf for leaf in wanted.leaves if leaf.column not in decoded]
-                batch, more_pages = self._decode_leaves(others, rows, pool, finish, loaded)
-            except CorruptPageError:
-                # The layouts read the same rows, and can name the page.
-                return self._read(nodes, rows, pool, loaded)
-            if batch is None:
-                return self._read(nodes, rows, pool, loaded)
-            return [batch], ReadCounts(num_pages + more_pages, wanted.paths)
+        def finish(rest: dict[int, DecodedLeaf]) -> pa.RecordBatch:
+            return wanted.batch({**decoded, **rest} if rest else decoded, num_rows)
+
+        try:
+            if len(decoded) == len(wanted.leaves):
+                return [finish({})], ReadCounts(num_pages, wanted.paths)
+            others = [leaf for leaf in wanted.leaves if leaf.column not in decoded]
+            batch, more_pages = self._decode_leaves(others, rows, pool, finish, loaded)
+        except CorruptPageError:
+            # The layouts read the same rows, and can name the page.
+            return self._read(nodes, rows, pool, loaded)
+        if batch is None:
+            return self._read(nodes, rows, pool, loaded)
+        return [batch], ReadCounts(num_pages + more_pages, wanted.paths)
 
     def keep_indices(self, nodes: Sequence[ColumnNode], rows: RowRanges | None = None) -> None:
         source = self.source
@@ -292,6 +317,23 @@ class RowReader(FilePages):
             natively = [plan.leaf for plan in wanted.plans]
             self._pages_of(natively, rows, is_scan=True).keep(self.runtime.indices)
             self._load_indices([leaf for leaf in self._readable(nodes) if leaf not in natively], rows)
+
+    def _noted_pages(self, wanted: ReadPlan, rows: RowRanges, *, is_scan: bool) -> PagesWithRows | None:
+        """Find the pages that hold the rows natively; None where not all were noted."""
+        opened: Any = self.runtime.indices.get((self._token, wanted))
+        return None if opened is None else opened.find(rows.starts, rows.stops, is_scan)
+
+    def _found(self, wanted: ReadPlan, rows: RowRanges, *, is_scan: bool) -> PagesFound:
+        """Find the pages that hold the rows; those of columns that are read again are noted."""
+        leaves = [plan.leaf for plan in wanted.plans]
+        found = self._pages_of(leaves, rows, is_scan=is_scan)
+        cache, key = self.runtime.indices, (self._token, wanted)
+        opened: Any = cache.get(key)
+        if opened is None and wanted in self._read_before:
+            opened = OpenPages(wanted.forms, [meta.page_starts for meta in self.metas(leaves)])
+            cache.put_view(key, opened)
+        self._read_before.add(wanted)
+        return PagesFound(PagesWithRows(wanted.forms, found.wanted), found, opened)
 
     def _pages_of(self, leaves: Sequence[LeafNode], rows: RowRanges, *, is_scan: bool) -> PagesAtHand:
         """The pages that hold the rows, as the engine reads them."""

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "engine/arrays/array_tree.hpp"
+#include "engine/common/arrow_array.hpp"
 #include "engine/encode/level_numbers.hpp"
 
 namespace lance_arrow::engine {
