@@ -6,6 +6,7 @@ import contextlib
 import os
 import posixpath
 from collections.abc import Callable, Sequence
+from glob import has_magic
 from typing import TYPE_CHECKING
 
 from lance_arrow.io.foreign_errors import foreign_errors
@@ -253,7 +254,8 @@ def remove_files(filesystem: AnyFileSystem | None, folder: str, paths: Sequence[
                 os.remove(f"{folder}/{path}")
         return
     places = [posixpath.join(folder, path) for path in paths]
-    if len(places) > 1 and isinstance(filesystem, asyn.AsyncFileSystem):
+    # Filesystems take `*`, `?` and `[` in several paths for patterns, which may match files of another table.
+    if len(places) > 1 and isinstance(filesystem, asyn.AsyncFileSystem) and not any(map(has_magic, places)):
         # What is wrong with one of them is told when it is removed alone.
         with contextlib.suppress(OSError):
             filesystem.rm(places)

@@ -55,6 +55,14 @@ def test_stores_that_refuse_are_asked_for_each() -> None:
     assert store.requests == [4, *(f"box/t/{name}" for name in [*NAMES, "gone"])]
 
 
+def test_names_are_no_patterns() -> None:
+    store = Store()
+    # As a pattern, the folder would be `box/t` too, and the name each file of one letter.
+    store.files = {"box/t/a", "box/t/d", "box/[t]/a", "box/[t]/?"}
+    remove_files(store, "box/[t]", ["a", "?"])
+    assert store.files == {"box/t/a", "box/t/d"}
+
+
 def test_the_error_of_one_file_is_told() -> None:
     with pytest.raises((OSError, LanceError), match="no right to remove box/t/d"):
         remove_files(Store(removes_many=False, broken="box/t/d"), "box/t", NAMES)
