@@ -6,14 +6,13 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow
 import pyarrow.compute
-from numpy.typing import NDArray
 from pyarrow.dataset import FileSystemDataset, FragmentScanOptions, Scanner
 
 from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.arrow_dataset.dataset_parts import DatasetOfFragments
+from lance_arrow.arrow_dataset.file_taking import FileTaking
 from lance_arrow.arrow_dataset.interruptible import collect
 from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
 from lance_arrow.arrow_dataset.narrow_schema import narrow_schema
@@ -33,6 +32,7 @@ from lance_arrow.structure.row_selection import check_numbers
 if TYPE_CHECKING:
     from lance_arrow.arrow_dataset.grouped_view import GroupedView
     from lance_arrow.arrow_dataset.scan_plan import ScanPlan
+    from lance_arrow.scan.fragments.table_reader import TableReader
 
 
 class LanceDataset(DatasetOfFragments):
@@ -46,6 +46,9 @@ class LanceDataset(DatasetOfFragments):
     >>> flights.take([3, 1], columns=["id"])["id"].to_pylist()
     [3, 1]
     """
+
+    _file_taking: FileTaking | None = None
+    _tables_own: bool | None = None
 
     @classmethod
     def from_dataset(cls, dataset: FileSystemDataset) -> LanceDataset:
@@ -198,38 +201,28 @@ class LanceDataset(DatasetOfFragments):
         ['n3', 'n1']
         """
         offsets = as_offsets(indices)
-        table = self._table
-        is_plain = filter is None and self._own_filter is None and not isinstance(columns, dict)
-        if table is not None and is_plain and self.schema.equals(table.columns.schema):
+        own_filter = self._own_filter
+        is_plain = filter is None and own_filter is None and not isinstance(columns, dict)
+        table = self._table if is_plain else None
+        if table is not None and self._has_schema_of(table):
             return table.take(offsets, columns)
+        if is_plain and self._file_taking is not None and memory_pool is None and fragment_scan_options is None:
+            known = self._file_taking.take_known(offsets, None if columns is None else tuple(columns))
+            if known is not None:
+                return known
         options = ScannerOptions.of(locals())
-        if filter is not None or self._own_filter is not None:
+        if filter is not None or own_filter is not None:
             check_numbers(offsets, self.count_rows(filter=filter))
             found: pyarrow.Table = self.scanner(**options.keywords()).take(pyarrow.array(offsets))
             return found
-        fragments, starts = self._row_starts()
-        check_numbers(offsets, int(starts[-1]))
+        taking = self._file_taking = self._file_taking or FileTaking(self.fragments)
+        check_numbers(offsets, int(taking.starts[-1]))
         schema = self.schema if columns is None else self.scanner(columns=columns).projected_schema
         if not len(schema):
             return rows_without_columns(len(offsets))
         if not len(offsets):
             return schema.empty_table()
-        if len(fragments) == 1:
-            return fragments[0].take_as(self._over, offsets, options, self.schema, schema)
-        # Duplicate starts belong to fragments without rows.
-        owners = np.searchsorted(starts, offsets, "right") - 1
-        parts, places = [], []
-        for owner in np.unique(owners).tolist():
-            mine = np.flatnonzero(owners == owner)
-            places.append(mine)
-            parts.append(
-                fragments[owner].take_as(self._over, offsets[mine] - starts[owner], options, self.schema, schema)
-            )
-        if len(parts) == 1:
-            return parts[0]
-        order = np.empty(len(offsets), np.int64)
-        order[np.concatenate(places)] = np.arange(len(offsets))
-        return pyarrow.concat_tables(parts).take(pyarrow.array(order))
+        return taking.take(offsets, options, self._over, self.schema, schema)
 
     def head(
         self,
@@ -417,6 +410,11 @@ class LanceDataset(DatasetOfFragments):
 
         return GroupedView(self, table, is_off=self._has_guarantees)
 
+    def _has_schema_of(self, table: TableReader) -> bool:
+        if self._tables_own is None:
+            self._tables_own = self.schema.equals(table.columns.schema)
+        return self._tables_own
+
     def filter(self, expression: pyarrow.compute.Expression) -> LanceDataset:
         """Return the rows that satisfy a filter, as `pyarrow.dataset.Dataset.filter`.
 
@@ -450,13 +448,3 @@ class LanceDataset(DatasetOfFragments):
         return type(self)(
             list(fragments), self.schema, self.format, bridge.filesystem_of(self), self.partition_expression
         )
-
-    def _row_starts(self) -> tuple[list[LanceFileFragment], NDArray[np.int64]]:
-        """All fragments, and the number of their first rows, counted once; the last one is that of all rows."""
-        held: tuple[list[LanceFileFragment], NDArray[np.int64]] | None = getattr(self, "_held_starts", None)
-        if held is None:
-            fragments = self.fragments
-            starts = np.zeros(len(fragments) + 1, np.int64)
-            np.cumsum([fragment.num_rows for fragment in fragments], out=starts[1:])
-            held = self._held_starts = fragments, starts
-        return held

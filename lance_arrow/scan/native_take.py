@@ -221,7 +221,8 @@ def take_leaves(
     """
     counted, place = source
     limits = runtime.settings.limits
-    memory = limits.max_batch_bytes, largest_offset, pool, _allocator(limits, pool)
+    is_native = wanted.forms.makes_batches and pages.are_all_read and pool is None
+    memory = limits.max_batch_bytes, largest_offset, pool, None if is_native else _allocator(limits, pool)
     # Parts would have dictionaries of their own.
     if num_threads > 1 and rows[1] * len(wanted.plans) >= 2 * _ROWS_PER_PART and not wanted.has_codes:
         parts = _parts(*rows, len(wanted.plans), num_threads)
@@ -296,7 +297,7 @@ def _take_parts(
     forms: engine.ReadForms,
     pages: engine.PagesWithRows,
     parts: Sequence[RowRanges],
-    memory: tuple[int, int, pa.MemoryPool | None, Callable[[int], pa.Buffer]],
+    memory: tuple[int, int, pa.MemoryPool | None, Callable[[int], pa.Buffer] | None],
     source: tuple[MeteredSource, Positional],
     runtime: Runtime,
 ) -> Taken:

@@ -86,6 +86,11 @@ class OpenFile:
         """Its printable place, free of credentials."""
         return self.rows.file.name
 
+    @cached_property
+    def local_state(self) -> tuple[str, tuple[int, int, int, int]] | None:
+        """Path of a local file, and what tells its content; see `MeteredSource.local_state`."""
+        return self.source.local_state()
+
     @property
     def roots(self) -> Sequence[ColumnNode]:
         """Its columns."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import replace
@@ -19,6 +20,19 @@ from lance_arrow.settings import Limits
 _MAX_FILES = 64
 _MAX_COLUMNS = 1 << 14
 """Columns whose metadata was read, of all files that are kept: each takes 4 KiB."""
+
+
+def is_current(file: OpenFile) -> bool:
+    """Whether the content of an open file is still what lies at its place; False where that takes more than a call."""
+    known = file.local_state
+    if known is None:
+        return False
+    path, state = known
+    try:
+        now = os.stat(path)
+    except OSError:
+        return False
+    return (now.st_size, now.st_mtime_ns, now.st_dev, now.st_ino) == state
 
 
 class OpenFiles:

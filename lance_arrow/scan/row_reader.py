@@ -8,8 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
-from weakref import WeakSet
+from weakref import ref
 
 import numpy as np
 import pyarrow as pa
@@ -36,6 +35,7 @@ from lance_arrow.structure.page_scan import load_pages
 from lance_arrow.structure.row_selection import halves
 
 _INT32_MAX = np.iinfo(np.int32).max
+_MAX_NOTED = 16
 
 
 @dataclass(slots=True, eq=False)
@@ -67,8 +67,8 @@ class RowReader(FilePages):
     def __init__(self, file: LanceFileReader, runtime: Runtime, options: ReadOptions | None = None) -> None:
         super().__init__(file, runtime, options)
         self._blob_read_plans: ByColumns[ReadPlan] = ByColumns()
-        # Pages of columns that are read once are not noted.
-        self._read_before: WeakSet[ReadPlan] = WeakSet()
+        # None for columns that were read once.
+        self._noted: dict[ReadPlan, ref[OpenPages] | None] = {}
 
     def _read_plan(self, nodes: Sequence[ColumnNode]) -> ReadPlan:
         plan: ReadPlan = self._shown.plans.of(nodes, lambda: ReadPlan.of(nodes))
@@ -320,19 +320,27 @@ class RowReader(FilePages):
 
     def _noted_pages(self, wanted: ReadPlan, rows: RowRanges, *, is_scan: bool) -> PagesWithRows | None:
         """Find the pages that hold the rows natively; None where not all were noted."""
-        opened: Any = self.runtime.indices.get((self._token, wanted))
+        noted = self._noted.get(wanted)
+        opened = None if noted is None else noted()
         return None if opened is None else opened.find(rows.starts, rows.stops, is_scan)
 
     def _found(self, wanted: ReadPlan, rows: RowRanges, *, is_scan: bool) -> PagesFound:
         """Find the pages that hold the rows; those of columns that are read again are noted."""
         leaves = [plan.leaf for plan in wanted.plans]
         found = self._pages_of(leaves, rows, is_scan=is_scan)
-        cache, key = self.runtime.indices, (self._token, wanted)
-        opened: Any = cache.get(key)
-        if opened is None and wanted in self._read_before:
-            opened = OpenPages(wanted.forms, [meta.page_starts for meta in self.metas(leaves)])
-            cache.put_view(key, opened)
-        self._read_before.add(wanted)
+        opened = None
+        if wanted in self._noted:
+            noted = self._noted[wanted]
+            opened = None if noted is None else noted()
+            if opened is None:
+                opened = OpenPages(wanted.forms, [meta.page_starts for meta in self.metas(leaves)])
+                # The cache keeps it, as it keeps the pages.
+                self.runtime.indices.put_view((self._token, wanted), opened)
+                self._noted[wanted] = ref(opened)
+        else:
+            if len(self._noted) >= _MAX_NOTED:
+                self._noted = {}
+            self._noted[wanted] = None
         return PagesFound(PagesWithRows(wanted.forms, found.wanted), found, opened)
 
     def _pages_of(self, leaves: Sequence[LeafNode], rows: RowRanges, *, is_scan: bool) -> PagesAtHand:

@@ -1,4 +1,4 @@
-"""Loads the native bridge: pyarrow first, then the build for its version, its closing at exit, and pools for results."""
+"""Loads the native bridge: pyarrow first, then the build for its version. It closes at exit; results use its pools."""
 
 from __future__ import annotations
 

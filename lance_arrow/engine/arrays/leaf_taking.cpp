@@ -20,7 +20,7 @@ Outcome allocate_bits(ResultMemory* memory, int64_t count, Region* out) {
 
 }  // namespace
 
-Outcome LeafTaking::begin(const std::vector<int64_t>& part_rows, ResultMemory* memory) {
+Outcome LeafTaking::begin(std::span<const int64_t> part_rows, ResultMemory* memory) {
   const LeafShape& shape = *shape_;
   bool has_lists = false;
   int64_t num_rows = 0;
@@ -54,14 +54,14 @@ Outcome LeafTaking::begin(const std::vector<int64_t>& part_rows, ResultMemory* m
 }
 
 Outcome LeafTaking::run(size_t part, Request* request) {
-  return read_leaf(pages_, request->reader, request->selection, request->rows, leaf_.parts[part].get(),
+  return read_leaf(*pages_, request->reader, request->selection, request->rows, leaf_.parts[part].get(),
                    &request->count);
 }
 
 // Large values of variable width are decoded where Arrow wants them: growing and copying cost fresh pages.
 Outcome LeafTaking::lend_large(const LaRuns& rows, ResultMemory* memory) {
   if (shape_->value_bits != 0 || shape_->is_coded) return success();
-  const int64_t num_bytes = expected_bytes(pages_, rows);
+  const int64_t num_bytes = expected_bytes(*pages_, rows);
   if (num_bytes <= 0 || num_bytes > limits_.bytes) return success();
   const Outcome outcome = allocate(memory, num_bytes, &lent_);
   if (outcome.message == nullptr) leaf_.parts[0]->values.lend(lent_.bytes, num_bytes, true);
@@ -69,7 +69,7 @@ Outcome LeafTaking::lend_large(const LaRuns& rows, ResultMemory* memory) {
 }
 
 Outcome LeafTaking::take(int64_t num_rows, Request* request, ResultMemory* memory, LeafOut* out) {
-  Outcome outcome = begin({num_rows}, memory);
+  Outcome outcome = begin({&num_rows, 1}, memory);
   if (outcome.message == nullptr) outcome = lend_large(request->rows, memory);
   if (outcome.message == nullptr) outcome = run(0, request);
   if (outcome.message == nullptr) outcome = finish(request, memory, out);

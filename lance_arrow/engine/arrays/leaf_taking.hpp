@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "engine/arrays/leaf_arrays.hpp"
@@ -64,11 +65,12 @@ struct TakeLimits {
 // Rows of one leaf in the making.
 class LeafTaking {
  public:
-  LeafTaking(const LeafShape& shape, std::vector<PageRef> pages, const TakeLimits& limits)
-      : shape_(&shape), pages_(std::move(pages)), limits_(limits) {}
+  // `shape` and `pages` outlive it.
+  LeafTaking(const LeafShape& shape, const std::vector<PageRef>& pages, const TakeLimits& limits)
+      : shape_(&shape), pages_(&pages), limits_(limits) {}
 
   // Parts hold consecutive rows and may be read side by side. The only part is in memory that this thread used before.
-  Outcome begin(const std::vector<int64_t>& part_rows, ResultMemory* memory);
+  Outcome begin(std::span<const int64_t> part_rows, ResultMemory* memory);
   Outcome run(size_t part, Request* request);
   // Lays the rows of all parts out. `request` reads blobs; null where rows are in several parts.
   Outcome finish(Request* request, ResultMemory* memory, LeafOut* out);
@@ -83,7 +85,7 @@ class LeafTaking {
   Outcome lend_large(const LaRuns& rows, ResultMemory* memory);
 
   const LeafShape* shape_;
-  std::vector<PageRef> pages_;
+  const std::vector<PageRef>* pages_;
   TakeLimits limits_;
   Leaf leaf_;
   Region lent_;  // where values, or codes, are decoded as Arrow wants them

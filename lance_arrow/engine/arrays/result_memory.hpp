@@ -14,6 +14,7 @@ struct Allocator {
   uint8_t* (*allocate)(void* context, int64_t size);
   void (*release)(void* context, uint8_t* bytes, int64_t size);  // from any thread, without the interpreter's lock
   void* context;
+  bool shares_blocks = true;  // whether one of its blocks may hold several small pieces
 };
 
 // What tables add to a size: vector instructions of others may read whole words behind the end.
@@ -33,7 +34,7 @@ inline Allocator plain_allocator() {
 #endif
 }
 
-// All memory of one result.
+// All memory of one result. Small pieces share blocks: rows of many columns are many pieces of some bytes.
 class ResultMemory {
  public:
   ResultMemory(const Allocator& allocator, int64_t limit) : allocator_(allocator), limit_(limit) {}
@@ -46,6 +47,28 @@ class ResultMemory {
   // Null above the limit, or where there is no memory.
   uint8_t* allocate(int64_t size) {
     if (size < 0 || size > limit_) return nullptr;
+    if (!allocator_.shares_blocks || size > kSmall) return block(size);
+    const int64_t room = padded_bytes(size);
+    if (room > free_bytes_) {
+      free_ = block(kShared);
+      free_bytes_ = free_ == nullptr ? 0 : kShared;
+      if (free_ == nullptr) return nullptr;
+    }
+    uint8_t* bytes = free_;
+    free_ += room;
+    free_bytes_ -= room;
+    return bytes;
+  }
+
+ private:
+  static constexpr int64_t kSmall = 256, kShared = 2 << 10;
+
+  struct Block {
+    uint8_t* bytes;
+    int64_t size;
+  };
+
+  uint8_t* block(int64_t size) {
     blocks_.push_back({nullptr, size});
     uint8_t* bytes = allocator_.allocate(allocator_.context, size);
     if (bytes == nullptr) blocks_.pop_back();
@@ -53,15 +76,11 @@ class ResultMemory {
     return bytes;
   }
 
- private:
-  struct Block {
-    uint8_t* bytes;
-    int64_t size;
-  };
-
   Allocator allocator_;
   int64_t limit_;
   std::vector<Block> blocks_;
+  uint8_t* free_ = nullptr;
+  int64_t free_bytes_ = 0;
 };
 
 }  // namespace lance_arrow::engine

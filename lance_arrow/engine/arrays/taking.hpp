@@ -18,9 +18,9 @@ class Taking {
     done_.resize(shapes.size());
   }
 
-  // Leaves without pages are left out.
-  void set_pages(size_t leaf, std::vector<PageRef> pages) {
-    leaves_[leaf].emplace(shapes_[leaf], std::move(pages), limits_);
+  // Leaves without pages are left out; `pages` outlives it.
+  void set_pages(size_t leaf, const std::vector<PageRef>& pages) {
+    leaves_[leaf].emplace(shapes_[leaf], pages, limits_);
   }
 
   // Takes leaves whose rows are one part, until all are done or much was read: a caller may look at signals then.

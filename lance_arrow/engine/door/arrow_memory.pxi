@@ -12,6 +12,7 @@ cdef extern from "engine/arrays/result_memory.hpp" namespace "lance_arrow::engin
         uint8_t* (*allocate)(void*, int64_t) noexcept
         void (*release)(void*, uint8_t*, int64_t) noexcept
         void* context
+        cbool shares_blocks
 
     Allocator plain_allocator()
 
@@ -89,5 +90,5 @@ cdef void _end_loan(void* context, uint8_t* address, int64_t size) noexcept nogi
 
 cdef Allocator _lending(LentBuffers lent):
     cdef Allocator made
-    made.allocate, made.release, made.context = _lend, _end_loan, <void*>lent
+    made.allocate, made.release, made.context, made.shares_blocks = _lend, _end_loan, <void*>lent, False
     return made

@@ -60,7 +60,7 @@ cdef extern from "engine/arrays/array_tree.hpp" namespace "lance_arrow::engine" 
 cdef extern from "engine/arrays/taking.hpp" namespace "lance_arrow::engine" nogil:
     cdef cppclass Taking:
         Taking(const vector[LeafShape]&, const Allocator&, const TakeLimits&) except +
-        void set_pages(size_t, vector[PageRef]) except +
+        void set_pages(size_t, const vector[PageRef]&) except +
         Outcome take_some(int64_t, Request*) except +
         cbool is_done()
         Outcome begin(const vector[int64_t]&) except +
@@ -169,6 +169,7 @@ cdef class OpenPages:
     cdef vector[OpenedPages] tables
     cdef ReadForms forms
     cdef list kept
+    cdef object __weakref__
     cdef bint was_used
     cdef bint are_for_scans
 
@@ -394,7 +395,7 @@ cdef class ReadForms:
 
     cdef vector[LeafShape] shapes
     cdef vector[ArrayForm] arrays
-    cdef bint makes_batches
+    cdef readonly bint makes_batches
     cdef object schema
 
     def __init__(self, leaves, columns=None, schema=None) -> None:

@@ -35,7 +35,7 @@ from lance_arrow.scan.row_filter import FilterPlan
 from lance_arrow.scan.row_taking import as_table, in_callers_order
 from lance_arrow.scan.windows import WINDOW_ROWS
 from lance_arrow.spi import RowRanges
-from lance_arrow.structure.row_selection import take_order
+from lance_arrow.structure.row_selection import TakeOrder, take_order
 
 if TYPE_CHECKING:
     from lance_arrow.scan.fragments.fragment_groups import FragmentGroups
@@ -185,6 +185,9 @@ class TableReader:
         """
         projection = self.projection(columns)
         order = take_order(as_offsets(indices), self.num_rows)
+        found = self._of_one(order, projection)
+        if found is not None:
+            return found
         live = expanded(order.rows.starts, order.rows.stops)
         numbers = np.searchsorted(self.starts, live, side="right") - 1
         offsets = live - self.starts[numbers]
@@ -214,6 +217,23 @@ class TableReader:
         receipt.count(num_rows)
         receipt.send()
         return table
+
+    def _of_one(self, order: TakeOrder, projection: Projection) -> pa.Table | None:
+        """Read rows of one fragment without deletions; None where that is not all, or somebody counts what is read."""
+        rows = order.rows
+        if not len(rows) or self._runtime.is_watched or not projection.is_whole or projection.has_blobs:
+            return None
+        number = 0
+        if len(self.fragments) > 1:
+            number = int(np.searchsorted(self.starts, rows.starts[0], side="right")) - 1
+            before, stop = self.starts[number : number + 2].tolist()
+            if rows.stops[-1] > stop:
+                return None
+            rows = RowRanges(rows.starts - before, rows.stops - before)
+        if self.fragments[number].deletion is not None or self._taking.has_joined(number):
+            return None
+        batches, _ = self.reading(number, projection).take(rows)
+        return in_callers_order(as_table(batches, projection.schema), order.positions)
 
     def take_ids(self, ids: NDArray[np.uint64], columns: Sequence[str] | None) -> pa.Table:
         """Read rows by what ``_rowid`` says of them; order and duplicates are the caller's.

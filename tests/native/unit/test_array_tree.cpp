@@ -30,7 +30,7 @@ struct Columns {
                                {ArrayForm::kStrings, 1, 2, 0, 0, true}};
   std::vector<LeafShape> shapes{2};
   std::vector<LeafOut> leaves{2};
-  std::unique_ptr<ResultMemory> memory{new ResultMemory({counted, uncounted, nullptr}, 1 << 20)};
+  std::unique_ptr<ResultMemory> memory{new ResultMemory({counted, uncounted, nullptr, false}, 1 << 20)};
   std::string text = "abc";
   std::vector<int32_t> ends{0, 1, 3}, lists{0, 1, 2};
   int64_t slots = 2;
@@ -93,11 +93,22 @@ TEST_CASE("leaves that contradict each other are refused, and their memory is fr
 }
 
 TEST_CASE("memory above the limit is not given") {
-  ResultMemory memory({counted, uncounted, nullptr}, 64);
-  CHECK(memory.allocate(64) != nullptr);
-  CHECK(memory.allocate(0) != nullptr);
-  CHECK(memory.allocate(65) == nullptr);
+  ResultMemory memory({counted, uncounted, nullptr}, 1 << 12);
+  CHECK(memory.allocate(1 << 12) != nullptr);
+  CHECK(memory.allocate((1 << 12) + 1) == nullptr);
   CHECK(memory.allocate(-1) == nullptr);
+  CHECK(held == 1);
+}
+
+TEST_CASE("small pieces share blocks, and lie apart") {
+  ResultMemory memory({counted, uncounted, nullptr}, 1 << 12);
+  std::vector<uint8_t*> pieces;
+  for (int piece = 0; piece < 40; ++piece) {
+    pieces.push_back(memory.allocate(piece % 3 == 0 ? 0 : 64));
+    REQUIRE(pieces.back() != nullptr);
+    std::memset(pieces.back(), piece, 64);
+  }
+  for (int piece = 0; piece < 40; ++piece) CHECK(pieces[piece][63] == piece);
   CHECK(held == 2);
 }
 
