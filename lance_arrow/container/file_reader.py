@@ -19,7 +19,6 @@ from lance_arrow.container.file_checks import ByteOwners, FileChecks, check_veri
 from lance_arrow.container.file_head import FileHead
 from lance_arrow.container.footer import FileFooter, FileVersion, read_footer
 from lance_arrow.container.global_buffers import GlobalBuffers
-from lance_arrow.container.known_tails import MOST_COLUMNS, KnownTail, KnownTails
 from lance_arrow.container.metadata_bytes import MetadataBytes
 from lance_arrow.container.schema_facts import HasSchema, SchemaFacts, known_schemas
 from lance_arrow.errors import CorruptFileError, InvalidArgumentError, UnsupportedError, located
@@ -29,6 +28,7 @@ from lance_arrow.proto.reading import parse
 from lance_arrow.settings import Limits
 
 if TYPE_CHECKING:
+    from lance_arrow.container.known_tails import KnownTail, KnownTails
     from lance_arrow.container.legacy.v0_1_files import LegacyColumns, LegacyFile
 
 T = TypeVar("T")
@@ -169,7 +169,7 @@ class LanceFileReader(HasSchema):
 
     def _take_head(self, metadata: MetadataBytes, head: FileHead, facts: SchemaFacts, known: KnownTails | None) -> None:
         """Take the natively read metadata of a file in the usual form."""
-        if known is not None and head.is_in_tail and head.footer.num_columns <= MOST_COLUMNS:
+        if known is not None and head.is_in_tail and head.footer.num_columns <= known.MOST_COLUMNS:
             self._known = known.of(self.name, self._verify, self.tail)
             self._sound = self._known.columns
         self.footer, self.checks = head.footer, head.checks

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _MOST_FILES = 64
-MOST_COLUMNS = 256
-"""Columns of a file that is kept: each takes up to 4 KiB."""
 
 
 class KnownTail:
@@ -53,6 +51,9 @@ class KnownTail:
 
 class KnownTails:
     """The files that were opened last; a runtime has one."""
+
+    MOST_COLUMNS = 256
+    """Columns of a file that is kept: each takes up to 4 KiB."""
 
     def __init__(self) -> None:
         self._held: OrderedDict[tuple[str, str], KnownTail] = OrderedDict()

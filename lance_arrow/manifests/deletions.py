@@ -179,7 +179,15 @@ def _arrow(data: bytes, name: bytes, bounds: _Bounds) -> NDArray[np.int64]:
         raise CorruptManifestError(
             "before the footer of a deletion file is neither the end of its stream nor a checksum"
         )
-    # They have the order of a hash table.
-    offsets = np.unique(read_numbers(data, bounds.check_count))
+    offsets = _ascending(read_numbers(data, bounds.check_count))
     bounds.check(len(offsets), *((int(offsets[0]), int(offsets[-1])) if len(offsets) else (0, 0)))
     return offsets
+
+
+def _ascending(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return distinct offsets in order: the reference writes them in the order of a hash table."""
+    if (offsets[1:] > offsets[:-1]).all():
+        return offsets
+    # Faster than `np.unique`, which sorts after it has hashed.
+    offsets = np.sort(offsets)
+    return offsets[np.append(offsets[1:] != offsets[:-1], True)]

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lance_arrow.manifests.deletions import DeletionVector
+from lance_arrow.manifests.deletions import DeletionVector, _ascending
 from lance_arrow.scan.fragments.field_sources import expanded
 
 
@@ -39,3 +39,8 @@ def test_few_rows_look_at_few_deleted_rows() -> None:
     assert DeletionVector(deleted, 2_000_000).offsets_of(np.array([3])).tolist() == [7]
     assert all(key.stop - key.start <= 1 for key in looked_at if isinstance(key, slice))
     assert len(looked_at) < 50
+
+
+@given(st.lists(st.integers(0, 20)))
+def test_offsets_in_any_order(offsets: list[int]) -> None:
+    assert _ascending(np.array(offsets, np.int64)).tolist() == sorted(set(offsets))
