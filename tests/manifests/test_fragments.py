@@ -118,6 +118,7 @@ def told_in_python(body: bytes, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, .
 
 
 def opened(message: Manifest) -> ManifestMeta:
+    manifest_module._known_manifest.cache_clear()
     return manifest_from_bytes(file_of(message.SerializeToString()), PLACE, ROOT, 3)
 
 
