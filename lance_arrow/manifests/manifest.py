@@ -179,19 +179,24 @@ def manifest_from_bytes(
     data: bytes | memoryview, place: Location, root: Location, version: int, limits: Limits | None = None
 ) -> ManifestMeta:
     """Parse and check the bytes of a manifest's file; arguments and errors are those of `read_manifest`."""
-    return manifest_from_source(BufferSource(data), place, root, version, limits)
+    return _from_bytes(bytes(data), place, root, version, Limits() if limits is None else limits)
 
 
 def manifest_from_source(
     source: RangeSource, place: Location, root: Location, version: int, limits: Limits | None = None
 ) -> ManifestMeta:
     """Read and check a manifest from an open file; arguments and errors are those of `read_manifest`."""
-    limits = limits if limits is not None else Limits()
-    size = source.size()
-    if size > _KEPT_MANIFEST_BYTES:
-        return _read_manifest(source, place.name, root.path, protocols_of(root.given), version, limits)
-    data = read_end(source, size).tobytes()
-    return _known_manifest(data, place.name, root.path, protocols_of(root.given), version, limits)
+    limits, size = Limits() if limits is None else limits, source.size()
+    if size <= _KEPT_MANIFEST_BYTES:
+        return _from_bytes(read_end(source, size).tobytes(), place, root, version, limits)
+    return _read_manifest(source, place.name, root.path, protocols_of(root.given), version, limits)
+
+
+def _from_bytes(data: bytes, place: Location, root: Location, version: int, limits: Limits) -> ManifestMeta:
+    protocols = protocols_of(root.given)
+    if len(data) <= _KEPT_MANIFEST_BYTES:
+        return _known_manifest(data, place.name, root.path, protocols, version, limits)
+    return _read_manifest(BufferSource(data), place.name, root.path, protocols, version, limits)
 
 
 def _read_manifest(
@@ -251,9 +256,8 @@ class ManifestHead:
         """Time of the commit, UTC."""
         return _timestamp(self.message)
 
-    @property
     def transaction_position(self) -> int | None:
-        """Position of the transaction in the manifest's file; None if it is not there."""
+        """Return the position of the transaction in the manifest's file; None if it is not there."""
         return _section(self.message, _TRANSACTION, self.position)
 
     def fields(self) -> tuple[tuple[SchemaField, ...], Mapping[str, bytes]]:
@@ -261,7 +265,7 @@ class ManifestHead:
         return _schema_of(self.schema)
 
     def check(self, version: int) -> None:
-        """Check all but fragments and base paths; the name of the file has the version. Raises as `read_manifest`."""
+        """Check flags, and the version that the name of the file has. Raises as `read_manifest`."""
         message = self.message
         check_reader_flags(message.reader_feature_flags, message.writer_feature_flags)
         if message.HasField("fragment_tree"):
@@ -272,8 +276,6 @@ class ManifestHead:
             raise CorruptManifestError(
                 f"the manifest is of version {message.version}, its name says {version}", detail=message.version
             )
-        self.fields()
-        _section(message, _TRANSACTION, self.position)
 
 
 def manifest_head(source: RangeSource, limits: Limits) -> ManifestHead:
@@ -294,8 +296,8 @@ def manifest_head(source: RangeSource, limits: Limits) -> ManifestHead:
 
 
 def _whole(body: bytes, limits: Limits) -> Manifest:
-    limit = limits.max_metadata_bytes
-    return parse(Manifest, body, what="the manifest", error=CorruptManifestError, max_bytes=limit)
+    most_bytes = limits.max_metadata_bytes
+    return parse(Manifest, body, what="the manifest", error=CorruptManifestError, max_bytes=most_bytes)
 
 
 _SECTION_BYTES = 4 << 10
@@ -398,14 +400,14 @@ def _body(source: RangeSource, size: int, limits: Limits) -> tuple[int, bytes, b
 def _checked(
     head: ManifestHead, name: str, root: str, protocols: tuple[str, ...], version: int, limits: Limits
 ) -> ManifestMeta:
-    message = head.message
+    message, has_writer = head.message, head.trusts_counts
     places = np.zeros((len(message.fragments), 2), np.int64) if head.places is None else head.places
     fragments = FragmentList(
         head.body,
         places,
         lambda: (message if head.places is None else _whole(head.body, limits)).fragments,
         path=name,
-        trusts_counts=head.trusts_counts,
+        trusts_counts=has_writer,
         next_row_id=head.ids_below,
         base_ids={base.id for base in message.base_paths},
     )
@@ -426,7 +428,6 @@ def _checked(
         is_sealed=head.is_sealed,
         next_row_id=message.next_row_id if has_stable_row_ids else None,
     )
-    has_writer = message.HasField("writer_version")
     fragments.check()
     return ManifestMeta(
         facts=facts,
@@ -442,7 +443,7 @@ def _checked(
         table_metadata=dict(sorted(message.table_metadata.items())),
         branch=message.branch if message.HasField("branch") else None,
         transaction_file=message.transaction_file,
-        transaction_position=head.transaction_position,
+        transaction_position=head.transaction_position(),
         message_bytes=head.body,
     )
 

@@ -120,6 +120,8 @@ def _named(data: memoryview, place: Location, version: int, files: NamedFiles, l
             return None
         # Nothing is removed if a manifest is wrong.
         head.check(version)
+        head.fields()
+        head.transaction_position()
         if _is_known(head.schema):
             message.ClearField("fields")
         if has_unknown(message):
