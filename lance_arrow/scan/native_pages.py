@@ -18,6 +18,7 @@ from lance_arrow.container.descriptions import Description
 from lance_arrow.container.pages import PageMeta
 from lance_arrow.engine import NativePage
 from lance_arrow.errors import CorruptFileError, LanceError, located
+from lance_arrow.io import MeteredSource, Positional, RangeSource
 from lance_arrow.scan.file_pages import FilePages, Indices
 from lance_arrow.scan.native_take import Pages
 from lance_arrow.spi import BoundLayout, BufferRole, LeafType, ManyPages, OpensManyPages, PageIndex, RowRanges
@@ -76,12 +77,17 @@ def pages_at_hand(
     is_scan
         Whether pages that the layouts read faster, where many rows are wanted, are left to them.
 
+    Notes
+    -----
+    Pages of far files whose index must be read here are left to the layouts, which read it along with the rows.
+
     Raises
     ------
     UnknownEncodingError, UnsupportedError, CorruptFileError, TruncatedReadError, ResourceLimitError
         As reading them.
     """
     cache = file.runtime.indices
+    is_far = positional_of(file.source) is None
     only = [0]
     numbers = [only if len(meta.pages.row_starts) == 2 else pages_with(rows, meta.pages.row_starts) for meta in metas]
     keys = file.index_keys(leaves, numbers)
@@ -114,6 +120,8 @@ def pages_at_hand(
     for natives, members in unopened.opened():
         for opened, (leaf, meta, number, pages, place, key) in zip(natives, members, strict=True):
             if not isinstance(opened, NativePage):
+                if is_far:
+                    continue
                 missing.append((PageTask(leaf.path, meta.pages[number], opened, rows, key), pages, place))
                 continue
             if opened.is_for_scans or not is_scan:
@@ -127,6 +135,11 @@ def pages_at_hand(
             pages[place] = (_native(task.index, is_scan), *pages[place][1:])
         found.loaded = {task.cache_key: task.index for task in tasks if task.index is not None}
     return found
+
+
+def positional_of(source: RangeSource) -> Positional | None:
+    """Return how native code reads a source by itself; None for far files, whose bytes must be fetched before."""
+    return source.positional() if isinstance(source, MeteredSource) else None
 
 
 _Member: TypeAlias = tuple[LeafNode, ColumnMeta, int, Pages, int, Hashable]

@@ -21,7 +21,7 @@ from lance_arrow.arrays.blob_fields import PLACE_TYPE
 from lance_arrow.arrays.column_destination import LeafBuffers
 from lance_arrow.arrays.column_tree import LeafNode, storage_type
 from lance_arrow.arrays.unravel import NodeStructure
-from lance_arrow.io import MeteredSource, Positional
+from lance_arrow.io import MeteredSource, Positional, RangeSource
 from lance_arrow.kernels import native_codecs
 from lance_arrow.pages import struct_field_bytes, value_bits
 from lance_arrow.runtime import Runtime
@@ -182,7 +182,7 @@ def take_leaves(
     plans: Sequence[TakePlan],
     pages: Sequence[Pages],
     rows: tuple[RowRanges, int],
-    source: tuple[MeteredSource, Positional],
+    source: tuple[RangeSource, Positional | None],
     runtime: Runtime,
     pool: pa.MemoryPool | None,
     num_threads: int,
@@ -197,7 +197,7 @@ def take_leaves(
     rows
         Rows of the file, not empty, and their number.
     source
-        Where the file is, and how native code reads it.
+        Where the file is, and how native code reads it; None where it reads what is fetched before.
     runtime
         Threads and limits.
     pool
@@ -216,23 +216,16 @@ def take_leaves(
     allocate = _allocator(runtime.settings.limits, pool)
     # Parts would have dictionaries of their own.
     parts = _parts(*rows, len(plans), 1 if any([plan.leaf.is_coded for plan in plans]) else num_threads)
-    wanted = [
-        (
-            leaf_pages,
-            plan.leaf.offset_bits,
-            plan.value_bits,
-            plan.value_offset_bits,
-            plan.field_bytes,
-            plan.blobs,
-            plan.leaf.is_coded,
-        )
-        for plan, leaf_pages in zip(plans, pages, strict=True)
-    ]
+    wanted = wanted_leaves(plans, pages)
     limit = runtime.settings.limits.max_batch_bytes
+    if place is None or not isinstance(counted, MeteredSource):
+        from lance_arrow.scan.far_leaves import read_far_leaves  # noqa: PLC0415 - for far files alone
+
+        return read_far_leaves(wanted, rows[0], counted, (limit, largest_offset), allocate) or []
     if len(parts) == 1:
         done = _read(wanted, rows, place, counted, (limit, largest_offset), allocate)
         if done is None or not all(
-            _read_large(plan, one, source, runtime) for plan, one in zip(plans, done, strict=True) if plan.blobs and one
+            _read_large(plan, one, (counted, place), runtime) for plan, one in zip(plans, done, strict=True) if plan.blobs and one
         ):
             return []
         return done
@@ -245,6 +238,22 @@ def take_leaves(
         return []
     in_order = iter(finished)
     return [None if leaf is None else next(in_order) for leaf in prepared]
+
+
+def wanted_leaves(plans: Sequence[TakePlan], pages: Sequence[Pages]) -> list[Any]:
+    """Return leaves and their pages as `engine.read_leaves` wants them."""
+    return [
+        (
+            leaf_pages,
+            plan.leaf.offset_bits,
+            plan.value_bits,
+            plan.value_offset_bits,
+            plan.field_bytes,
+            plan.blobs,
+            plan.leaf.is_coded,
+        )
+        for plan, leaf_pages in zip(plans, pages, strict=True)
+    ]
 
 
 def _read_large(plan: TakePlan, done: Done, source: tuple[MeteredSource, Positional], runtime: Runtime) -> bool:

@@ -24,8 +24,8 @@ from lance_arrow.io import MeteredSource
 from lance_arrow.runtime import Runtime, making_objects
 from lance_arrow.scan.blobs.native_blobs import blob_limits
 from lance_arrow.scan.file_pages import FilePages, Indices
-from lance_arrow.scan.native_pages import PagesAtHand, pages_at_hand
-from lance_arrow.scan.native_take import take_leaves
+from lance_arrow.scan.native_pages import PagesAtHand, pages_at_hand, positional_of
+from lance_arrow.scan.native_take import Pages, take_leaves, wanted_leaves
 from lance_arrow.scan.read_plan import ReadPlan
 from lance_arrow.scan.sparse_selection import are_short, hull, in_order, is_cheaper_whole, marks_of, picked
 from lance_arrow.spi import LoadedPage, RowRanges
@@ -128,11 +128,8 @@ class RowReader(FilePages):
 
     def _close_nodes(self, nodes: Sequence[ColumnNode], rows: RowRanges) -> list[ColumnNode]:
         """Return the columns of which the engine reads many short runs as fast as all rows; none of a far file."""
-        source = self.source
-        if source.coalescing.is_far or not isinstance(source, MeteredSource):
-            return []
         plans = self._read_plan(nodes).plans
-        if not plans or source.positional() is None:
+        if not plans or positional_of(self.source) is None:
             return []
         with located(path=self.file.name):
             pages = self._pages_of([plan.leaf for plan in plans], rows, is_scan=True).wanted
@@ -212,10 +209,9 @@ class RowReader(FilePages):
         source = self.source
         data_stop = self.file.footer.data_stop
         wanted = self._blob_read_plans.of(nodes, lambda: ReadPlan.of(nodes, blob_limits(data_stop, self.runtime)))
-        place = source.positional() if isinstance(source, MeteredSource) else None
+        place = positional_of(source)
         if place is None or not len(rows) or len(wanted.plans) < len(wanted.leaves):
             return None
-        assert isinstance(source, MeteredSource)
         with located(path=self.file.name):
             found = self._pages_of(wanted.leaves, rows, is_scan=False)
             pages, num_rows = found.wanted, rows.num_rows
@@ -240,10 +236,9 @@ class RowReader(FilePages):
         """
         source = self.source
         wanted = self._read_plan(nodes)
-        place = source.positional() if isinstance(source, MeteredSource) else None
-        if not wanted.plans or not len(rows) or place is None:
+        place = positional_of(source)
+        if not wanted.plans or not len(rows):
             return self._read(nodes, rows, pool, {})
-        assert isinstance(source, MeteredSource)
         num_rows = rows.num_rows
         num_threads = 1 if is_scan else self.runtime.settings.num_threads
         with located(path=self.file.name), making_objects(len(wanted.plans)):
@@ -282,16 +277,32 @@ class RowReader(FilePages):
             return [batch], ReadCounts(num_pages + more_pages, wanted.paths)
 
     def keep_indices(self, nodes: Sequence[ColumnNode], rows: RowRanges | None = None) -> None:
-        source = self.source
         wanted = self._read_plan(nodes)
-        if not wanted.plans or not isinstance(source, MeteredSource) or source.positional() is None:
+        if not wanted.plans:
             super().keep_indices(nodes, rows)
             return
         rows = RowRanges.one(0, self.num_rows) if rows is None else rows
         with located(path=self.file.name):
             natively = [plan.leaf for plan in wanted.plans]
-            self._pages_of(natively, rows, is_scan=True).keep(self.runtime.indices)
-            self._load_indices([leaf for leaf in self._readable(nodes) if leaf not in natively], rows)
+            found = self._pages_of(natively, rows, is_scan=True)
+            found.keep(self.runtime.indices)
+            others = [leaf for leaf in self._readable(nodes) if leaf not in natively]
+            if positional_of(self.source) is not None:
+                self._load_indices(others, rows)
+                return
+            from lance_arrow.scan.far_leaves import fetched  # noqa: PLC0415 - for far files alone
+
+            others += _left_to_layouts(natively, found.wanted)
+            limit = self.runtime.settings.limits.max_batch_bytes
+            leaves = wanted_leaves(wanted.plans, found.wanted)
+            self.runtime.side_by_side(
+                lambda call: call(),
+                [
+                    lambda: fetched(leaves, rows, self.source, limit, indices_only=True),
+                    lambda: self._load_indices(others, rows),
+                ],
+            )
+            found.count(self.runtime.indices)
 
     def _pages_of(self, leaves: Sequence[LeafNode], rows: RowRanges, *, is_scan: bool) -> PagesAtHand:
         """The pages that hold the rows, as the engine reads them."""
@@ -315,6 +326,11 @@ class RowReader(FilePages):
     ) -> list[pa.RecordBatch]:
         first, second = halves(rows)
         return self.read(nodes, first, pool)[0] + self.read(nodes, second, pool)[0]
+
+
+def _left_to_layouts(leaves: Sequence[LeafNode], pages: Sequence[Pages]) -> list[LeafNode]:
+    """Return the leaves with a page that the engine does not read."""
+    return [leaf for leaf, own in zip(leaves, pages, strict=True) if any(page is None for page, *_ in own)]
 
 
 def _values(

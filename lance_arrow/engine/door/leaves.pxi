@@ -22,23 +22,10 @@ cdef LeafTake _prepare(tuple wanted, tuple part_rows, int64_t num_rows, int64_t 
     cdef int64_t value_bits = wanted[2], start = 0, width
     cdef bint has_lists = False
     cdef Py_ssize_t part, num_parts = len(part_rows)
-    cdef PageRef ref
-    cdef NativePage page
     cdef uint8_t* address = NULL
     take.pages = wanted[0]
-    for item in take.pages:
-        page = item[0]
-        if page is None or page.page.get().value_bits != value_bits or page.offset_bits != wanted[3]:
-            return None
-        ref.page = page.page.get()
-        ref.first_row, ref.data_start, ref.data_bytes = item[1], item[2][page.data_buffer], item[3][page.data_buffer]
-        ref.second_start = ref.second_bytes = 0
-        if page.second_buffer >= 0:
-            ref.second_start, ref.second_bytes = item[2][page.second_buffer], item[3][page.second_buffer]
-        ref.buffers.count = 0
-        if not page.page.get().is_indexed():
-            _note_buffers(&ref.buffers, item[2], item[3])
-        take.refs.push_back(ref)
+    if not _add_pages(&take.refs, take.pages, value_bits, wanted[3]):
+        return None
     for bits in wanted[1]:
         take.leaf.offset_bits.push_back(<int>bits)
         has_lists = has_lists or bits != 0
@@ -70,6 +57,26 @@ cdef LeafTake _prepare(tuple wanted, tuple part_rows, int64_t num_rows, int64_t 
             take.leaf.parts[part].get().values.lend(address + start * width, <int64_t>part_rows[part] * width, False)
             start += part_rows[part]
     return take
+
+
+cdef bint _add_pages(vector[PageRef]* refs, list pages, int64_t value_bits, int offset_bits) except -1:
+    """Write pages and their places down; False where the engine cannot read one, or its values have another form."""
+    cdef PageRef ref
+    cdef NativePage page
+    for item in pages:
+        page = item[0]
+        if page is None or page.page.get().value_bits != value_bits or page.offset_bits != offset_bits:
+            return False
+        ref.page = page.page.get()
+        ref.first_row, ref.data_start, ref.data_bytes = item[1], item[2][page.data_buffer], item[3][page.data_buffer]
+        ref.second_start = ref.second_bytes = 0
+        if page.second_buffer >= 0:
+            ref.second_start, ref.second_bytes = item[2][page.second_buffer], item[3][page.second_buffer]
+        ref.buffers.count = 0
+        if not page.page.get().is_indexed():
+            _note_buffers(&ref.buffers, item[2], item[3])
+        refs.push_back(ref)
+    return True
 
 
 cdef int _note_buffers(PageBuffers* buffers, starts, sizes) except -1:
@@ -137,7 +144,7 @@ def run_leaves(
     requests, ranges, bytes_wanted, bytes_read
         What was read.
     """
-    cdef Request request = _request(starts, stops, fd, memory, size, checks)
+    cdef Request request = _request(starts, stops, fd, memory, size, checks, None)
     cdef LeafTake leaf
     cdef Outcome outcome
     for item in leaves:
@@ -151,7 +158,7 @@ def run_leaves(
 def read_leaves(
     list wanted, const int64_t[::1] starts not None, const int64_t[::1] stops not None, int64_t num_rows, int fd,
     const uint8_t[::1] memory, int64_t size, int64_t limit_bytes, int64_t largest_offset,
-    allocate, checks=None,
+    allocate, checks=None, Segments segments=None,
 ) -> tuple[list[tuple[int, Any, Any, list[Any]] | None] | str, int, int, int, int]:
     """Read, open and lay out leaves one after the other; they share their read buffers.
 
@@ -163,6 +170,8 @@ def read_leaves(
         As for `finish_leaves`.
     starts, stops, fd, memory, size, checks
         As for `run_leaves`, and the number of the rows.
+    segments
+        Parts of a far file, read instead of `memory`, in which nothing is `wanted` any more.
 
     Returns
     -------
@@ -172,7 +181,7 @@ def read_leaves(
     requests, ranges, bytes_wanted, bytes_read
         What was read.
     """
-    cdef Request request = _request(starts, stops, fd, memory, size, checks)
+    cdef Request request = _request(starts, stops, fd, memory, size, checks, segments)
     cdef LeafTake leaf
     cdef Outcome outcome
     cdef tuple part_rows = (num_rows,)
@@ -218,7 +227,8 @@ cdef struct Request:
 
 
 cdef Request _request(
-    const int64_t[::1] starts, const int64_t[::1] stops, int fd, const uint8_t[::1] memory, int64_t size, checks
+    const int64_t[::1] starts, const int64_t[::1] stops, int fd, const uint8_t[::1] memory, int64_t size, checks,
+    Segments segments,
 ):
     cdef Request request
     request.rows.starts, request.rows.stops, request.rows.num_runs = &starts[0], &stops[0], starts.shape[0]
@@ -227,9 +237,12 @@ cdef Request _request(
     request.reader.memory = NULL
     if memory is not None:
         request.reader.memory = &memory[0]
+    # `segments` and `checks` are held by the caller's arguments as long as the request is used.
+    request.reader.segments = NULL
+    if segments is not None:
+        request.reader.segments = &segments.held
     request.reader.checks = NULL
     if checks is not None:
-        # `checks` is held by the caller's argument as long as the request is used.
         request.reader.checks = <Checks*>PyCapsule_GetPointer(checks.pointer, "lance_arrow.BlockChecks")
     request.count = ReadCount()
     return request
