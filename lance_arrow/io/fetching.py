@@ -137,12 +137,15 @@ def fetch_segments(source: RangeSource, starts: Positions, stops: Positions) -> 
     if held is not None:
         found: tuple[Positions, list[Bytes]] = held(starts, stops)
         return found
+    num_wanted, wanted_bytes = len(starts), int((stops - starts).sum())
+    if isinstance(source, MeteredSource):
+        # Blocks that must be compared with checksums are read whole: they are joined, not what is wanted of them.
+        starts, stops = source.widened(starts, stops)
     plan = requests_for(source, starts, stops)
     if not len(plan.starts):
         return plan.starts, []
     if isinstance(source, MeteredSource):
-        wanted_bytes = int(plan.sizes.sum())
-        parts = source.read_joined(plan.starts, plan.stops, ranges_wanted=len(plan.sizes), bytes_wanted=wanted_bytes)
+        parts = source.read_joined(plan.starts, plan.stops, ranges_wanted=num_wanted, bytes_wanted=wanted_bytes)
         return plan.starts, parts
     return plan.starts, source.read(plan.starts, plan.stops)
 

@@ -36,8 +36,11 @@ class Coalescing:
     requests_in_flight
         Most concurrent requests; 0 if prefetching saves nothing.
     least_gap_bytes
-        Gap that a request always reads too. Wider ones, up to `max_gap_bytes`, are read only where ranges would take
-        more than `requests_in_flight` requests. None: as `max_gap_bytes`.
+        Gap that a request always reads too. Wider ones are read only where ranges would take more requests. None: as
+        `max_gap_bytes`.
+    wave_gap_bytes, many_requests
+        The largest gap, and the most requests without wider ones, of a wave that a caller waits for. Of requests ahead of
+        a scan these are `max_gap_bytes` and `requests_in_flight`, as where these are 0.
     whole_bytes
         A file of at most this size is read by one request if nearly all of it is wanted.
     """
@@ -48,6 +51,8 @@ class Coalescing:
     requests_in_flight: int = 0
     least_gap_bytes: int | None = None
     whole_bytes: int = 0
+    wave_gap_bytes: int = 0
+    many_requests: int = 0
 
     @property
     def is_far(self) -> bool:
@@ -58,13 +63,16 @@ class Coalescing:
 # A positional read costs about as much as copying a few KiB; a remote request as much as transferring a MiB.
 LOCAL_COALESCING = Coalescing(max_gap_bytes=4 << 10, max_span_bytes=16 << 20, tail_bytes=16 << 10)
 MEMORY_COALESCING = Coalescing(max_gap_bytes=4 << 10, max_span_bytes=16 << 20)
-# Requests of one wave wait together: as long as few are made, bytes between ranges are not worth reading.
+# Requests of one wave wait together: as long as few are made, bytes between ranges are not worth reading. A request
+# costs a client about what so many bytes cost (decision 0061).
 REMOTE_COALESCING = Coalescing(
     max_gap_bytes=1 << 20,
+    wave_gap_bytes=128 << 10,
     max_span_bytes=2 << 20,
-    requests_in_flight=16,
-    least_gap_bytes=128 << 10,
+    requests_in_flight=32,
+    least_gap_bytes=48 << 10,
     whole_bytes=8 << 20,
+    many_requests=96,
 )
 # One connection, or a file that is opened for each read: few, large requests, one after another.
 SERIAL_COALESCING = Coalescing(

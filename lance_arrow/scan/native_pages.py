@@ -30,6 +30,10 @@ _LEAST_TOGETHER = 4
 _NO_BYTES = np.empty(0, np.uint8)
 
 
+Missing: TypeAlias = tuple[PageTask, Pages, int]
+"""A page without an index, the pages of its leaf, and its position in them."""
+
+
 @dataclass(slots=True, eq=False)
 class PagesAtHand:
     """Pages that hold wanted rows.
@@ -42,11 +46,23 @@ class PagesAtHand:
         Indices that had to be loaded, whether or not the cache could keep them.
     uncounted
         Pages that read their index themselves; the cache has not counted their memory yet.
+    missing
+        Pages whose index must be loaded before the engine can read them.
     """
 
     wanted: list[Pages]
     loaded: Indices = field(default_factory=dict)
     uncounted: list[tuple[Hashable, NativePage]] = field(default_factory=list)
+    missing: list[Missing] = field(default_factory=list)
+
+    def load_missing(self, source: RangeSource, cache: IndexCache, *, is_scan: bool) -> None:
+        """Load indices that are missing, in one round; raises as reading the pages."""
+        tasks = [task for task, _, _ in self.missing]
+        load_indices(source, tasks, cache, with_whole_pages=False)
+        for task, pages, place in self.missing:
+            pages[place] = (_native(task.index, is_scan), *pages[place][1:])
+        self.loaded = {task.cache_key: task.index for task in tasks if task.index is not None}
+        self.missing = []
 
     def keep(self, cache: IndexCache) -> None:
         """Keep pages for the next read, in another thread perhaps, before they have read their index."""
@@ -79,7 +95,7 @@ def pages_at_hand(
 
     Notes
     -----
-    Pages of far files whose index must be read here are left to the layouts, which read it along with the rows.
+    Indices of far files stay missing: they are fetched along with what else is wanted.
 
     Raises
     ------
@@ -87,7 +103,6 @@ def pages_at_hand(
         As reading them.
     """
     cache = file.runtime.indices
-    is_far = positional_of(file.source) is None
     only = [0]
     numbers = [only if len(meta.pages.row_starts) == 2 else pages_with(rows, meta.pages.row_starts) for meta in metas]
     keys = file.index_keys(leaves, numbers)
@@ -116,24 +131,17 @@ def pages_at_hand(
                 pages.append((native, page.first_row, page.buffer_offsets, page.buffer_sizes))
             at += 1
         found.wanted.append(pages)
-    missing: list[tuple[PageTask, Pages, int]] = []
     for natives, members in unopened.opened():
         for opened, (leaf, meta, number, pages, place, key) in zip(natives, members, strict=True):
             if not isinstance(opened, NativePage):
-                if is_far:
-                    continue
-                missing.append((PageTask(leaf.path, meta.pages[number], opened, rows, key), pages, place))
+                found.missing.append((PageTask(leaf.path, meta.pages[number], opened, rows, key), pages, place))
                 continue
             if opened.is_for_scans or not is_scan:
                 pages[place] = (opened, *pages[place][1:])
             if not opened.is_counted:
                 found.uncounted.append((key, opened))
-    if missing:
-        tasks = [task for task, _, _ in missing]
-        load_indices(file.source, tasks, cache, with_whole_pages=False)
-        for task, pages, place in missing:
-            pages[place] = (_native(task.index, is_scan), *pages[place][1:])
-        found.loaded = {task.cache_key: task.index for task in tasks if task.index is not None}
+    if found.missing and positional_of(file.source) is not None:
+        found.load_missing(file.source, cache, is_scan=is_scan)
     return found
 
 

@@ -182,7 +182,7 @@ def take_leaves(
     plans: Sequence[TakePlan],
     pages: Sequence[Pages],
     rows: tuple[RowRanges, int],
-    source: tuple[RangeSource, Positional | None],
+    source: tuple[RangeSource, Positional | engine.Segments],
     runtime: Runtime,
     pool: pa.MemoryPool | None,
     num_threads: int,
@@ -197,7 +197,7 @@ def take_leaves(
     rows
         Rows of the file, not empty, and their number.
     source
-        Where the file is, and how native code reads it; None where it reads what is fetched before.
+        Where the file is, and how native code reads it: by itself, or from what was fetched.
     runtime
         Threads and limits.
     pool
@@ -218,14 +218,14 @@ def take_leaves(
     parts = _parts(*rows, len(plans), 1 if any([plan.leaf.is_coded for plan in plans]) else num_threads)
     wanted = wanted_leaves(plans, pages)
     limit = runtime.settings.limits.max_batch_bytes
-    if place is None or not isinstance(counted, MeteredSource):
-        from lance_arrow.scan.far_leaves import read_far_leaves  # noqa: PLC0415 - for far files alone
-
-        return read_far_leaves(wanted, rows[0], counted, (limit, largest_offset), allocate) or []
+    if isinstance(place, engine.Segments) or not isinstance(counted, MeteredSource):
+        return _read_segments(wanted, rows, place, (limit, largest_offset), allocate) or []
     if len(parts) == 1:
         done = _read(wanted, rows, place, counted, (limit, largest_offset), allocate)
         if done is None or not all(
-            _read_large(plan, one, (counted, place), runtime) for plan, one in zip(plans, done, strict=True) if plan.blobs and one
+            _read_large(plan, one, (counted, place), runtime)
+            for plan, one in zip(plans, done, strict=True)
+            if plan.blobs and one
         ):
             return []
         return done
@@ -323,6 +323,24 @@ def _read(
         native_codecs.raise_pending()
     source.add(requests, ranges, wanted_bytes, read_bytes, time.perf_counter() - begun)
     return None if isinstance(done, str) else done
+
+
+def _read_segments(
+    wanted: list[Any],
+    rows: tuple[RowRanges, int],
+    segments: Any,
+    limits: tuple[int, int],
+    allocate: Callable[[int], pa.Buffer],
+) -> list[Any] | None:
+    """Read all leaves from bytes that were fetched, and counted then; None when one was refused."""
+    starts, stops = rows[0].starts, rows[0].stops
+    done, *_ = engine.read_leaves(
+        wanted, starts, stops, rows[1], -1, None, segments.size, *limits, allocate, None, segments
+    )
+    if isinstance(done, str):
+        native_codecs.raise_pending()
+        return None
+    return done
 
 
 def _run(

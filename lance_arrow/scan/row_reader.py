@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,13 +20,13 @@ from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.arrays.schema_cache import ByColumns
 from lance_arrow.arrays.unravel import NodeStructure, unravel
 from lance_arrow.container.file_reader import LanceFileReader
+from lance_arrow.engine import Segments
 from lance_arrow.errors import CorruptPageError, LanceError, ResourceLimitError, located
-from lance_arrow.io import MeteredSource
 from lance_arrow.runtime import Runtime, making_objects
 from lance_arrow.scan.blobs.native_blobs import blob_limits
 from lance_arrow.scan.file_pages import FilePages, Indices
 from lance_arrow.scan.native_pages import PagesAtHand, pages_at_hand, positional_of
-from lance_arrow.scan.native_take import Pages, take_leaves, wanted_leaves
+from lance_arrow.scan.native_take import Pages, take_leaves
 from lance_arrow.scan.read_plan import ReadPlan
 from lance_arrow.scan.sparse_selection import are_short, hull, in_order, is_cheaper_whole, marks_of, picked
 from lance_arrow.spi import LoadedPage, RowRanges
@@ -242,15 +243,23 @@ class RowReader(FilePages):
         num_rows = rows.num_rows
         num_threads = 1 if is_scan else self.runtime.settings.num_threads
         with located(path=self.file.name), making_objects(len(wanted.plans)):
-            found = self._pages_of([plan.leaf for plan in wanted.plans], rows, is_scan=is_scan)
+            found = self._pages_of([plan.leaf for plan in wanted.plans], rows, is_scan=is_scan and place is not None)
+            place = place or self._fetched(wanted, found, rows)
             pages, loaded = found.wanted, found.loaded
-            try:
-                done = take_leaves(
-                    wanted.plans, pages, (rows, num_rows), (source, place), self.runtime, pool, num_threads, _INT32_MAX
-                )
-            except ResourceLimitError:
-                # The layouts ask for the same memory, and can name the column.
-                done = []
+            done = []
+            # The layouts ask for the same memory, and can name the column.
+            with suppress(ResourceLimitError):
+                if place is not None:
+                    done = take_leaves(
+                        wanted.plans,
+                        pages,
+                        (rows, num_rows),
+                        (source, place),
+                        self.runtime,
+                        pool,
+                        num_threads,
+                        _INT32_MAX,
+                    )
             found.count(self.runtime.indices)
             num_pages = sum(map(len, pages))
             if not is_scan:
@@ -276,6 +285,15 @@ class RowReader(FilePages):
                 return self._read(nodes, rows, pool, loaded)
             return [batch], ReadCounts(num_pages + more_pages, wanted.paths)
 
+    def _fetched(
+        self, wanted: ReadPlan, found: PagesAtHand, rows: RowRanges, *, indices_only: bool = False
+    ) -> Segments | None:
+        """Fetch what the engine needs of a far file; None where it refuses rows."""
+        from lance_arrow.scan.far_leaves import fetched  # noqa: PLC0415 - for far files alone
+
+        limit, cache = self.runtime.settings.limits.max_batch_bytes, self.runtime.indices
+        return fetched(wanted.plans, found, rows, self.source, limit, cache, indices_only=indices_only)
+
     def keep_indices(self, nodes: Sequence[ColumnNode], rows: RowRanges | None = None) -> None:
         wanted = self._read_plan(nodes)
         if not wanted.plans:
@@ -284,24 +302,15 @@ class RowReader(FilePages):
         rows = RowRanges.one(0, self.num_rows) if rows is None else rows
         with located(path=self.file.name):
             natively = [plan.leaf for plan in wanted.plans]
-            found = self._pages_of(natively, rows, is_scan=True)
+            is_near = positional_of(self.source) is not None
+            found = self._pages_of(natively, rows, is_scan=is_near)
             found.keep(self.runtime.indices)
             others = [leaf for leaf in self._readable(nodes) if leaf not in natively]
-            if positional_of(self.source) is not None:
+            if is_near:
                 self._load_indices(others, rows)
                 return
-            from lance_arrow.scan.far_leaves import fetched  # noqa: PLC0415 - for far files alone
-
-            others += _left_to_layouts(natively, found.wanted)
-            limit = self.runtime.settings.limits.max_batch_bytes
-            leaves = wanted_leaves(wanted.plans, found.wanted)
-            self.runtime.side_by_side(
-                lambda call: call(),
-                [
-                    lambda: fetched(leaves, rows, self.source, limit, indices_only=True),
-                    lambda: self._load_indices(others, rows),
-                ],
-            )
+            self._fetched(wanted, found, rows, indices_only=True)
+            self._load_indices([*others, *_left_to_layouts(natively, found.wanted)], rows)
             found.count(self.runtime.indices)
 
     def _pages_of(self, leaves: Sequence[LeafNode], rows: RowRanges, *, is_scan: bool) -> PagesAtHand:

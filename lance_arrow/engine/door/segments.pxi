@@ -6,6 +6,7 @@ cdef extern from "engine/plan/segments.hpp" namespace "lance_arrow::engine" nogi
 
     cdef cppclass _Segments "lance_arrow::engine::Segments":
         void add(int64_t, const uint8_t*, int64_t) except +
+        cbool copy(int64_t, int64_t, uint8_t*)
 
 cdef extern from "engine/plan/leaf_reader.hpp" namespace "lance_arrow::engine" nogil:
     Outcome want_leaf(
@@ -48,6 +49,33 @@ cdef class Segments:
             if part.shape[0]:
                 self.owners.append(parts[number])
                 self.held.add(starts[number], &part[0], part.shape[0])
+
+    def copied(
+        self, const int64_t[::1] starts not None, const int64_t[::1] stops not None,
+    ) -> tuple[Any, Any]:
+        """Copy ``(n,) int64`` ranges that were fetched; returns ``(m,) uint8`` bytes and ``(n,) int64`` places in them.
+
+        Raises
+        ------
+        InternalError
+            A range was not fetched.
+        """
+        cdef int64_t num_bytes = 0
+        cdef Py_ssize_t number
+        cdef uint8_t[::1] out
+        cdef int64_t[::1] at
+        places = numpy.empty(starts.shape[0], numpy.int64)
+        at = places
+        for number in range(starts.shape[0]):
+            at[number] = num_bytes
+            num_bytes += max(0, stops[number] - starts[number])
+        data = numpy.empty(num_bytes, numpy.uint8)
+        out = data
+        for number in range(starts.shape[0]):
+            if stops[number] > starts[number] and not self.held.copy(
+                    starts[number], stops[number] - starts[number], &out[at[number]]):
+                raise refusal(b"bytes were not fetched", number, 0)
+        return data, places
 
     def wanted(
         self, list leaves, const int64_t[::1] starts not None, const int64_t[::1] stops not None, int64_t limit_bytes,
