@@ -36,11 +36,11 @@ class Coalescing:
     requests_in_flight
         Most concurrent requests; 0 if prefetching saves nothing.
     least_gap_bytes
-        Gap that a request always reads too. Wider ones are read only where ranges would take more requests. None: as
-        `max_gap_bytes`.
+        Gap that a request always reads too. Wider ones, up to `max_gap_bytes`, are read only where ranges would take
+        more than `requests_in_flight` requests. None: as `max_gap_bytes`.
     wave_gap_bytes, many_requests
-        The largest gap, and the most requests without wider ones, of a wave that a caller waits for. Of requests ahead of
-        a scan these are `max_gap_bytes` and `requests_in_flight`, as where these are 0.
+        As `max_gap_bytes` and `requests_in_flight`, but of a wave that a caller waits for, not of requests ahead of a
+        scan. 0: the same.
     whole_bytes
         A file of at most this size is read by one request if nearly all of it is wanted.
     """

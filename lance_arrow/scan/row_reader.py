@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -32,6 +33,8 @@ from lance_arrow.scan.sparse_selection import are_short, hull, in_order, is_chea
 from lance_arrow.spi import LoadedPage, RowRanges
 from lance_arrow.structure.page_scan import load_pages
 from lance_arrow.structure.row_selection import halves
+
+T = TypeVar("T")
 
 _INT32_MAX = np.iinfo(np.int32).max
 
@@ -158,9 +161,9 @@ class RowReader(FilePages):
         leaves: Sequence[LeafNode],
         rows: RowRanges,
         pool: pa.MemoryPool | None,
-        finish: Callable[[dict[int, DecodedLeaf]], pa.RecordBatch],
+        finish: Callable[[dict[int, DecodedLeaf]], T],
         indices: Indices,
-    ) -> tuple[pa.RecordBatch | None, int]:
+    ) -> tuple[T | None, int]:
         """Decode leaves, let `finish` make a batch of them, and count pages; None where 32-bit offsets overflow."""
         for leaf in leaves:
             refuse_unreadable(leaf)
@@ -244,7 +247,9 @@ class RowReader(FilePages):
         num_threads = 1 if is_scan else self.runtime.settings.num_threads
         with located(path=self.file.name), making_objects(len(wanted.plans)):
             found = self._pages_of([plan.leaf for plan in wanted.plans], rows, is_scan=is_scan and place is not None)
-            place = place or self._fetched(wanted, found, rows)
+            beside: list[tuple[dict[int, DecodedLeaf] | None, int]] = []
+            if place is None:
+                place = self._fetched_beside(wanted, found, rows, pool, beside)
             pages, loaded = found.wanted, found.loaded
             done = []
             # The layouts ask for the same memory, and can name the column.
@@ -267,6 +272,9 @@ class RowReader(FilePages):
                 if taken is not None:
                     return [taken], ReadCounts(num_pages, wanted.paths)
             decoded = wanted.decoded(done)
+            for rest, more_pages in beside:
+                decoded |= rest or {}
+                num_pages += more_pages
             if not decoded:
                 return self._read(nodes, rows, pool, loaded)
 
@@ -284,6 +292,37 @@ class RowReader(FilePages):
             if batch is None:
                 return self._read(nodes, rows, pool, loaded)
             return [batch], ReadCounts(num_pages + more_pages, wanted.paths)
+
+    def _fetched_beside(
+        self,
+        wanted: ReadPlan,
+        found: PagesAtHand,
+        rows: RowRanges,
+        pool: pa.MemoryPool | None,
+        beside: list[tuple[dict[int, DecodedLeaf] | None, int]],
+    ) -> Segments | None:
+        """Fetch what the engine needs, while the layouts read the leaves that are theirs: both wait for waves of requests.
+
+        What the layouts have decoded goes to `beside`.
+        """
+        in_first_wave = {id(pages) for _, pages, _ in found.missing}
+        natively = {
+            plan.leaf.column
+            for plan, pages in zip(wanted.plans, found.wanted, strict=True)
+            if id(pages) in in_first_wave or all(page is not None for page, *_ in pages)
+        }
+        others = [leaf for leaf in wanted.leaves if leaf.column not in natively]
+        if not others or not natively:
+            return self._fetched(wanted, found, rows)
+
+        def fetch() -> Segments | None:
+            return self._fetched(wanted, found, rows)
+
+        def decode() -> None:
+            beside.append(self._decode_leaves(others, rows, pool, dict, {}))
+
+        calls: list[Callable[[], Segments | None]] = [fetch, decode]
+        return self.runtime.side_by_side(lambda call: call(), calls)[0]
 
     def _fetched(
         self, wanted: ReadPlan, found: PagesAtHand, rows: RowRanges, *, indices_only: bool = False

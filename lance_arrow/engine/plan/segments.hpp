@@ -21,7 +21,8 @@ class Segments {
     const auto middle = held_.insert(at, fresh.begin(), fresh.end());
     // Pieces of one part may lie between older ones.
     if (fresh.size() > 1)
-      std::sort(middle, held_.end(), [](const Segment& left, const Segment& right) { return left.start < right.start; });
+      std::sort(middle, held_.end(),
+                [](const Segment& left, const Segment& right) { return left.start < right.start; });
   }
 
   // Calls visit(start, stop) for each part of a range that was not fetched, ascending.
