@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -63,16 +63,18 @@ class Coalescing:
 # A positional read costs about as much as copying a few KiB; a remote request as much as transferring a MiB.
 LOCAL_COALESCING = Coalescing(max_gap_bytes=4 << 10, max_span_bytes=16 << 20, tail_bytes=16 << 10)
 MEMORY_COALESCING = Coalescing(max_gap_bytes=4 << 10, max_span_bytes=16 << 20)
-# Requests of one wave wait together: as long as few are made, bytes between ranges are not worth reading. A request
-# costs a client about what so many bytes cost (decision 0061).
+# Requests of one wave wait together: as long as few are made, bytes between ranges are not worth reading.
 REMOTE_COALESCING = Coalescing(
     max_gap_bytes=1 << 20,
-    wave_gap_bytes=128 << 10,
     max_span_bytes=2 << 20,
-    requests_in_flight=32,
-    least_gap_bytes=48 << 10,
+    requests_in_flight=16,
+    least_gap_bytes=128 << 10,
     whole_bytes=8 << 20,
-    many_requests=96,
+)
+# Requests by threads of ours cost a client little, and all of them are in flight: fewer bytes between ranges are read
+# (decision 0061).
+THREADED_COALESCING = replace(
+    REMOTE_COALESCING, requests_in_flight=32, least_gap_bytes=48 << 10, wave_gap_bytes=128 << 10, many_requests=96
 )
 # One connection, or a file that is opened for each read: few, large requests, one after another.
 SERIAL_COALESCING = Coalescing(

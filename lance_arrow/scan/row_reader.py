@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -27,7 +26,7 @@ from lance_arrow.runtime import Runtime, making_objects
 from lance_arrow.scan.blobs.native_blobs import blob_limits
 from lance_arrow.scan.file_pages import FilePages, Indices
 from lance_arrow.scan.native_pages import PagesAtHand, pages_at_hand, positional_of
-from lance_arrow.scan.native_take import Pages, take_leaves
+from lance_arrow.scan.native_take import Done, Pages, take_leaves
 from lance_arrow.scan.read_plan import ReadPlan
 from lance_arrow.scan.sparse_selection import are_short, hull, in_order, is_cheaper_whole, marks_of, picked
 from lance_arrow.spi import LoadedPage, RowRanges
@@ -251,9 +250,8 @@ class RowReader(FilePages):
             if place is None:
                 place = self._fetched_beside(wanted, found, rows, pool, beside)
             pages, loaded = found.wanted, found.loaded
-            done = []
-            # The layouts ask for the same memory, and can name the column.
-            with suppress(ResourceLimitError):
+            done: list[Done | None] = []
+            try:
                 if place is not None:
                     done = take_leaves(
                         wanted.plans,
@@ -265,6 +263,9 @@ class RowReader(FilePages):
                         num_threads,
                         _INT32_MAX,
                     )
+            except ResourceLimitError:
+                # The layouts ask for the same memory, and can name the column.
+                done = []
             found.count(self.runtime.indices)
             num_pages = sum(map(len, pages))
             if not is_scan:
@@ -301,9 +302,9 @@ class RowReader(FilePages):
         pool: pa.MemoryPool | None,
         beside: list[tuple[dict[int, DecodedLeaf] | None, int]],
     ) -> Segments | None:
-        """Fetch what the engine needs, while the layouts read the leaves that are theirs: both wait for waves of requests.
+        """Fetch what the engine needs of a far file, while the layouts read the leaves that are theirs.
 
-        What the layouts have decoded goes to `beside`.
+        Both wait for waves of requests. What the layouts have decoded goes to `beside`.
         """
         in_first_wave = {id(pages) for _, pages, _ in found.missing}
         natively = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -208,20 +207,3 @@ def test_an_interrupted_wave_ends_the_take(written: tuple[pa.Table, bytes], monk
             with pytest.raises(KeyboardInterrupt):
                 file.take([5])
         assert file.take([5], columns=["id"])["id"].to_pylist() == [5]
-
-
-def test_a_take_of_few_rows_of_a_large_file_reads_a_part_of_it(tmp_path: Path) -> None:
-    rng = seeded("large")
-    count = 600_000
-    table = pa.table({f"c{k}": rng.integers(0, 2**62, count) for k in range(4)})
-    lance_arrow.write_table(table, tmp_path / "large.lance")
-    content = (tmp_path / "large.lance").read_bytes()
-    assert len(content) > 16 << 20
-    store = CountingStore({PATH: content})
-    rows = np.sort(rng.choice(count, 40, replace=False))
-    with lance_arrow.LanceFile(PATH, filesystem=store, runtime=Runtime()) as file:
-        store.waves.clear()
-        assert file.take(rows).replace_schema_metadata(None).equals(table.take(rows))
-    # 160 ranges: each a block with a checksum, or two; gaps of 48 KiB are read, wider ones above 96 requests.
-    assert store.bytes_fetched <= 0.55 * len(content)
-    assert sum(map(len, store.waves)) <= 100 + 8
