@@ -7,6 +7,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
 from itertools import chain, islice
 from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
@@ -22,6 +23,7 @@ from lance_arrow.structure.index_cache import IndexCache
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
+    from lance_arrow.container.known_tails import KnownTails
     from lance_arrow.io import RangeSource
     from lance_arrow.io.kept_bytes import KeptBytes
     from lance_arrow.spi.commits import CommitStrategy, TablePlace
@@ -178,6 +180,13 @@ class Runtime:
         finally:
             for future in pending:
                 future.cancel()
+
+    @cached_property
+    def tails(self) -> KnownTails:
+        """What is known of files that were opened before."""
+        from lance_arrow.container.known_tails import KnownTails  # noqa: PLC0415 - for datasets and tables
+
+        return KnownTails()
 
     def keeping(self, source: RangeSource) -> RangeSource:
         """Return a far source as one that keeps what it has read; all of them share a part of the memory budget."""

@@ -29,9 +29,13 @@ class ByColumns(Generic[T]):
 
     def __init__(self) -> None:
         self._kept: dict[tuple[int, ...], tuple[tuple[ColumnNode, ...], T]] = {}
+        self._last: tuple[Sequence[ColumnNode], T] | None = None
 
     def of(self, nodes: Sequence[ColumnNode], find: Callable[[], T]) -> T:
         """Return the cached data of columns, or compute it by `find`."""
+        last = self._last
+        if last is not None and last[0] is nodes:
+            return last[1]
         key = tuple(map(id, nodes))
         held = self._kept.get(key)
         if held is None:
@@ -39,6 +43,9 @@ class ByColumns(Generic[T]):
             if len(self._kept) >= _MAX_SETS:
                 self._kept = {}
             held = self._kept[key] = found
+        if isinstance(nodes, tuple):
+            # The same object for reads of all columns, and for those of one projection; a list might change.
+            self._last = nodes, held[1]
         return held[1]
 
 

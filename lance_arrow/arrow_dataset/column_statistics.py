@@ -21,7 +21,7 @@ from lance_arrow.spi import RowRanges
 from lance_arrow.statistics.zone_maps import ZoneMap
 
 if TYPE_CHECKING:
-    from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
+    from lance_arrow.arrow_dataset.dataset_parts import DatasetOfFragments
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class _Bound(NamedTuple):
     is_known: bool = True
 
 
-def column_statistics(dataset: LanceDataset, column: str) -> ColumnStatistics:
+def column_statistics(dataset: DatasetOfFragments, column: str) -> ColumnStatistics:
     """Join what the zone maps of all files tell.
 
     Parameters
@@ -112,7 +112,7 @@ def column_statistics(dataset: LanceDataset, column: str) -> ColumnStatistics:
     )
 
 
-def _sources(dataset: LanceDataset, column: str) -> Iterator[_Source]:
+def _sources(dataset: DatasetOfFragments, column: str) -> Iterator[_Source]:
     path = (column,) if column in dataset.schema.names else parse_dot_path(column)
     table = dataset._table
     if table is not None:

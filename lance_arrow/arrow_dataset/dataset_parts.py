@@ -14,12 +14,16 @@ from pyarrow.fs import FileSystem
 
 from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
+from lance_arrow.arrow_dataset.table_parts import TablePart
+from lance_arrow.io import locate
 from lance_arrow.scan.predicates import Predicate, as_expression, fitting
 
 if TYPE_CHECKING:
     from lance_arrow.arrow_dataset.column_statistics import ColumnStatistics
+    from lance_arrow.scan.fragments.table_reader import TableReader
 
 _SHOWN_FILES = 5
+_TRUE = pyarrow.compute.scalar(True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +64,10 @@ def put_together(cls: type[FileSystemDataset], parts: DatasetParts) -> FileSyste
 
 
 class DatasetOfFragments(FileSystemDataset):
-    """What a `LanceDataset` consists of: its format, its fragments, and the filter of `Dataset.filter`."""
+    """What a `LanceDataset` consists of: its format, its fragments, its table, and the filter of `Dataset.filter`."""
+
+    _has_guarantees = False
+    _num_fragments = 0
 
     @property
     def format(self) -> bridge.BridgeFormat:
@@ -98,7 +105,11 @@ class DatasetOfFragments(FileSystemDataset):
         """
         from lance_arrow.arrow_dataset.column_statistics import column_statistics  # noqa: PLC0415 - for these alone
 
-        return column_statistics(self, column)  # type: ignore[arg-type]
+        return column_statistics(self, column)
+
+    def know_table(self, table: TableReader) -> None:
+        """Tell which table this is a dataset of, which its fragments tell unless there are none."""
+        self._table_reader: TableReader | None = table
 
     def __repr__(self) -> str:
         files = self.files
@@ -127,6 +138,32 @@ class DatasetOfFragments(FileSystemDataset):
     def _get_fragments(self, filter: pyarrow.compute.Expression | None) -> Iterator[LanceFileFragment]:
         for fragment in super()._get_fragments(filter):
             yield LanceFileFragment.from_fragment(fragment)
+
+    @property
+    def _table(self) -> TableReader | None:
+        """The table this is a dataset of; None for bare files."""
+        if not hasattr(self, "_table_reader"):
+            self._table_reader = self._find_table()
+        return self._table_reader
+
+    def _find_table(self) -> TableReader | None:
+        fragments = self.fragments
+        parts = [fragment.payload for fragment in fragments]
+        self._num_fragments = len(parts)
+        if not parts or not all(isinstance(part, TablePart) for part in parts):
+            return None
+        facts = parts[0].facts
+        if any(part.facts is not facts and part.facts != facts for part in parts):
+            return None
+        # Fragments that a caller made may have a guarantee about their rows.
+        self._has_guarantees = not all(fragment.partition_expression.equals(_TRUE) for fragment in fragments)
+        from lance_arrow.scan.fragments.table_reader import TableReader  # noqa: PLC0415 - for tables alone
+
+        handler = self.format.handler
+        place = locate(fragments[0].path, filesystem=self.filesystem)
+        assert place is not None
+        metas = [part.fragment for part in parts if part.fragment is not None]
+        return TableReader(handler.columns_of(facts), metas, place.filesystem, handler.files)
 
     @property
     def _own_filter(self) -> pyarrow.compute.Expression | None:

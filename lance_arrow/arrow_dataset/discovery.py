@@ -70,10 +70,16 @@ def check_searched(asked: FrameType | None, chosen: ChosenVersion) -> None:
     ):
         return
     root = _folder(caller.f_locals.get("source"), caller.f_locals.get("filesystem"))
-    if root is None or not is_table(root):
+    if root is None:
         return
     folder = posixpath.join(root.path, DATA)
-    if has_file(root.given, folder, _is_searched) or any(map(_is_searched, list_tree(root.filesystem, folder))):
+    # A local table with files is found out without its manifests.
+    is_searched = root.is_local and has_file(root.given, folder, _is_searched)
+    if is_searched or not is_table(root):
+        return
+    if not root.is_local and has_file(root.given, folder, _is_searched):
+        return
+    if any(map(_is_searched, list_tree(root.filesystem, folder))):
         return
     choice = VersionChoice(version=chosen.version, tag=chosen.tag, as_of=chosen.as_of)
     manifest = open_version(root, choice, default_runtime().settings.limits)

@@ -6,14 +6,13 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow
 import pyarrow.compute
-from numpy.typing import NDArray
 from pyarrow.dataset import FileSystemDataset, FragmentScanOptions, Scanner
 
 from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.arrow_dataset.dataset_parts import DatasetOfFragments
+from lance_arrow.arrow_dataset.file_taking import FileTaking
 from lance_arrow.arrow_dataset.interruptible import collect
 from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
 from lance_arrow.arrow_dataset.narrow_schema import narrow_schema
@@ -23,9 +22,7 @@ from lance_arrow.arrow_dataset.scanner_options import (
     FRAGMENT_READAHEAD,
     ScannerOptions,
 )
-from lance_arrow.arrow_dataset.table_parts import TablePart
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.io import locate
 from lance_arrow.scan.predicates import Predicate, all_of
 from lance_arrow.scan.row_arguments import as_offsets
 from lance_arrow.scan.row_taking import rows_without_columns
@@ -36,8 +33,6 @@ if TYPE_CHECKING:
     from lance_arrow.arrow_dataset.grouped_view import GroupedView
     from lance_arrow.arrow_dataset.scan_plan import ScanPlan
     from lance_arrow.scan.fragments.table_reader import TableReader
-
-_TRUE = pyarrow.compute.scalar(True)
 
 
 class LanceDataset(DatasetOfFragments):
@@ -52,8 +47,8 @@ class LanceDataset(DatasetOfFragments):
     [3, 1]
     """
 
-    _has_guarantees = False
-    _num_fragments = 0
+    _file_taking: FileTaking | None = None
+    _tables_own: bool | None = None
 
     @classmethod
     def from_dataset(cls, dataset: FileSystemDataset) -> LanceDataset:
@@ -206,38 +201,28 @@ class LanceDataset(DatasetOfFragments):
         ['n3', 'n1']
         """
         offsets = as_offsets(indices)
-        table = self._table
-        is_plain = filter is None and self._own_filter is None and not isinstance(columns, dict)
-        if table is not None and is_plain and self.schema.equals(table.columns.schema):
+        own_filter = self._own_filter
+        is_plain = filter is None and own_filter is None and not isinstance(columns, dict)
+        table = self._table if is_plain else None
+        if table is not None and self._has_schema_of(table):
             return table.take(offsets, columns)
+        if is_plain and self._file_taking is not None and memory_pool is None and fragment_scan_options is None:
+            known = self._file_taking.take_known(offsets, None if columns is None else tuple(columns))
+            if known is not None:
+                return known
         options = ScannerOptions.of(locals())
-        if filter is not None or self._own_filter is not None:
+        if filter is not None or own_filter is not None:
             check_numbers(offsets, self.count_rows(filter=filter))
             found: pyarrow.Table = self.scanner(**options.keywords()).take(pyarrow.array(offsets))
             return found
-        fragments, starts = self._row_starts()
-        check_numbers(offsets, int(starts[-1]))
+        taking = self._file_taking = self._file_taking or FileTaking(self.fragments)
+        check_numbers(offsets, int(taking.starts[-1]))
         schema = self.schema if columns is None else self.scanner(columns=columns).projected_schema
         if not len(schema):
             return rows_without_columns(len(offsets))
         if not len(offsets):
             return schema.empty_table()
-        if len(fragments) == 1:
-            return fragments[0].take_as(self._over, offsets, options, self.schema, schema)
-        # Duplicate starts belong to fragments without rows.
-        owners = np.searchsorted(starts, offsets, "right") - 1
-        parts, places = [], []
-        for owner in np.unique(owners).tolist():
-            mine = np.flatnonzero(owners == owner)
-            places.append(mine)
-            parts.append(
-                fragments[owner].take_as(self._over, offsets[mine] - starts[owner], options, self.schema, schema)
-            )
-        if len(parts) == 1:
-            return parts[0]
-        order = np.empty(len(offsets), np.int64)
-        order[np.concatenate(places)] = np.arange(len(offsets))
-        return pyarrow.concat_tables(parts).take(pyarrow.array(order))
+        return taking.take(offsets, options, self._over, self.schema, schema)
 
     def head(
         self,
@@ -388,10 +373,6 @@ class LanceDataset(DatasetOfFragments):
         datasets = [self._over([part]) for part in parts]
         return datasets if own is None else [one.filter(own) for one in datasets]
 
-    def know_table(self, table: TableReader) -> None:
-        """Tell which table this is a dataset of, which its fragments tell unless there are none."""
-        self._table_reader: TableReader | None = table
-
     def count_rows(
         self,
         filter: Predicate | None = None,
@@ -429,31 +410,10 @@ class LanceDataset(DatasetOfFragments):
 
         return GroupedView(self, table, is_off=self._has_guarantees)
 
-    @property
-    def _table(self) -> TableReader | None:
-        """The table this is a dataset of; None for bare files."""
-        if not hasattr(self, "_table_reader"):
-            self._table_reader = self._find_table()
-        return self._table_reader
-
-    def _find_table(self) -> TableReader | None:
-        fragments = self.fragments
-        parts = [fragment.payload for fragment in fragments]
-        self._num_fragments = len(parts)
-        if not parts or not all(isinstance(part, TablePart) for part in parts):
-            return None
-        facts = parts[0].facts
-        if any(part.facts is not facts and part.facts != facts for part in parts):
-            return None
-        # Fragments that a caller made may have a guarantee about their rows.
-        self._has_guarantees = not all(fragment.partition_expression.equals(_TRUE) for fragment in fragments)
-        from lance_arrow.scan.fragments.table_reader import TableReader  # noqa: PLC0415 - for tables alone
-
-        handler = self.format.handler
-        place = locate(fragments[0].path, filesystem=self.filesystem)
-        assert place is not None
-        metas = [part.fragment for part in parts if part.fragment is not None]
-        return TableReader(handler.columns_of(facts), metas, place.filesystem, handler.files)
+    def _has_schema_of(self, table: TableReader) -> bool:
+        if self._tables_own is None:
+            self._tables_own = self.schema.equals(table.columns.schema)
+        return self._tables_own
 
     def filter(self, expression: pyarrow.compute.Expression) -> LanceDataset:
         """Return the rows that satisfy a filter, as `pyarrow.dataset.Dataset.filter`.
@@ -488,13 +448,3 @@ class LanceDataset(DatasetOfFragments):
         return type(self)(
             list(fragments), self.schema, self.format, bridge.filesystem_of(self), self.partition_expression
         )
-
-    def _row_starts(self) -> tuple[list[LanceFileFragment], NDArray[np.int64]]:
-        """All fragments, and the number of their first rows, counted once; the last one is that of all rows."""
-        held: tuple[list[LanceFileFragment], NDArray[np.int64]] | None = getattr(self, "_held_starts", None)
-        if held is None:
-            fragments = self.fragments
-            starts = np.zeros(len(fragments) + 1, np.int64)
-            np.cumsum([fragment.num_rows for fragment in fragments], out=starts[1:])
-            held = self._held_starts = fragments, starts
-        return held

@@ -239,6 +239,12 @@ class LanceFileFragment(bridge.BridgeFragment):
         taken = self._taken(file, offsets, options, schema, lambda part: dataset_of([part]))
         return pa.Table.from_arrays(taken.columns, schema=projected)
 
+    def as_stored(self, options: ScannerOptions, schema: pa.Schema) -> tuple[OpenFile, Projection] | None:
+        """Return the file of the fragment and what is wanted of it; None where reading it takes more than that."""
+        file = self._known()
+        projection = None if file is None else _as_stored(file, options, schema)
+        return None if file is None or projection is None else (file, projection)
+
     def opened_rows(self) -> tuple[OpenFile, RowRanges] | None:
         """Return the open file and the rows of it; None when something else than a bare file is behind the fragment."""
         file = self._known()
@@ -350,11 +356,8 @@ class LanceFileFragment(bridge.BridgeFragment):
     ) -> pa.Table:
         """Take rows of a bare file; where a scan is needed, of what `shown` makes of the fragment cut to these rows."""
         nth = nth_rows(self._ranges(file), offsets)
-        is_plain = options.fragment_scan_options is None and options.memory_pool is None
-        if is_plain and is_as_stored(file, schema, options.columns):
-            wanted = schema.names if options.columns is None else options.columns
-            is_whole = options.columns is None and schema.names == file.rows.schema.names
-            projection = file.everything if is_whole else Projection.of(file.roots, file.rows.metadata, wanted)
+        projection = _as_stored(file, options, schema)
+        if projection is not None:
             return take_rows(file, projection, nth)
         order = take_order(nth, file.rows.num_rows)
         scanned: pa.Table = shown(self._cut_to(order.rows)).to_table(**options.keywords())
@@ -371,6 +374,16 @@ class LanceFileFragment(bridge.BridgeFragment):
             physical_schema=self.physical_schema,
             payload=RestrictedPayload(RowRestriction.of(rows), whole),
         )
+
+
+def _as_stored(file: OpenFile, options: ScannerOptions, schema: pa.Schema) -> Projection | None:
+    """Return what is wanted of a file; None where that takes a scan."""
+    is_plain = options.fragment_scan_options is None and options.memory_pool is None
+    if not is_plain or not is_as_stored(file, schema, options.columns):
+        return None
+    wanted = schema.names if options.columns is None else options.columns
+    is_whole = options.columns is None and schema.names == file.rows.schema.names
+    return file.everything if is_whole else Projection.of(file.roots, file.rows.metadata, wanted)
 
 
 def _text_of(rows: Sequence[tuple[int, int]]) -> str:

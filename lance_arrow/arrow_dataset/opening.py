@@ -113,12 +113,10 @@ def dataset(
 
         (root,) = locations
         manifest = open_version(root, choice, default_runtime().settings.limits, newest=newest)
-        table = table_dataset(manifest, root.filesystem, options)
+        table = table_dataset(manifest.facts, manifest.fragments, root.filesystem, options)
         if strings == "dictionary":
-            options = with_stored_dictionaries(table, options)
-            table = table_dataset(manifest, root.filesystem, options)
-        if options.read_dictionary:
-            check_paths(table.schema, options.read_dictionary)
+            table = with_dictionaries(table) or table
+        _check_read_dictionary(table)
         return table if schema is None else table.replace_schema(schema)
     if line_name(branch) is not None:
         raise TableNotFoundError("branch needs a table, and there is no table at this path", path=locations[0].name)
@@ -139,16 +137,51 @@ def dataset(
 
     files = found(options)
     if strings == "dictionary":
-        options = with_stored_dictionaries(files, options)
-        made = LanceFormat(version=version, tag=tag, as_of=as_of, read_options=options)
-        seen = None if many else _seen_with(files, made, options.read_dictionary, schema)
-        files = found(options) if seen is None else seen
-    if options.read_dictionary:
-        check_paths(files.schema, options.read_dictionary)
+        seen = None if many else with_dictionaries(files, schema)
+        files = found(_with_stored_dictionaries(files)) if seen is None else seen
+    _check_read_dictionary(files)
     return files
 
 
-def with_stored_dictionaries(dataset: LanceDataset, options: ReadOptions) -> ReadOptions:
+def _check_read_dictionary(dataset: LanceDataset) -> None:
+    paths = dataset.format.read_dictionary
+    if paths:
+        check_paths(dataset.schema, paths)
+
+
+def with_dictionaries(dataset: LanceDataset, schema: pa.Schema | None = None) -> LanceDataset | None:
+    """Return the same rows with ``strings="dictionary"``; neither a folder is listed again, nor a manifest read.
+
+    Parameters
+    ----------
+    dataset
+        A dataset of `dataset`.
+    schema
+        The schema that it was given, if any.
+
+    Returns
+    -------
+    LanceDataset or None
+        None if some fragment of bare files is something else than a file.
+
+    Raises
+    ------
+    LanceError, OSError
+        A file cannot be opened.
+    """
+    options, table = _with_stored_dictionaries(dataset), dataset._table
+    if options == dataset.format.read_options:
+        return dataset
+    if table is not None:
+        from lance_arrow.arrow_dataset.table_dataset import table_dataset  # noqa: PLC0415 - for tables alone
+
+        return table_dataset(table.columns.facts, table.fragments, table.filesystem, options)
+    own = dataset.format
+    made = LanceFormat(version=own.version, tag=own.tag, as_of=own.as_of, read_options=options)
+    return _seen_with(dataset, made, options.read_dictionary, schema)
+
+
+def _with_stored_dictionaries(dataset: LanceDataset) -> ReadOptions:
     """Return options that read the columns as dictionaries that a dataset stores so."""
     from lance_arrow.scan.stored_dictionaries import stored_dictionaries, table_dictionaries  # noqa: PLC0415 - as above
 
@@ -158,6 +191,7 @@ def with_stored_dictionaries(dataset: LanceDataset, options: ReadOptions) -> Rea
     else:
         opened = next((fragment.opened_rows() for fragment in dataset.fragments), None)
         paths = () if opened is None else stored_dictionaries(opened[0].rows)
+    options: ReadOptions = dataset.format.read_options
     return replace(options, read_dictionary=(*options.read_dictionary, *paths))
 
 

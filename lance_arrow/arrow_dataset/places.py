@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 
 import pyarrow
 from pyarrow.fs import FileSystem, FSSpecHandler, LocalFileSystem, PyFileSystem, SubTreeFileSystem
@@ -64,4 +65,9 @@ def as_arrow(filesystem: AnyFileSystem | None) -> FileSystem:
     """Return a filesystem as pyarrow's datasets want it; None is the local one."""
     if isinstance(filesystem, FileSystem):
         return filesystem
-    return LocalFileSystem() if is_local_kind(filesystem) else PyFileSystem(FSSpecHandler(filesystem))
+    return _local() if is_local_kind(filesystem) else PyFileSystem(FSSpecHandler(filesystem))
+
+
+@cache
+def _local() -> FileSystem:
+    return LocalFileSystem()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from threading import Lock
 
 import pyarrow as pa
@@ -67,6 +68,10 @@ class SourceScan:
         if not len(self._windows):
             found.receipt.send()
 
+    @cached_property
+    def _is_sliceable(self) -> bool:
+        return may_be_sliced(self._reading.nodes)
+
     def _begun_slowly(self, windows: Sequence[RowRanges]) -> Sequence[RowRanges]:
         """Let the first source of a scan begin with few rows: pyarrow's `head` looks like any scan.
 
@@ -75,11 +80,9 @@ class SourceScan:
         """
         reading = self._reading
         is_ahead = self._is_followed and self._request.use_threads
-        if not (len(windows) > 1 or is_ahead) or windows[0].num_rows <= SlowStart.FIRST_ROWS:
+        if not (len(windows) > 1 or is_ahead) or reading.is_far or reading.has_blobs or not self._is_sliceable:
             return windows
-        if reading.is_far or reading.has_blobs:
-            return windows
-        if not may_be_sliced(reading.nodes) or not asked_of(self._request).may_start_slowly():
+        if windows[0].num_rows <= SlowStart.FIRST_ROWS or not asked_of(self._request).may_start_slowly():
             return windows
         return SlowStart(windows)
 
@@ -99,7 +102,7 @@ class SourceScan:
         if reading.has_blobs:
             max_bytes /= 2
         batch_rows = min(request.batch_size, rows.num_rows)
-        has_filter, is_sliceable = self._found.has_filter, may_be_sliced(reading.nodes)
+        has_filter, is_sliceable = self._found.has_filter, self._is_sliceable
         most = late_window_rows(rows.num_rows, num_threads) if has_filter else WINDOW_ROWS
         if has_filter and is_sliceable and not reading.has_blobs:
             count = num_threads * -(-rows.num_rows // (num_threads * most))

@@ -47,7 +47,7 @@ def table_head(
     if num_rows > WINDOW_ROWS:
         return None
     if filter is None:
-        return table.take(np.arange(min(num_rows, table.num_rows)), columns)
+        return table.head(num_rows, columns)
     counts = physical_counts(table.fragments)
     try:
         is_known = table.filter(filter).is_repeatable and bool((counts >= 0).all())

@@ -257,6 +257,8 @@ def _candidates(place: FilePlace) -> Iterator[tuple[Location, str]]:
 
 def _refuse_branch(root: Location) -> None:
     """Refuse a table in ``tree/`` of another: a branch, whose files are found along with those of the main line."""
+    if "/tree/" not in root.path:
+        return
     parts = root.path.split("/")
     for at in range(len(parts) - 2, 0, -1):
         above = Location(root.filesystem, "/".join(parts[:at]))

@@ -10,6 +10,7 @@ in, bytes go out in order.
 | `joined_files` | `JoinedFiles`: small files of one schema, in memory, as one |
 | `file_head` | footer, checksums and schema in one native call, for files in the usual form |
 | `footer` | the last 40 bytes, versions |
+| `known_tails` | columns of files that are opened again, known by the bytes of their ends |
 | `metadata_bytes` | the bytes of the file's end, kept since the first read |
 | `global_buffers` | buffers shared by all columns |
 | `checksums`, `checksum_writer`, `file_checks` | the table of checksums: its format, writing it, checking with it |

@@ -40,6 +40,8 @@ class FileHead:
         Other properties from the descriptor, which has no places of zone maps.
     column_table
         Bytes of the table of columns; the places in it lie inside the file.
+    is_in_tail
+        Whether all of this was in the end of the file that is read at once.
     """
 
     footer: FileFooter
@@ -49,6 +51,7 @@ class FileHead:
     num_rows: int
     promises_checksums: bool
     column_table: bytes = field(repr=False)
+    is_in_tail: bool
 
     @classmethod
     def read(cls, metadata: MetadataBytes, wants_checksums: bool) -> FileHead | None:
@@ -76,7 +79,7 @@ class FileHead:
                 table = next(piece for begin, piece in pieces if begin == start and len(piece) == size)
             checks = FileChecks(partial(ChecksumTable.of, table), blocks)
         footer = FileFooter.known(file_size, *places)
-        return cls(footer, checks, (first, stop), schema, num_rows, promises, column_table)
+        return cls(footer, checks, (first, stop), schema, num_rows, promises, column_table, is_in_tail=not pieces)
 
 
 def _read_further(

@@ -7,9 +7,9 @@ wave. The metadata of columns is read when they are requested.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType, TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -28,7 +28,10 @@ from lance_arrow.proto.reading import parse
 from lance_arrow.settings import Limits
 
 if TYPE_CHECKING:
+    from lance_arrow.container.known_tails import KnownTail, KnownTails
     from lance_arrow.container.legacy.v0_1_files import LegacyColumns, LegacyFile
+
+T = TypeVar("T")
 
 _INT64_MAX = np.iinfo(np.int64).max
 _NO_OFFSET = np.zeros(1, np.int64)
@@ -46,6 +49,8 @@ class LanceFileReader(HasSchema):
     verify
         What is compared with the checksums of a file that has them. ``"touched"``: its metadata now, and every other
         block when it is first read. ``"full"``: the whole file, now. ``"off"``: nothing.
+    known
+        What is known of files that were opened before, and will be of this one; None to parse everything.
 
     Attributes
     ----------
@@ -86,7 +91,14 @@ class LanceFileReader(HasSchema):
         Errors of reading.
     """
 
-    def __init__(self, source: RangeSource, limits: Limits | None = None, *, verify: Verify = "touched") -> None:
+    def __init__(
+        self,
+        source: RangeSource,
+        limits: Limits | None = None,
+        *,
+        verify: Verify = "touched",
+        known: KnownTails | None = None,
+    ) -> None:
         check_verify(verify)
         self._begin(source, Limits() if limits is None else limits, verify)
         with located(path=self.name):
@@ -97,7 +109,7 @@ class LanceFileReader(HasSchema):
                 facts = known_schemas.held(head.schema, head.footer.version)
                 facts = facts or known_schemas.valid(head.schema, head.footer.version)
                 if facts is not None:
-                    self._take_head(metadata, head, facts)
+                    self._take_head(metadata, head, facts, known)
                     return
             # Checked before the footer is used: a flipped bit there may look like another version.
             self.checks = None if verify == "off" else FileChecks.find(metadata)
@@ -127,6 +139,7 @@ class LanceFileReader(HasSchema):
         self._lock = threading.Lock()
         self._columns: dict[int, ColumnMeta] = {}
         self._sound: dict[int, ColumnMeta] = {}
+        self._known: KnownTail | None = None
 
     def _read_descriptor(self) -> None:
         if not len(self.global_buffers):
@@ -154,8 +167,11 @@ class LanceFileReader(HasSchema):
             self.zone_maps = {one.column: (one.rows_per_zone, self._zone_map(one)) for one in descriptor.zone_maps}
             self._take_schema(known_schemas.get(descriptor.schema.SerializeToString(deterministic=True), self.version))
 
-    def _take_head(self, metadata: MetadataBytes, head: FileHead, facts: SchemaFacts) -> None:
+    def _take_head(self, metadata: MetadataBytes, head: FileHead, facts: SchemaFacts, known: KnownTails | None) -> None:
         """Take the natively read metadata of a file in the usual form."""
+        if known is not None and head.is_in_tail and head.footer.num_columns <= known.MOST_COLUMNS:
+            self._known = known.of(self.name, self._verify, self.tail)
+            self._sound = self._known.columns
         self.footer, self.checks = head.footer, head.checks
         self.num_rows, self.promises_checksums, self.zone_maps = head.num_rows, head.promises_checksums, {}
         self.global_buffers = GlobalBuffers(metadata, self.footer, self.checks, is_sound=True)
@@ -248,6 +264,7 @@ class LanceFileReader(HasSchema):
                 for meta in unproven:
                     if not is_even or meta.pages.row_starts[-1] != self.num_rows:
                         self._check_rows(meta)
+                    # Its pages are open, so it does not refer to the file.
                     self._sound[meta.column] = meta
         return metas
 
@@ -260,15 +277,20 @@ class LanceFileReader(HasSchema):
                     path=self.name,
                     detail=index,
                 )
+        sound = self._sound
         with self._lock:
-            missing = sorted({index for index in indices if index not in self._columns})
+            missing = sorted({index for index in indices if index not in sound and index not in self._columns})
         if missing:
             with located(path=self.name):
                 metas = self._table.read(missing, self._column_name)
             with self._lock:
                 for meta in metas:
                     self._columns.setdefault(meta.column, meta)
-        return [self._columns[index] for index in indices]
+        return [sound.get(index) or self._columns[index] for index in indices]
+
+    def derived(self, what: str, make: Callable[[], T]) -> T:
+        """Return a cache of what follows from the metadata alone; files that are opened again share it."""
+        return make() if self._known is None else self._known.derived(what, make)
 
     def stored_metadata(self, column: int) -> Bytes:
         """Return the metadata of a physical column as stored, unchecked; empty in 0.1 files."""

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -22,6 +22,8 @@ from lance_arrow.container.schema_nodes import SchemaNodes
 from lance_arrow.errors import CorruptFileError, UnsupportedError
 from lance_arrow.proto import file_schema_pb2
 from lance_arrow.proto.reading import parse
+
+T = TypeVar("T")
 
 
 class Derived:
@@ -198,6 +200,11 @@ class HasSchema:
     def leaves(self) -> tuple[LeafColumn, ...]:
         """The leaves of the schema and their physical columns, in order."""
         return self.facts.leaves
+
+    def derived(self, what: str, make: Callable[[], T]) -> T:
+        """Return a cache of what follows from the metadata alone, by its name; here each file has its own."""
+        del what
+        return make()
 
 
 class _LazyLengths(Mapping[int, tuple[str, int | None]]):

@@ -10,6 +10,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 from libcpp cimport bool as cbool
 from libcpp.memory cimport make_shared, shared_ptr, unique_ptr
+from libcpp.optional cimport optional
 from libcpp.string cimport string
 from libcpp.utility cimport move, pair
 from libcpp.vector cimport vector
@@ -25,6 +26,7 @@ from lance_arrow.errors import InternalError, InvalidArgumentError, LanceError
 
 include "door/shared.pxi"
 include "door/codec_abi.pxi"
+include "door/arrow_memory.pxi"
 
 # Tables: what describes files and pages.
 include "door/checksums.pxi"
@@ -51,7 +53,6 @@ include "door/symbols.pxi"
 include "door/levels.pxi"
 include "door/row_order.pxi"
 include "door/slots.pxi"
-include "door/array_trees.pxi"
 
 # Encoding.
 include "door/encode/bounds.pxi"
@@ -75,7 +76,7 @@ include "door/engine_headers.pxi"
 include "door/codec_capsules.pxi"
 include "door/codec_checks.pxi"
 include "door/pages.pxi"
-include "door/leaves.pxi"
+include "door/taking.pxi"
 include "door/segments.pxi"
 include "door/blobs.pxi"
 

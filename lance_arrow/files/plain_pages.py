@@ -1,20 +1,20 @@
-"""`PlainPages`: rows of natively written leaves of one file, which become one page of each leaf.
+"""`PlainPages`: rows of natively written leaves of one file, which become pages of each leaf.
 
-batches ──► held until the end of the file ──► LeafPages: pages, bounds, checksums, metadata ──► FileWriter
-                 └──► `take`: too many rows for one page: the rows go `RowWriter`'s way
+batches ──► short ones are joined ──► LeafPages: rows of each leaf ──► LeafJob: full pages, encoded by threads
+                                                                          └──► pages, bounds, checksums ──► FileWriter
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from lance_arrow.arrays.page_split import MAX_PAGE_LEVELS
+from lance_arrow.arrays.page_split import ARRAY_BYTES, MAX_PAGE_LEVELS
 from lance_arrow.container.file_writer import FileWriter
-from lance_arrow.engine import LeafPages
+from lance_arrow.engine import LeafJob, LeafPages
 from lance_arrow.errors import located
 from lance_arrow.files.plain_leaves import PlainPlan
 from lance_arrow.spi import VariableWidth
@@ -24,14 +24,36 @@ from lance_arrow.statistics.zone_builder import ZoneBuilder
 if TYPE_CHECKING:
     from lance_arrow.files.writer_plan import LeafPlan
 
-_PIECE_BYTES = 4 << 20
-"""Encoded bytes that are held at once."""
-_MOST_STRING_BYTES = 256 << 10
-"""Larger pages of strings are compressed, which is chosen in Python and done by several threads."""
+JOB_BYTES = 1 << 20
+"""Values of the pages that a thread encodes in one call, unless one page has more."""
+_SHORT_BYTES = 1 << 13
+"""Shorter arrays are joined while they wait: each takes memory beside its values."""
+_SHORT_ROWS = 1 << 13
+
+
+class LeftLeaf(NamedTuple):
+    """A leaf that is not written natively any more.
+
+    Parameters
+    ----------
+    number, plan
+        The leaf.
+    zones, num_bytes, num_rows
+        Of its placed pages; `zones` are None without a zone map.
+    arrays
+        The next rows of its column.
+    """
+
+    number: int
+    plan: LeafPlan
+    zones: ZoneBuilder | None
+    num_bytes: int
+    num_rows: int
+    arrays: list[pa.Array]
 
 
 class PlainPages:
-    """Rows of the leaves of a `PlainPlan`.
+    """Rows and pages of the leaves of a `PlainPlan`.
 
     Parameters
     ----------
@@ -46,92 +68,77 @@ class PlainPages:
     def __init__(self, file: FileWriter, plan: PlainPlan, page_bytes: int) -> None:
         self._file = file
         self.plan = plan
-        self._most_rows = min(8 * page_bytes // plan.most_bits, MAX_PAGE_LEVELS)
-        self._most_string_bytes = min(page_bytes, _MOST_STRING_BYTES)
-        self._num_leaves = len(plan.leaves)
-        self._string_bytes = self._largest_bytes = 0
-        self._held: list[pa.RecordBatch] = []
+        self._pages = LeafPages(plan.native, page_bytes, MAX_PAGE_LEVELS, file.records, file.sums)
+        self._short: list[tuple[pa.RecordBatch, int]] = []
         self._num_rows = 0
-        self._pages: LeafPages | None = None
 
     @property
     def held_bytes(self) -> int:
-        """Bytes of the rows that are held."""
-        return self._num_rows * self.plan.row_bytes + self._string_bytes
-
-    @property
-    def leaves(self) -> Sequence[LeafPlan]:
-        """The leaves that are still written natively."""
-        return self.plan.leaves[: self._num_leaves]
-
-    @property
-    def num_tops(self) -> int:
-        """How many columns are still written natively, the first of the plan's."""
-        return len(self.plan.tops) if self._num_leaves == len(self.plan.leaves) else self.plan.num_fixed_tops
-
-    def has_room(self, num_rows: int, most_bytes: int) -> bool:
-        """Return whether rows still fit one page of each leaf, and all of them so many bytes.
-
-        If they do, and there are strings, `has_room_for_strings` is asked as well.
-        """
-        num_rows += self._num_rows
-        return num_rows <= self._most_rows and num_rows * self.plan.row_bytes + self._string_bytes <= most_bytes
-
-    def has_room_for_strings(self, batches: Sequence[pa.RecordBatch], most_bytes: int) -> bool:
-        """Count the strings of batches; return whether they fit small pages, and all held rows so many bytes."""
-        if self._num_leaves == self.plan.num_fixed:
-            return True
-        for batch in batches:
-            total, largest = self.plan.native.string_bytes(batch)
-            self._string_bytes += total
-            self._largest_bytes += largest
-        return self._largest_bytes <= self._most_string_bytes and self.held_bytes <= most_bytes
+        """Memory of the rows that are no page yet."""
+        return self._pages.held_bytes + sum(num_bytes for _, num_bytes in self._short)
 
     def hold(self, batches: Sequence[pa.RecordBatch]) -> None:
         """Add rows: batches of the plan's columns."""
-        self._held += map(self._own, batches)
-        self._num_rows += sum(batch.num_rows for batch in batches)
+        for batch in batches:
+            self._num_rows += batch.num_rows
+            if batch.num_rows >= _SHORT_ROWS:
+                self._release_short()
+                self._pages.hold(batch)
+            else:
+                self._hold_short(batch)
 
-    def take_strings(self) -> tuple[Sequence[LeafPlan], list[pa.RecordBatch]]:
-        """Write no columns with strings natively any more; return their leaves, and the held rows of all columns."""
-        held, leaves = self._held, self.leaves[self.plan.num_fixed :]
-        self._num_leaves = self.plan.num_fixed
-        self._string_bytes = 0
-        self._held = list(map(self._own, held))
-        return leaves, held
+    def _hold_short(self, batch: pa.RecordBatch) -> None:
+        """Join short batches: each value is copied a few times at most, with those before that are not much longer."""
+        most_bytes = _SHORT_BYTES * batch.num_columns
+        beside = ARRAY_BYTES * batch.num_columns
+        short = self._short
+        # Whole buffers also of slices, and in one call for all columns: it decides only who holds the rows.
+        short.append((batch, batch.get_total_buffer_size() + beside))
+        while len(short) > 1 and short[-2][0].num_rows <= 2 * short[-1][0].num_rows:
+            joined = pa.Table.from_batches([one for one, _ in short[-2:]]).combine_chunks().to_batches()[0]
+            short[-2:] = [(joined, short[-2][1] + short[-1][1] - beside)]
+        if sum(num_bytes for _, num_bytes in short) > most_bytes:
+            self._release_short()
 
-    def _own(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Drop the columns that are not written natively any more: their bytes belong to who writes them."""
-        return batch if batch.num_columns == self.num_tops else batch.select(range(self.num_tops))
+    def _release_short(self) -> None:
+        short, self._short = [one for one, _ in self._short], []
+        if len(short) > 1:
+            short = pa.Table.from_batches(short).combine_chunks().to_batches()
+        for batch in short:
+            self._pages.hold(batch)
 
-    def take(self) -> list[pa.RecordBatch]:
-        """Return the held rows, and hold them no more."""
-        held, self._held = self._held, []
-        self._num_rows = self._string_bytes = 0
-        return held
+    def full(self) -> list[LeafJob]:
+        """Return the pages that are full."""
+        return self._pages.jobs(JOB_BYTES)
 
-    def place(self) -> list[tuple[int, pa.Array]]:
-        """Write all pages but those that only Python can encode; return these leaves and their columns."""
-        self._pages = LeafPages(self.plan.native, self._num_leaves, self._file.records, self._file.sums)
-        held, num_rows = self._held, self._num_rows
-        if not num_rows:
-            return []
-        self._held = []
-        if len(held) > 1:
-            held = pa.Table.from_batches(held).combine_chunks().to_batches()
-        (batch,) = held
-        asked: list[tuple[int, pa.Array]] = []
-        leaf = 0
-        while leaf < self._num_leaves:
-            data, leaf, left = self._pages.encode(batch, leaf, self._file.position, _PIECE_BYTES)
+    def largest(self, most_left: int) -> list[LeafJob]:
+        """End the largest pages until at most `most_left` bytes are held; return them."""
+        self._release_short()
+        self._pages.take_largest(most_left)
+        return self.full()
+
+    def rest(self) -> list[LeafJob]:
+        """End all pages; return them."""
+        return self.largest(-1)
+
+    def place(self, job: LeafJob) -> Iterator[int]:
+        """Write encoded pages; yields the number of each that was encoded in Python when it is to be added."""
+        number = 0
+        while True:
+            data, number = self._pages.place(job, number, self._file.position)
             if data:
                 self._file.append(data)
-            asked += [(number, batch.column(self.plan.places[number])) for number in left]
-        return asked
+            if number == len(job):
+                return
+            yield number
+            number += 1
 
-    def describe(self, page_bytes: dict[int, int]) -> None:
-        """Write zone maps and describe the columns; `page_bytes` has the bytes of the pages that Python encoded."""
-        assert self._pages is not None
+    def add_bytes(self, number: int, num_bytes: int) -> None:
+        """Count the bytes of a page of a leaf that was encoded in Python."""
+        self._pages.add_bytes(number, num_bytes)
+
+    def describe(self) -> None:
+        """Write zone maps, and describe the columns."""
         plan, file = self.plan, self._file
         region, others = self._pages.zone_maps(plan.with_zones, plan.without_zones, file.position)
         if region:
@@ -139,12 +146,32 @@ class PlainPages:
         for number in others:
             one = plan.leaves[number]
             with located(column=one.leaf.path):
-                read, bound = self._pages.zones, fixed_bounds
-                if isinstance(one.leaf.leaf.shape, VariableWidth):
-                    read, bound = self._pages.string_zones, string_bounds
-                *sides, num_bytes = read(number)
-                zones = ZoneBuilder(one.leaf, one.rows_per_zone)
-                zones.add_bounds(bound(one.leaf.storage, *sides), self._num_rows)
-                data = zones.encode(page_bytes.get(number, num_bytes))
+                zones = self._zones(number, self._num_rows)
+                data = zones.encode(self._pages.num_bytes(number))
             description = plan.encoder.column(zones.rows_per_zone)
             file.set_column(one.leaf.column, description, [np.frombuffer(data, np.uint8)])
+
+    def _zones(self, number: int, num_rows: int) -> ZoneBuilder:
+        """Return the bounds of the placed pages of a leaf, which have so many rows."""
+        one = self.plan.leaves[number]
+        read, bound = self._pages.zones, fixed_bounds
+        if isinstance(one.leaf.leaf.shape, VariableWidth):
+            read, bound = self._pages.string_zones, string_bounds
+        zones = ZoneBuilder(one.leaf, one.rows_per_zone)
+        if num_rows:
+            zones.add_bounds(bound(one.leaf.storage, *read(number)), num_rows)
+        return zones
+
+    def take(self, type_of: Callable[[LeafPlan], pa.DataType]) -> Iterator[LeftLeaf]:
+        """Return what is written of each leaf, and the rows that are not: others go on from there.
+
+        `type_of` returns the type of the column of a leaf.
+        """
+        rest = {leaf: (job, number) for job in self.rest() for number, leaf in enumerate(job.leaves)}
+        for number, plan in enumerate(self.plan.leaves):
+            num_rows, arrays = self._num_rows, []
+            if number in rest:
+                job, page = rest[number]
+                num_rows, arrays = job.first_row(page), job.arrays(page, type_of(plan))
+            zones = self._zones(number, num_rows) if plan.rows_per_zone else None
+            yield LeftLeaf(number, plan, zones, self._pages.num_bytes(number), num_rows, arrays)

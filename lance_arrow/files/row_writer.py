@@ -3,6 +3,7 @@
     arrays of a column ──► LeafPages: row borders ──► shred: levels and values ──► PageEncoder ──► FileWriter
                                      └──► ZoneBuilder: bounds of runs of rows ──► column buffer
 
+Leaves whose encoders have native sides take `PlainPages` instead; only pages whose choice Python must make come here.
 Pages are encoded by several threads and placed in the order in which they became full: same rows, same bytes. Pages end
 sooner if the waiting rows of all columns would exceed half of the memory budget.
 """
@@ -22,7 +23,9 @@ from lance_arrow.arrays.page_split import LeafPages
 from lance_arrow.arrays.readable_items import with_readable_items
 from lance_arrow.arrays.shred import shred
 from lance_arrow.container.file_writer import FileWriter
+from lance_arrow.engine import LeafJob
 from lance_arrow.errors import located
+from lance_arrow.files.plain_leaves import PlainPlan
 from lance_arrow.files.plain_pages import PlainPages
 from lance_arrow.files.stored_rows import StoredColumns
 from lance_arrow.files.writer_plan import LeafPlan, WriterPlan
@@ -118,9 +121,9 @@ class RowWriter:
         self._most_held_bytes = runtime.settings.row_bytes(len(plan.leaves)) // 2
         page_bytes = max(1, min(page_bytes, budget // _PAGES_IN_BUDGET))
         self._page_bytes = page_bytes
-        # Leaves that are written natively, until they have too many rows for one page.
-        self._plain_tops = () if plan.plain is None else plan.plain.tops
         self._plain = None if plan.plain is None else PlainPages(file, plan.plain, page_bytes)
+        # The facts of the last page of each leaf of byte strings that is written natively.
+        self._last: dict[int, CarriedFacts] = {}
         self._leaves = self._writers(plan.leaves if plan.plain is None else plan.plain.others(plan.leaves))
 
     def _writers(self, leaves: Iterable[LeafPlan]) -> list[LeafWriter]:
@@ -134,46 +137,13 @@ class RowWriter:
         LanceError
             A value cannot be encoded; the column is named. The file cannot be finished any more.
         """
-        columns: dict[int, Sequence[pa.Array]] = dict(enumerate(rows.columns))
-        plain, most_bytes = self._plain, self._most_held_bytes - self._held_bytes()
-        if plain is not None and plain.has_room(rows.num_rows, most_bytes):
-            if not plain.has_room_for_strings(rows.batches, most_bytes):
-                self._spread_strings(plain)
-            if self._plain is not None:
-                plain.hold(rows.batches)
-        else:
-            self.spread()
-        columns |= self._arrays(rows.batches, 0 if self._plain is None else self._plain.num_tops)
-        self._hold(self._leaves, columns)
+        if self._plain is not None:
+            self._plain.hold(rows.batches)
+            self._place_plain(self._plain, self._plain.full())
+        self._hold(self._leaves, rows.columns)
         for leaf in self._leaves:
             leaf.pages.join()
         self.num_rows += rows.num_rows
-
-    def spread(self) -> None:
-        """Write no leaves natively any more: their rows wait for pages as those of other leaves."""
-        if self._plain is None:
-            return
-        plain, self._plain = self._plain, None
-        self._take_over(plain.leaves, plain.take())
-
-    def _spread_strings(self, plain: PlainPages) -> None:
-        """Write no columns with strings natively any more."""
-        if plain.plan.num_fixed:
-            self._take_over(*plain.take_strings())
-        else:
-            self.spread()
-
-    def _take_over(self, leaves: Sequence[LeafPlan], held: Sequence[pa.RecordBatch]) -> None:
-        writers = self._writers(leaves)
-        self._leaves = sorted([*self._leaves, *writers], key=lambda one: one.of.leaf.column)
-        if held:
-            self._hold(writers, self._arrays(held))
-
-    def _arrays(self, batches: Sequence[pa.RecordBatch], first: int = 0) -> dict[int, Sequence[pa.Array]]:
-        """Return the arrays of batches of the plan's first columns, from one of these on, by top-level column."""
-        stop = batches[0].num_columns if batches else None
-        tops = enumerate(self._plain_tops[first:stop], first)
-        return {top: [batch.column(number) for batch in batches] for number, top in tops}
 
     def _held_bytes(self) -> int:
         """Return the memory of rows that are no page yet, natively written leaves not counted."""
@@ -181,36 +151,92 @@ class RowWriter:
 
     def hold_at_most(self, num_bytes: int) -> int:
         """Place the largest pages that wait if more than `num_bytes` wait; return the bytes that still do."""
-        held_bytes = self._held_bytes()
-        waiting_bytes = held_bytes + (0 if self._plain is None else self._plain.held_bytes)
+        held_bytes, plain_bytes = self._held_bytes(), 0 if self._plain is None else self._plain.held_bytes
+        waiting_bytes = held_bytes + plain_bytes
         if waiting_bytes <= num_bytes:
             return waiting_bytes
-        self.spread()
-        self._place_largest(self._held_bytes(), num_bytes // 2)
-        return self._held_bytes()
+        # Half of what may wait goes on, in proportion.
+        left = num_bytes // 2
+        if self._plain is not None:
+            most_left = left * plain_bytes // waiting_bytes
+            self._place_plain(self._plain, self._plain.largest(most_left))
+            plain_bytes = self._plain.held_bytes
+        self._place_largest(held_bytes, max(left - plain_bytes, 0))
+        return self._held_bytes() + plain_bytes
+
+    def spread(self) -> None:
+        """Write no leaves natively any more: their rows wait for pages as those of other leaves."""
+        if self._plain is None:
+            return
+        plain, self._plain = self._plain, None
+        full = []
+        for left in plain.take(self._narrow_type):
+            written = WrittenLeaf(left.plan, left.zones, left.num_bytes)
+            pages = LeafPages(left.plan.leaf, self._page_bytes)
+            leaf = LeafWriter(written, pages, left.num_rows, self._last.get(left.number))
+            for array in left.arrays:
+                full += [(leaf, arrays) for arrays in pages.add(array)]
+            self._leaves.append(leaf)
+        self._leaves.sort(key=lambda one: one.of.leaf.column)
+        self._place(full, sum(array.nbytes for _, arrays in full for array in arrays))
 
     def finish(self) -> None:
         """Write what is left, and what describes the columns."""
-        asked = {} if self._plain is None else self._place_plain(self._plain)
+        if self._plain is not None:
+            self._place_plain(self._plain, self._plain.rest(), is_last=True)
         self._place_rest(self._leaves, is_last=True)
         if self._plain is not None:
-            self._plain.describe(asked)
+            self._plain.describe()
         for leaf in self._leaves:
             self._describe(leaf.of)
 
-    def _place_plain(self, plain: PlainPages) -> dict[int, int]:
-        """Place the pages of natively written leaves; return the bytes of those that were encoded in Python."""
-        asked = plain.place()
-        pages = []
-        for number, array in asked:
-            leaf = plain.plan.leaves[number]
-            pages.append(
-                FullPage(WrittenLeaf(leaf, None), _by_leaf(self._tree[leaf.top], [array])[leaf.leaf.column], 0)
-            )
-        self._place_pages(pages, sum(array.nbytes for page in pages for array in page.arrays))
-        return {number: page.of.num_bytes for (number, _), page in zip(asked, pages, strict=True)}
+    def _narrow_type(self, plan: LeafPlan) -> pa.DataType:
+        """Return the type of the column of a leaf, whose structs have one field."""
+        root = self._tree[plan.top]
+        return _by_leaf(root, [pa.array([], root.field.type)])[plan.leaf.column][0].type
 
-    def _hold(self, leaves: Sequence[LeafWriter], columns: Mapping[int, Sequence[pa.Array]]) -> None:
+    def _place_plain(self, plain: PlainPages, jobs: Sequence[LeafJob], *, is_last: bool = False) -> None:
+        """Encode and place pages of natively written leaves, in threads if they have many bytes."""
+        wanted = [(plain.plan, job, self._facts_of(plain, job, is_last=is_last)) for job in jobs]
+        run = map if sum(job.num_bytes for job in jobs) <= _SMALL_BYTES else self._runtime.ahead
+        for job, asked in run(self._encode_job, wanted):
+            for number in plain.place(job):
+                page, encoded = asked.pop(number)
+                self._add(page, encoded)
+                plain.add_bytes(job.leaves[number], page.of.num_bytes)
+
+    def _facts_of(self, plain: PlainPages, job: LeafJob, *, is_last: bool) -> dict[int, CarriedFacts]:
+        """Begin the facts of pages of byte strings, in their order: others carry none."""
+        facts = {}
+        if plain.plan.has_strings:
+            for number, leaf in enumerate(job.leaves):
+                if leaf >= plain.plan.num_fixed and (leaf in self._last or not is_last):
+                    facts[number] = self._last[leaf] = CarriedFacts(self._last.get(leaf))
+        return facts
+
+    def _encode_job(
+        self, wanted: tuple[PlainPlan, LeafJob, dict[int, CarriedFacts]]
+    ) -> tuple[LeafJob, dict[int, tuple[FullPage, EncodedPage | PendingPage]]]:
+        """Encode pages natively, and in Python where only that knows how."""
+        plain, job, facts = wanted
+        asked = {}
+        try:
+            numbers = job.encode()
+            for number in facts.keys() - set(numbers):
+                facts[number].end()
+            for number in numbers:
+                plan = plain.leaves[job.leaves[number]]
+                arrays = job.arrays(number, self._narrow_type(plan))
+                page = FullPage(WrittenLeaf(plan, None), arrays, job.first_row(number), facts.get(number))
+                asked[number] = page, self._encode(page)
+        finally:
+            for one in facts.values():
+                one.end()
+        return job, asked
+
+    def _hold(
+        self, leaves: Sequence[LeafWriter], columns: Mapping[int, Sequence[pa.Array]] | Sequence[Sequence[pa.Array]]
+    ) -> None:
         """Add arrays of top-level columns to leaves, and place the pages that are full."""
         of_leaves: dict[int, Sequence[pa.Array]] = {}
         for top in {leaf.of.plan.top for leaf in leaves}:

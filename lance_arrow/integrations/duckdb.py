@@ -94,18 +94,11 @@ class _Door(InMemoryDataset):
         schema = pa.schema([self.schema.field(name) for name in columns])
         wanted = [name for name in columns if name != self.rows_name]
         if not wanted:
-            return pa.RecordBatchReader.from_batches(schema, self._counted(schema, filter))
+            return _nothing(schema, self._rows.count(filter)).to_reader()
         own, batches = self._rows.batches(wanted, filter, BATCH_ROWS)
         if len(wanted) == len(columns):
             return pa.RecordBatchReader.from_batches(own, batches)
         return pa.RecordBatchReader.from_batches(schema, _with_nulls(batches, schema))
-
-    def _counted(self, schema: pa.Schema, filter: pc.Expression | None) -> Iterator[pa.RecordBatch]:
-        left = self._rows.count(filter)
-        while left:
-            count = min(left, BATCH_ROWS)
-            yield pa.RecordBatch.from_arrays([pa.nulls(count)] * len(schema), schema=schema)
-            left -= count
 
 
 class _DoorScanner:
@@ -122,6 +115,15 @@ class _DoorScanner:
     def to_reader(self) -> pa.RecordBatchReader:
         """Begin to read."""
         return self._door.read(self._columns, self._filter)
+
+
+def _nothing(schema: pa.Schema, num_rows: int) -> pa.Table:
+    """Return rows without values; DuckDB reads a table without Python."""
+    whole, rest = divmod(num_rows, BATCH_ROWS)
+    batches = [
+        pa.RecordBatch.from_arrays([pa.nulls(count)] * len(schema), schema=schema) for count in (BATCH_ROWS, rest)
+    ]
+    return pa.Table.from_batches([batches[0]] * whole + [batches[1]] * bool(rest), schema)
 
 
 def _with_nulls(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:

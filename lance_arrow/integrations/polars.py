@@ -6,8 +6,10 @@ that counting reads nothing, or the columns of the predicate.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import polars as pl
 import pyarrow as pa
@@ -16,6 +18,7 @@ from polars.io.plugins import register_io_source
 
 from lance_arrow.arrays.view_arrays import as_views, view_type
 from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
+from lance_arrow.arrow_dataset.opening import with_dictionaries
 from lance_arrow.integrations.engine_rows import EngineRows, free_name
 from lance_arrow.integrations.polars_predicates import Divided, divided
 from lance_arrow.integrations.wanted_rows import Source, opened
@@ -53,43 +56,67 @@ def scan(source: Source, *, categoricals: bool = False) -> pl.LazyFrame:
         As `lance_arrow.dataset`.
     """
     frames = _Frames.of(source, categoricals=categoricals)
-    names = frames.rows.schema.names
-    schema = {frames.rows_name: pl.Null(), **frames.frame(frames.rows.schema.empty_table()).schema}
+    names = frames.dataset.schema.names
+    schema = {frames.rows_name: pl.Null(), **_frame(frames.dataset.schema.empty_table()).schema}
     found = register_io_source(
         frames, schema=schema, validate_schema=True, is_pure=True, explain_name="lance", explain_detail=frames.detail
     )
     return found.select(names)
 
 
-@dataclass(frozen=True, slots=True)
+class _Read(NamedTuple):
+    """Rows as they are read.
+
+    Parameters
+    ----------
+    rows
+        The rows.
+    viewed
+        Names of the dictionary columns that are shown as strings.
+    """
+
+    rows: EngineRows
+    viewed: frozenset[str]
+
+
+@dataclass(frozen=True)
 class _Frames:
     """What Polars asks for rows.
 
     Parameters
     ----------
-    dataset, rows
-        The dataset, and its rows as they are read.
+    dataset
+        The dataset, as Polars sees it.
+    may_be_coded
+        Whether columns that are stored as dictionaries are read so, and shown as strings.
     rows_name
         Name of the column without values.
-    viewed
-        Names of the dictionary columns that are shown as strings.
     texts
         Names of all columns that are shown as strings.
     """
 
     dataset: LanceDataset
-    rows: EngineRows = field(compare=False)
+    may_be_coded: bool
     rows_name: str
-    viewed: frozenset[str]
     texts: frozenset[str]
 
     @classmethod
     def of(cls, source: Source, *, categoricals: bool) -> _Frames:
-        dataset = opened(source, strings="dictionary")
-        viewed = () if dataset is source or categoricals else dataset.format.read_dictionary
-        plain = [field.name for field in dataset.schema if _is_text(field.type)]
-        texts = [*plain, *(name for name in viewed if _is_text(dataset.schema.field(name).type.value_type))]
-        return cls(dataset, EngineRows(dataset), free_name(dataset.schema), frozenset(viewed), frozenset(texts))
+        dataset = opened(source, strings="dictionary" if categoricals else "plain")
+        texts = [field.name for field in dataset.schema if _is_text(field.type)]
+        may_be_coded = dataset is not source and not categoricals
+        return cls(dataset, may_be_coded, free_name(dataset.schema), frozenset(texts))
+
+    @cached_property
+    def _read(self) -> _Read:
+        """What columns and filters are read by; a data file tells which columns are stored as dictionaries."""
+        coded = with_dictionaries(self.dataset) if self.may_be_coded else None
+        if coded is None:
+            return _Read(EngineRows(self.dataset), frozenset())
+        return _Read(EngineRows(coded), frozenset(coded.format.read_dictionary))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _Frames, (self.dataset, self.may_be_coded, self.rows_name, self.texts)
 
     @property
     def detail(self) -> str:
@@ -100,13 +127,17 @@ class _Frames:
     def __call__(
         self, with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
     ) -> Iterator[pl.DataFrame]:
-        names = [self.rows_name, *self.rows.schema.names] if with_columns is None else with_columns
+        names = [self.rows_name, *self.dataset.schema.names] if with_columns is None else with_columns
         read = [name for name in names if name != self.rows_name]
         if predicate is None and n_rows is not None and read:
             # By expression: in a list of names, a dot would lead into a struct.
             yield self._shown(self.dataset.head(n_rows, {name: pc.field(name) for name in read}), names)
             return
-        parts = _EVERYTHING if predicate is None else divided(predicate, self.rows.schema, self.viewed)
+        if predicate is None and not read:
+            yield from self._counted(self.dataset.count_rows(), n_rows, names, _NOTHING)
+            return
+        rows, viewed = self._read
+        parts = _EVERYTHING if predicate is None else divided(predicate, rows.schema, viewed)
         filter, rest = parts.filter, parts.rest
         left = [] if rest is None else rest.meta.root_names()
         # What is known of all rows is not read.
@@ -114,12 +145,12 @@ class _Frames:
         fixed = {name: value for name, value in fixed.items() if name not in left}
         read = [name for name in dict.fromkeys([*names, *left]) if name != self.rows_name and name not in fixed]
         if not read:
-            yield from self._counted(filter, n_rows, names, fixed)
+            yield from self._counted(rows.count(filter), n_rows, names, fixed)
             return
-        schema, batches = self.rows.batches(read, filter, BATCH_ROWS if n_rows is None else batch_size or BATCH_ROWS)
+        schema, batches = rows.batches(read, filter, BATCH_ROWS if n_rows is None else batch_size or BATCH_ROWS)
         missing, is_empty = n_rows, True
         for batch in batches:
-            frame = self._shown(pa.Table.from_batches([batch]), [*names, *left], fixed)
+            frame = self._shown(pa.Table.from_batches([batch]), [*names, *left], fixed, viewed)
             if rest is not None:
                 frame = frame.filter(rest)
             if missing is not None:
@@ -131,14 +162,13 @@ class _Frames:
             if missing == 0:
                 break
         if is_empty:
-            yield self._shown(schema.empty_table(), names, fixed)
+            yield self._shown(schema.empty_table(), names, fixed, viewed)
 
     def _counted(
-        self, filter: pc.Expression | None, n_rows: int | None, names: Sequence[str], fixed: Mapping[str, str]
+        self, num_rows: int, n_rows: int | None, names: Sequence[str], fixed: Mapping[str, str]
     ) -> Iterator[pl.DataFrame]:
-        """Yield frames of which no column is read, as many rows as satisfy a filter."""
-        left = self.rows.count(filter)
-        left = left if n_rows is None else min(left, n_rows)
+        """Yield frames of which no column is read, for rows that were counted."""
+        left = num_rows if n_rows is None else min(num_rows, n_rows)
         sizes = [min(_COUNTED_ROWS, left - start) for start in range(0, left, _COUNTED_ROWS)] or [0]
         for size in sizes:
             yield _with_fixed(pl.DataFrame([self._nulls(size)]), fixed).select(names)
@@ -146,23 +176,30 @@ class _Frames:
     def _nulls(self, size: int) -> pl.Series:
         return pl.repeat(None, size, dtype=pl.Null, eager=True).alias(self.rows_name)
 
-    def _shown(self, table: pa.Table, names: Sequence[str], fixed: Mapping[str, str] = _NOTHING) -> pl.DataFrame:
+    def _shown(
+        self,
+        table: pa.Table,
+        names: Sequence[str],
+        fixed: Mapping[str, str] = _NOTHING,
+        viewed: Collection[str] = (),
+    ) -> pl.DataFrame:
         """Return a frame of some columns; that without values is added, and those of one value."""
-        frame = _with_fixed(self.frame(table), fixed)
+        frame = _with_fixed(_frame(table, viewed), fixed)
         if self.rows_name in names:
             frame = frame.with_columns(self._nulls(frame.height))
         return frame.select(list(dict.fromkeys(names)))
 
-    def frame(self, table: pa.Table) -> pl.DataFrame:
-        """Convert rows; dictionaries become strings where they are to be shown so."""
-        for place, name in enumerate(table.column_names):
-            if name in self.viewed:
-                column = table.column(place)
-                views = pa.chunked_array([as_views(chunk) for chunk in column.chunks], view_type(column.type))
-                table = table.set_column(place, name, views)
-        found = pl.from_arrow(table)
-        assert isinstance(found, pl.DataFrame)
-        return found
+
+def _frame(table: pa.Table, viewed: Collection[str] = ()) -> pl.DataFrame:
+    """Convert rows; the named dictionaries become strings."""
+    for place, name in enumerate(table.column_names if viewed else ()):
+        if name in viewed:
+            column = table.column(place)
+            views = pa.chunked_array([as_views(chunk) for chunk in column.chunks], view_type(column.type))
+            table = table.set_column(place, name, views)
+    found = pl.from_arrow(table)
+    assert isinstance(found, pl.DataFrame)
+    return found
 
 
 def _with_fixed(frame: pl.DataFrame, fixed: Mapping[str, str]) -> pl.DataFrame:

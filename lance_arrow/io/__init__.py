@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from lance_arrow.io.folders import make_folder as make_folder
     from lance_arrow.io.folders import may_write_at_once as may_write_at_once
     from lance_arrow.io.folders import remove_file as remove_file
+    from lance_arrow.io.folders import remove_files as remove_files
     from lance_arrow.io.folders import write_file as write_file
     from lance_arrow.io.foreign_errors import foreign_errors as foreign_errors
     from lance_arrow.io.local_source import LocalSource as LocalSource
@@ -100,6 +101,7 @@ else:
                 "make_folder",
                 "may_write_at_once",
                 "remove_file",
+                "remove_files",
                 "write_file",
             ),
             "lance_arrow.io.foreign_errors": ("foreign_errors",),

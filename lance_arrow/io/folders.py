@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import posixpath
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from glob import has_magic
 from typing import TYPE_CHECKING
 
 from lance_arrow.io.foreign_errors import foreign_errors
@@ -225,3 +226,39 @@ def remove_file(place: Location) -> None:
             filesystem.delete_file(place.path)
     except FileNotFoundError:
         return
+
+
+@foreign_errors()
+def remove_files(filesystem: AnyFileSystem | None, folder: str, paths: Sequence[str]) -> None:
+    """Remove files; those that do not exist are no error.
+
+    Object stores are asked to remove many with each request, where they can.
+
+    Parameters
+    ----------
+    filesystem
+        None for the local one.
+    folder
+        A folder.
+    paths
+        Paths of the files below it.
+
+    Raises
+    ------
+    OSError
+        Other errors of the filesystem, without credentials in their text.
+    """
+    if filesystem is None or type(filesystem) is local.LocalFileSystem:
+        for path in paths:
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(f"{folder}/{path}")
+        return
+    places = [posixpath.join(folder, path) for path in paths]
+    # Filesystems take `*`, `?` and `[` in several paths for patterns, which may match files of another table.
+    if len(places) > 1 and isinstance(filesystem, asyn.AsyncFileSystem) and not any(map(has_magic, places)):
+        # What is wrong with one of them is told when it is removed alone.
+        with contextlib.suppress(OSError):
+            filesystem.rm(places)
+            return
+    for place in places:
+        remove_file(Location(filesystem, place))

@@ -84,6 +84,13 @@ def is_local_kind(filesystem: AnyFileSystem | None) -> bool:
     return filesystem is None or isinstance(filesystem, type(_local_filesystem()))
 
 
+def is_usual_local(filesystem: object) -> bool:
+    """Return whether a filesystem is pyarrow's local one, or that of `Location.filesystem`; fsspec is not imported."""
+    if type(filesystem) is arrow_fs.LocalFileSystem:
+        return True
+    return _local_filesystem.cache_info().currsize > 0 and filesystem is _local_filesystem()
+
+
 def with_slashes(path: str) -> str:
     """Return a local path with slashes; Windows takes them as well as its own separator."""
     return path if _SEPARATOR == "/" else path.replace(_SEPARATOR, "/")

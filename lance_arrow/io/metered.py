@@ -87,6 +87,12 @@ class MeteredSource:
         """Return the identity of the inner source."""
         return self._inner.identity()
 
+    def local_state(self) -> tuple[str, tuple[int, int, int, int]] | None:
+        """Return path, and size, modification time, device and inode, of a local file; None for other sources."""
+        ask = getattr(self._inner, "local_state", None)
+        found: tuple[str, tuple[int, int, int, int]] | None = None if ask is None else ask()
+        return found
+
     def close(self) -> None:
         """Close the inner source."""
         self._inner.close()

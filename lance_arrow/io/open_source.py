@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.local_source import LocalSource
-from lance_arrow.io.location import AnyFileSystem, Location, resolve
+from lance_arrow.io.location import AnyFileSystem, Location, is_usual_local, resolve
 from lance_arrow.io.source import RangeSource
 from lance_arrow.late_arrow import arrow_fs
 
@@ -82,7 +82,7 @@ def locate(
         if filesystem is None and _is_plain(source):
             path = os.path.abspath(source)
             return Location(None, path, path)
-        if type(filesystem) is arrow_fs.LocalFileSystem and _is_plain(source) and source[0] == "/":
+        if is_usual_local(filesystem) and _is_plain(source) and source[0] == "/":
             return Location(None, source, source)
     elif _is_buffer(source) or isinstance(source, RangeSource):
         return None

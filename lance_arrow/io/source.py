@@ -11,7 +11,7 @@ from typing import Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow.engine import BlockChecks
+from lance_arrow.engine import BlockChecks, Segments
 from lance_arrow.errors import InvalidArgumentError, TruncatedReadError
 
 Bytes: TypeAlias = NDArray[np.uint8]
@@ -98,6 +98,8 @@ class Positional:
         Keeps the descriptor open; hold it while reading.
     checks
         Blocks to compare with their checksums when they are read; None for none.
+    segments
+        Parts that were fetched of a far file, and counted and checked then; there is no other memory.
     """
 
     descriptor: int
@@ -105,6 +107,7 @@ class Positional:
     size_bytes: int
     owner: object
     checks: BlockChecks | None = None
+    segments: Segments | None = None
 
 
 @runtime_checkable

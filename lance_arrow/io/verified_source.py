@@ -30,6 +30,7 @@ class VerifiedSource(MeteredSource):
     def __init__(self, inner: RangeSource) -> None:
         super().__init__(inner)
         self._checks: BlockChecks | None = None
+        self._offered: tuple[Positional, Positional] | None = None
         self._contradiction: Callable[[int, int], LanceError] | None = None
 
     def check_with(self, checks: BlockChecks, contradiction: Callable[[int, int], LanceError]) -> None:
@@ -43,13 +44,23 @@ class VerifiedSource(MeteredSource):
             Returns the error for a block, given its half-open byte range in the file.
         """
         self._contradiction = contradiction
-        self._checks = checks
+        self._checks, self._offered = checks, None
 
     def positional(self) -> Positional | None:
         """Return the inner source's interface for native code, with the checks that native code must make."""
         offer = super().positional()
         checks = self._checks
-        return offer if offer is None or checks is None or not checks.num_pending else replace(offer, checks=checks)
+        if offer is None or checks is None or not checks.num_pending:
+            return offer
+        known = self._offered
+        if known is None or known[0] is not offer:
+            known = self._offered = offer, replace(offer, checks=checks)
+        return known[1]
+
+    def close(self) -> None:
+        """Close the inner source."""
+        self._offered = None
+        super().close()
 
     def read_arena_joined(
         self, starts: Positions, stops: Positions, *, ranges_wanted: int, bytes_wanted: int

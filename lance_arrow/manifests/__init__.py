@@ -16,6 +16,8 @@ Input: the folder of a table on any filesystem. Output: immutable, checked objec
 | `row_ids` | stable row ids, searchable without expanding them |
 | `row_id_index` | finds fragment and row of an id, over all fragments |
 | `row_id_writing` | stable row ids and row versions of new fragments |
+| `version_files`, `manifest_contents` | which files versions name; small manifests read together |
+| `index_section` | the indices of a version, as stored |
 | `zone_indices` | the ZONEMAP indices of a version |
 | `references` | tags and branches |
 | `draft`, `writing` | the next version's manifest from the current one, and its bytes |

@@ -20,6 +20,7 @@ from lance_arrow.proto import table_pb2
 
 DATA = "data"
 DELETIONS = "_deletions"
+TRANSACTIONS = "_transactions"
 _URL = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*)://")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9._-]+")
 # No filesystem or object store has longer paths.

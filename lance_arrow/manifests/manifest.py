@@ -8,6 +8,7 @@ u64 P | u16 major | u16 minor | "LANC"                           the last 16 byt
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import functools
 import struct
@@ -15,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lance_arrow.container.fields import NO_ID, SchemaField, fields_from_messages
 from lance_arrow.engine import split_manifest
@@ -37,6 +39,8 @@ FOOTER = struct.Struct("<QHH4s")
 MAGIC = b"LANC"
 _KEPT_BYTES = 64 << 10
 _KEPT_WIDE_BYTES = 1 << 20
+_KEPT_MANIFEST_BYTES = 16 << 10
+_TRANSACTION = ("transaction_section", "transaction_section_deprecated")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,55 +187,119 @@ def manifest_from_source(
 ) -> ManifestMeta:
     """Read and check a manifest from an open file; arguments and errors are those of `read_manifest`."""
     limits = limits if limits is not None else Limits()
-    with located(path=place.name):
-        size = source.size()
-        position, body, is_sealed = _body(source, size, limits)
-        message, parts = _parsed(body, place, limits)
-        return _checked(message, parts, root, place, version, position, is_sealed=is_sealed)
+    size = source.size()
+    if size > _KEPT_MANIFEST_BYTES:
+        return _read_manifest(source, place.name, root.path, protocols_of(root.given), version, limits)
+    data = read_end(source, size).tobytes()
+    return _known_manifest(data, place.name, root.path, protocols_of(root.given), version, limits)
 
 
-def _parsed(body: bytes, place: Location, limits: Limits) -> tuple[Manifest, _Parts]:
-    """Parse a manifest without its fragments, which are checked natively and parsed at their first use."""
+def _read_manifest(
+    source: RangeSource, name: str, root: str, protocols: tuple[str, ...], version: int, limits: Limits
+) -> ManifestMeta:
+    with located(path=name):
+        return _checked(manifest_head(source, limits), name, root, protocols, version, limits)
 
-    def whole() -> Manifest:
-        limit = limits.max_metadata_bytes
-        return parse(Manifest, body, what="the manifest", error=CorruptManifestError, max_bytes=limit)
 
+@functools.lru_cache(maxsize=32)
+def _known_manifest(
+    data: bytes, name: str, root: str, protocols: tuple[str, ...], version: int, limits: Limits
+) -> ManifestMeta:
+    """Parse and check a small manifest; tables that are opened again have the same object for it."""
+    return _read_manifest(BufferSource(data), name, root, protocols, version, limits)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ManifestHead:
+    """A manifest without its fragments, which are checked natively and parsed at their first use.
+
+    Parameters
+    ----------
+    message
+        The message; without fragments where there are `places`.
+    body
+        All of it, as stored.
+    schema
+        A Schema message of its fields and schema metadata.
+    places
+        ``(n, 2) int64``: first byte and size of each fragment in `body`; None if the message was parsed as a whole.
+    position
+        Where it begins in the file.
+    is_sealed
+        Whether it has a checksum.
+    """
+
+    message: Manifest
+    body: bytes
+    schema: bytes
+    places: NDArray[np.int64] | None
+    position: int
+    is_sealed: bool
+
+    @property
+    def trusts_counts(self) -> bool:
+        """Whether the writer stored correct counts."""
+        return self.message.HasField("writer_version")
+
+    @property
+    def ids_below(self) -> int | None:
+        """The first unused row id; None in tables without stable row ids."""
+        return self.message.next_row_id if self.message.reader_feature_flags & STABLE_ROW_IDS else None
+
+    @property
+    def timestamp(self) -> datetime.datetime | None:
+        """Time of the commit, UTC."""
+        return _timestamp(self.message)
+
+    @property
+    def transaction_position(self) -> int | None:
+        """Position of the transaction in the manifest's file; None if it is not there."""
+        return _section(self.message, _TRANSACTION, self.position)
+
+    def fields(self) -> tuple[tuple[SchemaField, ...], Mapping[str, bytes]]:
+        """Return the top-level fields, and the metadata of the Arrow schema."""
+        return _schema_of(self.schema)
+
+    def check(self, version: int) -> None:
+        """Check all but fragments and base paths; the name of the file has the version. Raises as `read_manifest`."""
+        message = self.message
+        check_reader_flags(message.reader_feature_flags, message.writer_feature_flags)
+        if message.HasField("fragment_tree"):
+            raise UnsupportedError(
+                "the manifest stores its fragments elsewhere (fragment_tree), which is not supported"
+            )
+        if message.version != version:
+            raise CorruptManifestError(
+                f"the manifest is of version {message.version}, its name says {version}", detail=message.version
+            )
+        self.fields()
+        _section(message, _TRANSACTION, self.position)
+
+
+def manifest_head(source: RangeSource, limits: Limits) -> ManifestHead:
+    """Read a manifest, but for its fragments and its schema; errors are those of `read_manifest`."""
+    position, body, is_sealed = _body(source, source.size(), limits)
     split = split_manifest(body)
+    message = None
     if split is not None:
         rest, schema, places = split
-        try:
+        # The error message has a position in the whole message.
+        with contextlib.suppress(*PARSER_ERRORS):
             message = Manifest.FromString(rest)
-        except PARSER_ERRORS:
-            # The error message has a position in the whole message.
-            split = None
-    if split is None:
-        message = whole()
+    if message is None:
+        message = _whole(body, limits)
         schema = Schema(fields=message.fields, metadata=message.schema_metadata).SerializeToString()
-        places = bytes(2 * 8 * len(message.fragments))
-    fragments = FragmentList(
-        body,
-        np.frombuffer(places, np.int64).reshape(-1, 2),
-        lambda: whole().fragments if split is not None else message.fragments,
-        path=place.name,
-        trusts_counts=message.HasField("writer_version"),
-        next_row_id=message.next_row_id if message.reader_feature_flags & STABLE_ROW_IDS else None,
-        base_ids={base.id for base in message.base_paths},
-    )
-    return message, _Parts(body, schema, fragments)
+        return ManifestHead(message, body, schema, None, position, is_sealed)
+    return ManifestHead(message, body, schema, np.frombuffer(places, np.int64).reshape(-1, 2), position, is_sealed)
+
+
+def _whole(body: bytes, limits: Limits) -> Manifest:
+    limit = limits.max_metadata_bytes
+    return parse(Manifest, body, what="the manifest", error=CorruptManifestError, max_bytes=limit)
 
 
 _SECTION_BYTES = 4 << 10
 """Bytes read together with the length of a section."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Parts:
-    """A manifest's message, and the parts that do not come from the parsed message."""
-
-    body: bytes
-    schema: bytes
-    fragments: FragmentList
 
 
 def read_section(
@@ -328,39 +396,44 @@ def _body(source: RangeSource, size: int, limits: Limits) -> tuple[int, bytes, b
 
 
 def _checked(
-    message: Manifest, parts: _Parts, root: Location, place: Location, version: int, position: int, *, is_sealed: bool
+    head: ManifestHead, name: str, root: str, protocols: tuple[str, ...], version: int, limits: Limits
 ) -> ManifestMeta:
-    check_reader_flags(message.reader_feature_flags, message.writer_feature_flags)
-    if message.HasField("fragment_tree"):
-        raise UnsupportedError("the manifest stores its fragments elsewhere (fragment_tree), which is not supported")
-    if message.version != version:
-        raise CorruptManifestError(
-            f"the manifest is of version {message.version}, its name says {version}", detail=message.version
-        )
+    message = head.message
+    places = np.zeros((len(message.fragments), 2), np.int64) if head.places is None else head.places
+    fragments = FragmentList(
+        head.body,
+        places,
+        lambda: (message if head.places is None else _whole(head.body, limits)).fragments,
+        path=name,
+        trusts_counts=head.trusts_counts,
+        next_row_id=head.ids_below,
+        base_ids={base.id for base in message.base_paths},
+    )
+    head.check(version)
     has_stable_row_ids = bool(message.reader_feature_flags & STABLE_ROW_IDS)
-    fields, schema_metadata = _schema_of(parts.schema)
+    fields, schema_metadata = head.fields()
     facts = TableFacts(
-        root=root.path,
-        protocols=protocols_of(root.given),
+        root=root,
+        protocols=protocols,
         version=version,
-        manifest_path=place.name,
+        manifest_path=name,
         fields=fields,
         schema_metadata=dict(schema_metadata),
         has_stable_row_ids=has_stable_row_ids,
-        base_paths=dict(base_paths_from_messages(message.base_paths, root.path)),
-        index_position=_section(message, ("index_section",), position),
+        base_paths=dict(base_paths_from_messages(message.base_paths, root)),
+        index_position=_section(message, ("index_section",), head.position),
         branch=message.branch if message.HasField("branch") else None,
-        is_sealed=is_sealed,
+        is_sealed=head.is_sealed,
         next_row_id=message.next_row_id if has_stable_row_ids else None,
     )
     has_writer = message.HasField("writer_version")
-    parts.fragments.check()
+    fragments.check()
     return ManifestMeta(
         facts=facts,
-        fragments=parts.fragments,
+        fragments=fragments,
         reader_flags=message.reader_feature_flags,
         writer_flags=message.writer_feature_flags,
-        timestamp=_timestamp(message),
+        timestamp=head.timestamp,
         writer=(message.writer_version.library, message.writer_version.version) if has_writer else None,
         data_format=message.data_format.version or None,
         max_fragment_id=message.max_fragment_id if message.HasField("max_fragment_id") else None,
@@ -369,8 +442,8 @@ def _checked(
         table_metadata=dict(sorted(message.table_metadata.items())),
         branch=message.branch if message.HasField("branch") else None,
         transaction_file=message.transaction_file,
-        transaction_position=_section(message, ("transaction_section", "transaction_section_deprecated"), position),
-        message_bytes=parts.body,
+        transaction_position=head.transaction_position,
+        message_bytes=head.body,
     )
 
 

@@ -13,71 +13,72 @@ from typing import Any
 
 import numpy as np
 
-from lance_arrow.engine import Segments
-from lance_arrow.io import Bytes, Coalescing, Positions, RangeSource, fetch_segments
+from lance_arrow.engine import PagesWithRows, Segments
+from lance_arrow.io import Bytes, Coalescing, Positional, Positions, RangeSource, fetch_segments
 from lance_arrow.kernels import native_codecs
+from lance_arrow.runtime import Runtime
 from lance_arrow.scan.native_pages import PagesAtHand
-from lance_arrow.scan.native_take import TakePlan, wanted_leaves
+from lance_arrow.scan.read_plan import ReadPlan
 from lance_arrow.spi import RowRanges
-from lance_arrow.structure.index_cache import IndexCache
 from lance_arrow.structure.page_scan import index_ranges
 
 _IN_MEMORY = Coalescing(max_gap_bytes=0, max_span_bytes=1 << 62)
 
 
 def fetched(
-    plans: list[TakePlan] | tuple[TakePlan, ...],
-    found: PagesAtHand,
+    wanted: ReadPlan,
+    pages: PagesWithRows,
+    at_hand: PagesAtHand | None,
     rows: RowRanges,
     source: RangeSource,
-    limit_bytes: int,
-    cache: IndexCache,
+    runtime: Runtime,
     *,
     indices_only: bool = False,
-) -> Segments | None:
+) -> tuple[Positional | None, PagesWithRows]:
     """Fetch what the engine needs of leaves.
 
     Parameters
     ----------
-    plans, found
-        Leaves, and their pages. Indices that layouts must load come with the first wave, and pages are made of them.
+    wanted, pages
+        Leaves, and their pages with wanted rows.
+    at_hand
+        Where pages are from. Indices that layouts must load come with the first wave, and pages are made of them.
     rows
         Rows of the file, not empty.
     source
         The file.
-    limit_bytes
-        Most bytes that are decoded on the way.
-    cache
-        Keeps loaded indices.
+    runtime
+        Limits, and the cache of indices.
     indices_only
         Whether only the indices of pages are fetched, and loaded.
 
     Returns
     -------
-    Segments or None
+    place
         All bytes of the rows, compared with their checksums; None when rows are refused.
+    pages
+        The pages, those among them whose index was loaded.
 
     Raises
     ------
     CorruptFileError, TruncatedReadError, OSError
         As `RangeSource.read`, and as `load_indices`.
     """
-    segments = Segments(source.size())
+    segments, limit = Segments(source.size()), runtime.settings.limits.max_batch_bytes
     while True:
-        missing = segments.wanted(
-            wanted_leaves(plans, found.wanted), rows.starts, rows.stops, limit_bytes, indices_only
-        )
+        missing = segments.wanted(pages, rows.starts, rows.stops, limit, indices_only)
         if missing is None:
             native_codecs.raise_pending()
-            return None
-        indices = index_ranges([task for task, *_ in found.missing])
-        starts, stops = (np.concatenate(sides) for sides in zip(missing, indices, strict=True))
+            return None, pages
+        tasks = [] if at_hand is None else [task for task, *_ in at_hand.missing]
+        starts, stops = (np.concatenate(sides) for sides in zip(missing, index_ranges(tasks), strict=True))
         if len(starts):
             segments.add(*fetch_segments(source, starts, stops))
-        if found.missing:
-            found.load_missing(_Fetched(source, segments), cache, is_scan=False)
+        if at_hand is not None and at_hand.missing:
+            at_hand.load_missing(_Fetched(source, segments), runtime.indices, is_scan=False)
+            pages = PagesWithRows(wanted.forms, at_hand.wanted)
         elif not len(starts):
-            return segments
+            return Positional(-1, None, segments.size, None, None, segments), pages
 
 
 class _Fetched:

@@ -60,7 +60,6 @@ class FilePages:
         self.options = options if options is not None else ReadOptions()
         self._token = object()
         self._columns: dict[int, ColumnMeta] = {}
-        self._weights: ByColumns[RowWeights] = ByColumns()
         self._lock = Lock()
         self._through: tuple[RangeSource, FilePages] | None = None
 
@@ -87,6 +86,10 @@ class FilePages:
     @cached_property
     def _shown(self) -> ShownColumns:
         return cached_tree(self.file, self.options)
+
+    @cached_property
+    def _weights(self) -> ByColumns[RowWeights]:
+        return self.file.derived("weights", ByColumns)
 
     @property
     def schema(self) -> pa.Schema:

@@ -63,7 +63,7 @@ class JoinedRowReader(RowReader):
                 pages = self._pages[leaf.column] = self._opened(leaf, meta)  # type: ignore[arg-type]
             numbers = pages_with(rows, meta.page_starts)
             wanted.append(pages if len(numbers) == len(pages) else [pages[number] for number in numbers])
-        return PagesAtHand(wanted)
+        return PagesAtHand(wanted, are_kept=True)
 
     def _opened(self, leaf: LeafNode, meta: JoinedColumn) -> Pages:
         """Open the indices of all pages of a leaf, those of one description together."""

@@ -16,7 +16,7 @@ from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.container.columns import ColumnMeta
 from lance_arrow.container.descriptions import Description
 from lance_arrow.container.pages import PageMeta
-from lance_arrow.engine import NativePage
+from lance_arrow.engine import NativePage, OpenPages, PagesWithRows
 from lance_arrow.errors import CorruptFileError, LanceError, located
 from lance_arrow.io import MeteredSource, Positional, RangeSource
 from lance_arrow.scan.file_pages import FilePages, Indices
@@ -46,6 +46,8 @@ class PagesAtHand:
         Indices that had to be loaded, whether or not the cache could keep them.
     uncounted
         Pages that read their index themselves; the cache has not counted their memory yet.
+    are_kept
+        Whether the reader keeps the pages itself; else the cache does, which counts them.
     missing
         Pages whose index must be loaded before the engine can read them.
     """
@@ -53,6 +55,7 @@ class PagesAtHand:
     wanted: list[Pages]
     loaded: Indices = field(default_factory=dict)
     uncounted: list[tuple[Hashable, NativePage]] = field(default_factory=list)
+    are_kept: bool = False
     missing: list[Missing] = field(default_factory=list)
 
     def load_missing(self, source: RangeSource, cache: IndexCache, *, is_scan: bool) -> None:
@@ -75,6 +78,36 @@ class PagesAtHand:
             page.is_counted = True
         if done:
             cache.put_many(done)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PagesFound:
+    """The pages of one read that were not found natively.
+
+    Parameters
+    ----------
+    pages
+        Those with wanted rows.
+    at_hand
+        Where they are from.
+    opened
+        Where they are noted once they know their rows; None for columns that are read for the first time.
+    """
+
+    pages: PagesWithRows
+    at_hand: PagesAtHand
+    opened: OpenPages | None
+
+    @property
+    def loaded(self) -> Indices:
+        """Indices that had to be loaded, whether or not the cache could keep them."""
+        return self.at_hand.loaded
+
+    def keep_counted(self, cache: IndexCache) -> None:
+        """Keep pages that have read their index, and note them."""
+        self.at_hand.count(cache)
+        if self.opened is not None:
+            self.opened.open_all(self.at_hand.wanted, self.at_hand.are_kept)
 
 
 def pages_at_hand(

@@ -1,4 +1,4 @@
-"""Few rows of many columns by the native engine: one call reads and opens all of them, page by page without Python.
+"""Rows of many columns by the native engine: one call finds, reads, opens and lays out all of them, without Python.
 
 Leaves whose schema nodes, pages and codecs the engine knows are read here, from sources that native code can read. Rows
 that it refuses are left to `RowReader.read`, which reads the same rows and raises the exact errors.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +29,9 @@ from lance_arrow.scan.blobs.native_blobs import BlobLimits, read_laid_out
 from lance_arrow.settings import Limits
 from lance_arrow.spi import BlockShape, FixedSizeList, FixedWidth, PackedStruct, RowRanges, VariableWidth
 
+if TYPE_CHECKING:
+    from lance_arrow.scan.read_plan import ReadPlan
+
 # Below this many rows of leaves a second thread costs more than it saves.
 _ROWS_PER_PART = 1500
 
@@ -38,7 +41,10 @@ Pages: TypeAlias = list[
 """Of the pages that hold wanted rows: the page, its first row, places and sizes of its buffers."""
 
 Done: TypeAlias = tuple[int, Any, Any, list[Any]]
-"""What the engine laid out of a leaf: `engine.finish_leaves` says what each part is."""
+"""What the engine laid out of a leaf: `engine.ReadForms.take` says what each part is."""
+
+Taken: TypeAlias = pa.RecordBatch | list[Done | None]
+"""A batch. Or what was laid out of each leaf, None of those that could not be read; nothing where rows were refused."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,6 +143,12 @@ class TakePlan:
             found.append(plan)
         return found
 
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """The leaf, as `engine.ReadForms` wants it."""
+        leaf = self.leaf
+        return leaf.offset_bits, self.value_bits, self.value_offset_bits, self.field_bytes, self.blobs, leaf.is_coded
+
     def decoded(self, done: Done) -> DecodedLeaf | pa.Array:
         """Take over what the engine laid out; bytes of a plain type are the column already.
 
@@ -179,25 +191,25 @@ def _no_bitmaps(shape: BlockShape | None) -> tuple[None, ...]:
 
 
 def take_leaves(
-    plans: Sequence[TakePlan],
-    pages: Sequence[Pages],
+    wanted: ReadPlan,
+    pages: engine.PagesWithRows,
     rows: tuple[RowRanges, int],
-    source: tuple[RangeSource, Positional | engine.Segments],
+    source: tuple[RangeSource, Positional],
     runtime: Runtime,
     pool: pa.MemoryPool | None,
     num_threads: int,
     largest_offset: int,
-) -> list[Done | None]:
+) -> Taken:
     """Read rows of leaves natively.
 
     Parameters
     ----------
-    plans, pages
-        Leaves, and the pages of each that hold wanted rows, in order.
+    wanted, pages
+        Leaves, and the pages of each that hold wanted rows.
     rows
         Rows of the file, not empty, and their number.
     source
-        Where the file is, and how native code reads it: by itself, or from what was fetched.
+        Where the file is, and how native code reads it.
     runtime
         Threads and limits.
     pool
@@ -206,54 +218,47 @@ def take_leaves(
         Threads that may share the rows.
     largest_offset
         What 32 bits of an offset hold.
-
-    Returns
-    -------
-    list
-        What was laid out of each leaf, None of those that could not be read; nothing at all where bytes were refused.
     """
     counted, place = source
-    allocate = _allocator(runtime.settings.limits, pool)
+    limits = runtime.settings.limits
+    is_native = wanted.forms.makes_batches and pages.are_all_read and pool is None
+    memory = limits.max_batch_bytes, largest_offset, pool, None if is_native else _allocator(limits, pool)
     # Parts would have dictionaries of their own.
-    parts = _parts(*rows, len(plans), 1 if any([plan.leaf.is_coded for plan in plans]) else num_threads)
-    wanted = wanted_leaves(plans, pages)
-    limit = runtime.settings.limits.max_batch_bytes
-    if isinstance(place, engine.Segments) or not isinstance(counted, MeteredSource):
-        return _read_segments(wanted, rows, place, (limit, largest_offset), allocate) or []
-    if len(parts) == 1:
-        done = _read(wanted, rows, place, counted, (limit, largest_offset), allocate)
-        if done is None or not all(
+    if num_threads > 1 and rows[1] * len(wanted.plans) >= 2 * _ROWS_PER_PART and not wanted.has_codes:
+        parts = _parts(*rows, len(wanted.plans), num_threads)
+        if len(parts) > 1:
+            return _take_parts(wanted.forms, pages, parts, memory, source, runtime)
+    begun = time.perf_counter()
+    done, requests, ranges, wanted_bytes, read_bytes = wanted.forms.take(
+        pages,
+        rows[0].starts,
+        rows[0].stops,
+        rows[1],
+        place.descriptor,
+        place.memory,
+        place.size_bytes,
+        place.checks,
+        place.segments,
+        *memory,
+    )
+    if isinstance(done, str):
+        native_codecs.raise_pending()
+    # What was fetched was counted then.
+    if place.segments is None and isinstance(counted, MeteredSource):
+        counted.add(requests, ranges, wanted_bytes, read_bytes, time.perf_counter() - begun)
+    if isinstance(done, str):
+        return []
+    if (
+        wanted.has_blob_bytes
+        and isinstance(counted, MeteredSource)
+        and not all(
             _read_large(plan, one, (counted, place), runtime)
-            for plan, one in zip(plans, done, strict=True)
-            if plan.blobs and one
-        ):
-            return []
-        return done
-    prepared = engine.prepare_leaves(wanted, tuple([part.num_rows for part in parts]), limit, allocate)
-    leaves = [leaf for leaf in prepared if leaf is not None]
-    if not leaves or not _run(leaves, parts, place, counted, runtime):
-        return []
-    finished = engine.finish_leaves(leaves, largest_offset, allocate)
-    if isinstance(finished, str):
-        return []
-    in_order = iter(finished)
-    return [None if leaf is None else next(in_order) for leaf in prepared]
-
-
-def wanted_leaves(plans: Sequence[TakePlan], pages: Sequence[Pages]) -> list[Any]:
-    """Return leaves and their pages as `engine.read_leaves` wants them."""
-    return [
-        (
-            leaf_pages,
-            plan.leaf.offset_bits,
-            plan.value_bits,
-            plan.value_offset_bits,
-            plan.field_bytes,
-            plan.blobs,
-            plan.leaf.is_coded,
+            for plan, one in zip(wanted.plans, done, strict=True)
+            if one
         )
-        for plan, leaf_pages in zip(plans, pages, strict=True)
-    ]
+    ):
+        return []
+    return done
 
 
 def _read_large(plan: TakePlan, done: Done, source: tuple[MeteredSource, Positional], runtime: Runtime) -> bool:
@@ -297,70 +302,45 @@ def _parts(rows: RowRanges, num_rows: int, num_leaves: int, num_threads: int) ->
     return parts
 
 
-def _read(
-    wanted: list[Any],
-    rows: tuple[RowRanges, int],
-    place: Positional,
-    source: MeteredSource,
-    limits: tuple[int, int],
-    allocate: Callable[[int], pa.Buffer],
-) -> list[Any] | None:
-    """Read all leaves in this thread; None when one was refused."""
+def _take_parts(
+    forms: engine.ReadForms,
+    pages: engine.PagesWithRows,
+    parts: Sequence[RowRanges],
+    memory: tuple[int, int, pa.MemoryPool | None, Callable[[int], pa.Buffer] | None],
+    source: tuple[RangeSource, Positional],
+    runtime: Runtime,
+) -> Taken:
+    """Read all parts of all leaves, side by side."""
+    counted, place = source
     begun = time.perf_counter()
-    done, requests, ranges, wanted_bytes, read_bytes = engine.read_leaves(
-        wanted,
-        rows[0].starts,
-        rows[0].stops,
-        rows[1],
-        place.descriptor,
-        place.memory,
-        place.size_bytes,
-        *limits,
-        allocate,
-        place.checks,
-    )
-    if isinstance(done, str):
-        native_codecs.raise_pending()
-    source.add(requests, ranges, wanted_bytes, read_bytes, time.perf_counter() - begun)
-    return None if isinstance(done, str) else done
-
-
-def _read_segments(
-    wanted: list[Any],
-    rows: tuple[RowRanges, int],
-    segments: Any,
-    limits: tuple[int, int],
-    allocate: Callable[[int], pa.Buffer],
-) -> list[Any] | None:
-    """Read all leaves from bytes that were fetched, and counted then; None when one was refused."""
-    starts, stops = rows[0].starts, rows[0].stops
-    done, *_ = engine.read_leaves(
-        wanted, starts, stops, rows[1], -1, None, segments.size, *limits, allocate, None, segments
-    )
-    if isinstance(done, str):
-        native_codecs.raise_pending()
-        return None
-    return done
-
-
-def _run(
-    leaves: list[Any], parts: Sequence[RowRanges], place: Positional, source: MeteredSource, runtime: Runtime
-) -> bool:
-    """Read all parts of all leaves; False when one was refused."""
+    making = forms.begin(pages, tuple([part.num_rows for part in parts]), *memory)
+    if isinstance(making, str):
+        return []
 
     def run(number: int) -> tuple[str | None, int, int, int, int]:
         part = parts[number]
-        done = engine.run_leaves(
-            leaves, number, part.starts, part.stops, place.descriptor, place.memory, place.size_bytes, place.checks
+        done: tuple[str | None, int, int, int, int] = making.run(
+            number,
+            part.starts,
+            part.stops,
+            place.descriptor,
+            place.memory,
+            place.size_bytes,
+            place.checks,
+            place.segments,
         )
         if done[0] is not None:
             native_codecs.raise_pending()
         return done
 
-    begun = time.perf_counter()
-    results = [run(0)] if len(parts) == 1 else runtime.side_by_side(run, range(len(parts)))
+    results = runtime.side_by_side(run, range(len(parts)))
     seconds = time.perf_counter() - begun
     for number, (_, requests, ranges, wanted, fetched) in enumerate(results):
+        if place.segments is not None or not isinstance(counted, MeteredSource):
+            break  # what was fetched was counted then
         # All parts are one wave: it is counted with the first.
-        source.add(requests, ranges, wanted, fetched, seconds if number == 0 else 0.0, waves=int(number == 0))
-    return all(refusal is None for refusal, *_ in results)
+        counted.add(requests, ranges, wanted, fetched, seconds if number == 0 else 0.0, waves=int(number == 0))
+    if any(refusal is not None for refusal, *_ in results):
+        return []
+    finished: Taken | str = making.finish()
+    return [] if isinstance(finished, str) else finished

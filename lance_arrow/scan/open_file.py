@@ -86,12 +86,17 @@ class OpenFile:
         """Its printable place, free of credentials."""
         return self.rows.file.name
 
+    @cached_property
+    def local_state(self) -> tuple[str, tuple[int, int, int, int]] | None:
+        """Path of a local file, and what tells its content; see `MeteredSource.local_state`."""
+        return self.source.local_state()
+
     @property
     def roots(self) -> Sequence[ColumnNode]:
         """Its columns."""
         return self.rows.roots
 
-    @property
+    @cached_property
     def everything(self) -> Projection:
         """All columns, as callers see them; files of one schema share it."""
         rows = self.rows

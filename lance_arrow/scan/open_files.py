@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import replace
@@ -19,6 +20,19 @@ from lance_arrow.settings import Limits
 _MAX_FILES = 64
 _MAX_COLUMNS = 1 << 14
 """Columns whose metadata was read, of all files that are kept: each takes 4 KiB."""
+
+
+def is_current(file: OpenFile) -> bool:
+    """Whether the content of an open file is still what lies at its place; False where that takes more than a call."""
+    known = file.local_state
+    if known is None:
+        return False
+    path, state = known
+    try:
+        now = os.stat(path)
+    except OSError:
+        return False
+    return (now.st_size, now.st_mtime_ns, now.st_dev, now.st_ino) == state
 
 
 class OpenFiles:
@@ -66,7 +80,8 @@ class OpenFiles:
                 return held
         runtime = default_runtime()
         verified = VerifiedSource(runtime.keeping(source) if source.coalescing.requests_in_flight else source)
-        file = LanceFileReader(verified, limits=runtime.settings.limits, verify=options.verify)
+        known = None if source.coalescing.is_far else runtime.tails
+        file = LanceFileReader(verified, limits=runtime.settings.limits, verify=options.verify, known=known)
         opened = OpenFile(verified, row_reader(file, runtime, options), location, sidecars=scan_options.sidecars)
         if identity is not None:
             with self._lock:

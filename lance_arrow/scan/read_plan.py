@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from lance_arrow.arrays.arrow_arrays import ArrayBuilder, DecodedLeaf
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, leaves_of
-from lance_arrow.engine import ColumnForms
+from lance_arrow.engine import ReadForms
 from lance_arrow.errors import CorruptPageError
 from lance_arrow.scan.blobs.native_blobs import BlobLimits
 from lance_arrow.scan.native_take import Done, TakePlan
@@ -48,12 +48,23 @@ class ReadPlan:
         return cls(tuple(nodes), ArrayBuilder.all_of(nodes), leaves, plans, paths, pa.schema(fields))
 
     @cached_property
-    def forms(self) -> ColumnForms | None:
-        """How a batch is made at once of leaves that the engine has all taken; None where some are not plain."""
+    def forms(self) -> ReadForms:
+        """The leaves that the engine takes; it makes batches itself where these are all, and plain."""
+        shapes = [plan.shape for plan in self.plans]
         positions = {plan.leaf.column: position for position, plan in enumerate(self.plans) if _is_plain(plan)}
         if len(positions) < len(self.leaves):
-            return None
-        return ColumnForms([_form(builder, positions) for builder in self.builders], self.schema)
+            return ReadForms(shapes)
+        return ReadForms(shapes, [_form(builder, positions) for builder in self.builders], self.schema)
+
+    @cached_property
+    def has_codes(self) -> bool:
+        """Whether some leaves come as codes into a dictionary."""
+        return any([plan.leaf.is_coded for plan in self.plans])
+
+    @cached_property
+    def has_blob_bytes(self) -> bool:
+        """Whether blobs are read in place of their descriptors."""
+        return any([plan.blobs is not None for plan in self.plans])
 
     def decoded(self, done: Sequence[Done | None]) -> dict[int, DecodedLeaf | pa.Array]:
         """Take over what the engine laid out, by physical column; leaves that it could not read are left out."""
@@ -70,12 +81,6 @@ class ReadPlan:
                 # Values of one width, as most columns have: a call for each would take as long as this.
                 decoded[plan.leaf.column] = make(plan.plain_type, num_values, [validity, values], null_count)
         return decoded
-
-    def batch_of(self, done: list[Done | None], num_rows: int) -> pa.RecordBatch | None:
-        """Make the batch at once; None where that cannot be, or where something is wrong that `batch` can name."""
-        if self.forms is None or not done or None in done:
-            return None
-        return self.forms.batch(done, num_rows)
 
     def batch(self, decoded: dict[int, DecodedLeaf | pa.Array], num_rows: int) -> pa.RecordBatch:
         """Assemble the columns; some leaves are columns already."""
@@ -98,7 +103,7 @@ def _is_plain(plan: TakePlan) -> bool:
 
 
 def _form(builder: ArrayBuilder, positions: Mapping[int, int]) -> tuple[Any, ...]:
-    """How a node is made, as `ColumnForms` wants it."""
+    """How a node is made, as `ReadForms` wants it."""
     position = positions[builder.column]
     if isinstance(builder.node, LeafNode):
         is_text = pa.types.is_string(builder.storage) or pa.types.is_large_string(builder.storage)

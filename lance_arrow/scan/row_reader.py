@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
+from weakref import ref
 
 import numpy as np
 import pyarrow as pa
@@ -20,13 +21,14 @@ from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.arrays.schema_cache import ByColumns
 from lance_arrow.arrays.unravel import NodeStructure, unravel
 from lance_arrow.container.file_reader import LanceFileReader
-from lance_arrow.engine import Segments
+from lance_arrow.engine import OpenPages, PagesWithRows
 from lance_arrow.errors import CorruptPageError, LanceError, ResourceLimitError, located
+from lance_arrow.io import Positional
 from lance_arrow.runtime import Runtime, making_objects
 from lance_arrow.scan.blobs.native_blobs import blob_limits
 from lance_arrow.scan.file_pages import FilePages, Indices
-from lance_arrow.scan.native_pages import PagesAtHand, pages_at_hand, positional_of
-from lance_arrow.scan.native_take import Done, Pages, take_leaves
+from lance_arrow.scan.native_pages import PagesAtHand, PagesFound, pages_at_hand, positional_of
+from lance_arrow.scan.native_take import Taken, take_leaves
 from lance_arrow.scan.read_plan import ReadPlan
 from lance_arrow.scan.sparse_selection import are_short, hull, in_order, is_cheaper_whole, marks_of, picked
 from lance_arrow.spi import LoadedPage, RowRanges
@@ -36,6 +38,7 @@ from lance_arrow.structure.row_selection import halves
 T = TypeVar("T")
 
 _INT32_MAX = np.iinfo(np.int32).max
+_MAX_NOTED = 16
 
 
 @dataclass(slots=True, eq=False)
@@ -49,6 +52,14 @@ class ReadCounts:
     def joined(self, other: ReadCounts) -> ReadCounts:
         """Return the counts of both."""
         return ReadCounts(self.pages + other.pages, (*self.columns, *other.columns), self.seconds + other.seconds)
+
+
+@dataclass(slots=True, eq=False)
+class _Beside:
+    """Leaves that the layouts have decoded while the engine's bytes were fetched, and their pages."""
+
+    decoded: dict[int, DecodedLeaf] = field(default_factory=dict)
+    num_pages: int = 0
 
 
 class RowReader(FilePages):
@@ -67,6 +78,8 @@ class RowReader(FilePages):
     def __init__(self, file: LanceFileReader, runtime: Runtime, options: ReadOptions | None = None) -> None:
         super().__init__(file, runtime, options)
         self._blob_read_plans: ByColumns[ReadPlan] = ByColumns()
+        # None for columns that were read once.
+        self._noted: dict[ReadPlan, ref[OpenPages] | None] = {}
 
     def _read_plan(self, nodes: Sequence[ColumnNode]) -> ReadPlan:
         plan: ReadPlan = self._shown.plans.of(nodes, lambda: ReadPlan.of(nodes))
@@ -132,7 +145,7 @@ class RowReader(FilePages):
     def _close_nodes(self, nodes: Sequence[ColumnNode], rows: RowRanges) -> list[ColumnNode]:
         """Return the columns of which the engine reads many short runs as fast as all rows; none of a far file."""
         plans = self._read_plan(nodes).plans
-        if not plans or positional_of(self.source) is None:
+        if not plans or self.source.coalescing.is_far or positional_of(self.source) is None:
             return []
         with located(path=self.file.name):
             pages = self._pages_of([plan.leaf for plan in plans], rows, is_scan=True).wanted
@@ -215,17 +228,17 @@ class RowReader(FilePages):
         place = positional_of(source)
         if place is None or not len(rows) or len(wanted.plans) < len(wanted.leaves):
             return None
+        num_rows = rows.num_rows
         with located(path=self.file.name):
-            found = self._pages_of(wanted.leaves, rows, is_scan=False)
-            pages, num_rows = found.wanted, rows.num_rows
+            found = self._found(wanted, rows, is_scan=False)
             try:
                 done = take_leaves(
-                    wanted.plans, pages, (rows, num_rows), (source, place), self.runtime, None, 1, _INT32_MAX
+                    wanted, found.pages, (rows, num_rows), (source, place), self.runtime, None, 1, _INT32_MAX
                 )
-                found.count(self.runtime.indices)
-                if not done or None in done:
+                found.keep_counted(self.runtime.indices)
+                if isinstance(done, pa.RecordBatch) or not done or None in done:
                     return None
-                return wanted.batch(wanted.decoded(done), num_rows), ReadCounts(sum(map(len, pages)), wanted.paths)
+                return wanted.batch(wanted.decoded(done), num_rows), ReadCounts(found.pages.num_pages, wanted.paths)
             except (ResourceLimitError, CorruptPageError):
                 return None
 
@@ -244,95 +257,100 @@ class RowReader(FilePages):
             return self._read(nodes, rows, pool, {})
         num_rows = rows.num_rows
         num_threads = 1 if is_scan else self.runtime.settings.num_threads
-        with located(path=self.file.name), making_objects(len(wanted.plans)):
-            found = self._pages_of([plan.leaf for plan in wanted.plans], rows, is_scan=is_scan and place is not None)
-            beside: list[tuple[dict[int, DecodedLeaf] | None, int]] = []
+        found, beside = None, _Beside()
+        leaves_some = is_scan and place is not None
+        try:
+            pages = self._noted_pages(wanted, rows, is_scan=leaves_some)
+            if pages is None:
+                with making_objects(len(wanted.plans)):
+                    found = self._found(wanted, rows, is_scan=leaves_some)
+                pages = found.pages
             if place is None:
-                place = self._fetched_beside(wanted, found, rows, pool, beside)
-            pages, loaded = found.wanted, found.loaded
-            done: list[Done | None] = []
+                place, pages = self._fetched(wanted, pages, found, rows, pool, beside)
+            done: Taken = []
             try:
                 if place is not None:
                     done = take_leaves(
-                        wanted.plans,
-                        pages,
-                        (rows, num_rows),
-                        (source, place),
-                        self.runtime,
-                        pool,
-                        num_threads,
-                        _INT32_MAX,
+                        wanted, pages, (rows, num_rows), (source, place), self.runtime, pool, num_threads, _INT32_MAX
                     )
             except ResourceLimitError:
                 # The layouts ask for the same memory, and can name the column.
                 done = []
-            found.count(self.runtime.indices)
-            num_pages = sum(map(len, pages))
-            if not is_scan:
-                taken = wanted.batch_of(done, num_rows)
-                if taken is not None:
-                    return [taken], ReadCounts(num_pages, wanted.paths)
-            decoded = wanted.decoded(done)
-            for rest, more_pages in beside:
-                decoded |= rest or {}
-                num_pages += more_pages
-            if not decoded:
-                return self._read(nodes, rows, pool, loaded)
+            if found is not None:
+                found.keep_counted(self.runtime.indices)
+            if isinstance(done, pa.RecordBatch):
+                return [done], ReadCounts(pages.num_pages, wanted.paths)
+            with making_objects(len(wanted.plans)):
+                decoded = {**wanted.decoded(done), **beside.decoded}
+                num_pages = pages.num_pages + beside.num_pages
+                return self._completed(nodes, wanted, decoded, rows, pool, num_pages, found)
+        except LanceError as error:
+            located(path=self.file.name).fill(error)
+            raise
 
-            def finish(rest: dict[int, DecodedLeaf]) -> pa.RecordBatch:
-                return wanted.batch({**decoded, **rest} if rest else decoded, num_rows)
-
-            try:
-                if len(decoded) == len(wanted.leaves):
-                    return [finish({})], ReadCounts(num_pages, wanted.paths)
-                others = [leaf for leaf in wanted.leaves if leaf.column not in decoded]
-                batch, more_pages = self._decode_leaves(others, rows, pool, finish, loaded)
-            except CorruptPageError:
-                # The layouts read the same rows, and can name the page.
-                return self._read(nodes, rows, pool, loaded)
-            if batch is None:
-                return self._read(nodes, rows, pool, loaded)
-            return [batch], ReadCounts(num_pages + more_pages, wanted.paths)
-
-    def _fetched_beside(
+    def _completed(
         self,
+        nodes: Sequence[ColumnNode],
         wanted: ReadPlan,
-        found: PagesAtHand,
+        decoded: dict[int, DecodedLeaf | pa.Array],
         rows: RowRanges,
         pool: pa.MemoryPool | None,
-        beside: list[tuple[dict[int, DecodedLeaf] | None, int]],
-    ) -> Segments | None:
+        num_pages: int,
+        found: PagesFound | None,
+    ) -> tuple[list[pa.RecordBatch], ReadCounts]:
+        """Let the layouts read what the engine did not, or all of it."""
+        num_rows, loaded = rows.num_rows, {} if found is None else found.loaded
+        if not decoded:
+            return self._read(nodes, rows, pool, loaded)
+
+        def finish(rest: dict[int, DecodedLeaf]) -> pa.RecordBatch:
+            return wanted.batch({**decoded, **rest} if rest else decoded, num_rows)
+
+        try:
+            if len(decoded) == len(wanted.leaves):
+                return [finish({})], ReadCounts(num_pages, wanted.paths)
+            others = [leaf for leaf in wanted.leaves if leaf.column not in decoded]
+            batch, more_pages = self._decode_leaves(others, rows, pool, finish, loaded)
+        except CorruptPageError:
+            # The layouts read the same rows, and can name the page.
+            return self._read(nodes, rows, pool, loaded)
+        if batch is None:
+            return self._read(nodes, rows, pool, loaded)
+        return [batch], ReadCounts(num_pages + more_pages, wanted.paths)
+
+    def _fetched(
+        self,
+        wanted: ReadPlan,
+        pages: PagesWithRows,
+        found: PagesFound | None,
+        rows: RowRanges,
+        pool: pa.MemoryPool | None,
+        beside: _Beside,
+    ) -> tuple[Positional | None, PagesWithRows]:
         """Fetch what the engine needs of a far file, while the layouts read the leaves that are theirs.
 
         Both wait for waves of requests. What the layouts have decoded goes to `beside`.
         """
-        in_first_wave = {id(pages) for _, pages, _ in found.missing}
-        natively = {
-            plan.leaf.column
-            for plan, pages in zip(wanted.plans, found.wanted, strict=True)
-            if id(pages) in in_first_wave or all(page is not None for page, *_ in pages)
-        }
-        others = [leaf for leaf in wanted.leaves if leaf.column not in natively]
-        if not others or not natively:
-            return self._fetched(wanted, found, rows)
-
-        def fetch() -> Segments | None:
-            return self._fetched(wanted, found, rows)
-
-        def decode() -> None:
-            beside.append(self._decode_leaves(others, rows, pool, dict, {}))
-
-        calls: list[Callable[[], Segments | None]] = [fetch, decode]
-        return self.runtime.side_by_side(lambda call: call(), calls)[0]
-
-    def _fetched(
-        self, wanted: ReadPlan, found: PagesAtHand, rows: RowRanges, *, indices_only: bool = False
-    ) -> Segments | None:
-        """Fetch what the engine needs of a far file; None where it refuses rows."""
         from lance_arrow.scan.far_leaves import fetched  # noqa: PLC0415 - for far files alone
 
-        limit, cache = self.runtime.settings.limits.max_batch_bytes, self.runtime.indices
-        return fetched(wanted.plans, found, rows, self.source, limit, cache, indices_only=indices_only)
+        at_hand = None if found is None else found.at_hand
+
+        def fetch() -> tuple[Positional | None, PagesWithRows]:
+            return fetched(wanted, pages, at_hand, rows, self.source, self.runtime)
+
+        natively = {plan.leaf.column for plan in wanted.plans}
+        if at_hand is not None:
+            natively -= {leaf.column for leaf in _left_to_layouts(wanted, at_hand)}
+        others = [leaf for leaf in wanted.leaves if leaf.column not in natively]
+        if not others or not natively:
+            return fetch()
+
+        def decode() -> tuple[Positional | None, PagesWithRows]:
+            decoded, beside.num_pages = self._decode_leaves(others, rows, pool, dict, {})
+            beside.decoded = decoded or {}
+            return None, pages
+
+        return self.runtime.side_by_side(lambda call: call(), [fetch, decode])[0]
 
     def keep_indices(self, nodes: Sequence[ColumnNode], rows: RowRanges | None = None) -> None:
         wanted = self._read_plan(nodes)
@@ -346,12 +364,39 @@ class RowReader(FilePages):
             found = self._pages_of(natively, rows, is_scan=is_near)
             found.keep(self.runtime.indices)
             others = [leaf for leaf in self._readable(nodes) if leaf not in natively]
-            if is_near:
-                self._load_indices(others, rows)
-                return
-            self._fetched(wanted, found, rows, indices_only=True)
-            self._load_indices([*others, *_left_to_layouts(natively, found.wanted)], rows)
-            found.count(self.runtime.indices)
+            if not is_near and len(rows):
+                from lance_arrow.scan.far_leaves import fetched  # noqa: PLC0415 - for far files alone
+
+                others += _left_to_layouts(wanted, found)
+                pages = PagesWithRows(wanted.forms, found.wanted)
+                fetched(wanted, pages, found, rows, self.source, self.runtime, indices_only=True)
+                found.count(self.runtime.indices)
+            self._load_indices(others, rows)
+
+    def _noted_pages(self, wanted: ReadPlan, rows: RowRanges, *, is_scan: bool) -> PagesWithRows | None:
+        """Find the pages that hold the rows natively; None where not all were noted."""
+        noted = self._noted.get(wanted)
+        opened = None if noted is None else noted()
+        return None if opened is None else opened.find(rows.starts, rows.stops, is_scan)
+
+    def _found(self, wanted: ReadPlan, rows: RowRanges, *, is_scan: bool) -> PagesFound:
+        """Find the pages that hold the rows; those of columns that are read again are noted."""
+        leaves = [plan.leaf for plan in wanted.plans]
+        found = self._pages_of(leaves, rows, is_scan=is_scan)
+        opened = None
+        if wanted in self._noted:
+            noted = self._noted[wanted]
+            opened = None if noted is None else noted()
+            if opened is None:
+                opened = OpenPages(wanted.forms, [meta.page_starts for meta in self.metas(leaves)])
+                # The cache keeps it, as it keeps the pages.
+                self.runtime.indices.put_view((self._token, wanted), opened)
+                self._noted[wanted] = ref(opened)
+        else:
+            if len(self._noted) >= _MAX_NOTED:
+                self._noted = {}
+            self._noted[wanted] = None
+        return PagesFound(PagesWithRows(wanted.forms, found.wanted), found, opened)
 
     def _pages_of(self, leaves: Sequence[LeafNode], rows: RowRanges, *, is_scan: bool) -> PagesAtHand:
         """The pages that hold the rows, as the engine reads them."""
@@ -377,9 +422,14 @@ class RowReader(FilePages):
         return self.read(nodes, first, pool)[0] + self.read(nodes, second, pool)[0]
 
 
-def _left_to_layouts(leaves: Sequence[LeafNode], pages: Sequence[Pages]) -> list[LeafNode]:
-    """Return the leaves with a page that the engine does not read."""
-    return [leaf for leaf, own in zip(leaves, pages, strict=True) if any(page is None for page, *_ in own)]
+def _left_to_layouts(wanted: ReadPlan, found: PagesAtHand) -> list[LeafNode]:
+    """Return the leaves with a page that the engine does not read, also when its index is loaded."""
+    missing = {id(pages) for _, pages, _ in found.missing}
+    return [
+        plan.leaf
+        for plan, pages in zip(wanted.plans, found.wanted, strict=True)
+        if id(pages) not in missing and any(page is None for page, *_ in pages)
+    ]
 
 
 def _values(

@@ -13,7 +13,7 @@ from lance_arrow.arrays.arrow_arrays import batch_without_columns
 from lance_arrow.arrays.column_paths import parse_path, reach
 from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.scan.projection import Projection
-from lance_arrow.scan.read_counts import receipt_for
+from lance_arrow.scan.read_counts import UNWATCHED, receipt_for
 from lance_arrow.scan.row_reader import ReadCounts, RowReader
 from lance_arrow.structure.row_selection import TakeOrder, take_order
 
@@ -47,14 +47,17 @@ def take_rows(
     rows = file.rows
     order = take_order(offsets, rows.num_rows)
     receipt = receipt_for(rows.runtime, projection.nodes)
-    receipt.see((file,))
+    is_watched = receipt is not UNWATCHED
+    if is_watched:
+        receipt.see((file,))
     if descriptors or not projection.has_blobs:
         table, counts = _stored(rows, projection, order)
     else:
         table, counts = _with_blobs(file, projection, order)
-    receipt.tally.add(counts, table.num_rows)
-    receipt.count(table.num_rows)
-    receipt.send()
+    if is_watched:
+        receipt.tally.add(counts, table.num_rows)
+        receipt.count(table.num_rows)
+        receipt.send()
     return table
 
 

@@ -200,13 +200,14 @@ class ExpansionWatch:
     """
 
     def __init__(self, nodes: Sequence[ColumnNode], file_bytes: int, limits: Limits) -> None:
-        self._nodes, self._file_bytes, self._limits = nodes, file_bytes, limits
+        self._file_bytes, self._limits = file_bytes, limits
+        self._row_bytes = least_row_bytes(nodes)
         self._num_rows = 0
 
     def add(self, num_rows: int) -> None:
         """Count more rows, before they are read; raises `ResourceLimitError` where they become too many."""
         self._num_rows += num_rows
-        check_expansion(self._nodes, self._num_rows, self._file_bytes, self._limits)
+        check_row_bytes(self._row_bytes, self._num_rows, self._file_bytes, self._limits)
 
 
 def check_expansion(nodes: Sequence[ColumnNode], num_rows: int, file_bytes: int, limits: Limits) -> None:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from lance_arrow.container.fields import SchemaField
 from lance_arrow.errors import CommitConflictError
 from lance_arrow.io import Location, list_names, remove_file
-from lance_arrow.manifests.base_paths import DATA
+from lance_arrow.manifests.base_paths import DATA, TRANSACTIONS
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.versions import VersionChoice, open_version
 from lance_arrow.proto.table_pb2 import DataFragment
@@ -26,7 +26,7 @@ from lance_arrow.spark.write_plans import CommitPlan
 from lance_arrow.table.commit import commit
 from lance_arrow.table.operations.base import Append, NextVersion, Operation, Overwrite
 from lance_arrow.table.table_handle import line_of
-from lance_arrow.table.transactions import MESSAGE_KEY, TRANSACTIONS
+from lance_arrow.table.transactions import MESSAGE_KEY
 from lance_arrow.table.written_files import WrittenFiles
 
 JOB_KEY = "lance_arrow.spark.job"

@@ -5,8 +5,17 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Hashable, Sequence
 from threading import Lock
+from typing import Protocol, runtime_checkable
 
 from lance_arrow.spi import PageIndex
+
+
+@runtime_checkable
+class View(PageIndex, Protocol):
+    """Refers to other indices of a file, which are used through it."""
+
+    def take_used(self) -> bool:
+        """Tell whether it was used since the last call."""
 
 
 class IndexCache:
@@ -27,6 +36,7 @@ class IndexCache:
         self._held: OrderedDict[Hashable, PageIndex] = OrderedDict()
         self._sizes: dict[Hashable, int] = {}
         self._keys_of: dict[Hashable, set[Hashable]] = {}
+        self._views_of: dict[Hashable, set[Hashable]] = {}
         self._forgotten: deque[Hashable] = deque()
         self._lock = Lock()
 
@@ -58,18 +68,25 @@ class IndexCache:
             for key, index in indices:
                 size = index.nbytes
                 if key in held:
-                    self._drop(key)
+                    self._drop(key, same=held[key] is index)
                 if size > budget_bytes:
                     continue
                 held[key] = index
                 sizes[key] = size
-                owner = key[0] if isinstance(key, tuple) else key
+                owner = _owner(key)
                 if owner not in self._keys_of:
                     self._keys_of[owner] = set()
                 self._keys_of[owner].add(key)
                 self._held_bytes += size
                 while self._held_bytes > budget_bytes:
-                    self._drop(next(iter(held)))
+                    self._evict(next(iter(held)))
+
+    def put_view(self, key: Hashable, view: View) -> None:
+        """Keep what refers to other indices of the same file; it is dropped with any of them."""
+        self.put_many([(key, view)])
+        with self._lock:
+            if self._held.get(key) is view:
+                self._views_of.setdefault(_owner(key), set()).add(key)
 
     def forget(self, token: Hashable) -> None:
         """Drop the indices of a file at the next `put`; may be called while the file is garbage collected."""
@@ -85,17 +102,39 @@ class IndexCache:
 
     def _drop_forgotten(self) -> None:
         while self._forgotten:
-            for key in self._keys_of.pop(self._forgotten.popleft(), ()):
+            owner = self._forgotten.popleft()
+            self._views_of.pop(owner, None)
+            for key in self._keys_of.pop(owner, ()):
                 if self._held.pop(key, None) is not None:
                     self._held_bytes -= self._sizes.pop(key)
 
-    def _drop(self, key: Hashable) -> None:
+    def _evict(self, key: Hashable) -> None:
+        """Drop the index that was not used for longest, or find that a view used it."""
+        views = [self._held[one] for one in self._views_of.get(_owner(key), ())]
+        # Each is asked, so that none tells of the same uses again.
+        if any([view.take_used() for view in views if isinstance(view, View)]):
+            for one in self._keys_of[_owner(key)]:
+                self._held.move_to_end(one)
+        else:
+            self._drop(key)
+
+    def _drop(self, key: Hashable, *, same: bool = False) -> None:
+        """Drop an index, and the views of its file unless the `same` index comes back."""
         if self._held.pop(key, None) is None:
             return
         # Subtract the size at `put`: some indices have grown since.
         self._held_bytes -= self._sizes.pop(key)
-        owner = key[0] if isinstance(key, tuple) else key
+        owner = _owner(key)
         keys = self._keys_of[owner]
         keys.discard(key)
         if not keys:
             del self._keys_of[owner]
+        if not same:
+            views = self._views_of.get(owner, set())
+            views.discard(key)
+            for view in self._views_of.pop(owner, ()):
+                self._drop(view)
+
+
+def _owner(key: Hashable) -> Hashable:
+    return key[0] if isinstance(key, tuple) else key

@@ -28,7 +28,7 @@ schema, history; a dataset; new versions.
 | `rewritten_rows`, `group_threads` | their rows, copied or encoded; some groups of fragments at once |
 | `cleanup` | old versions, and files that nothing needs |
 | `branches`, `cloning` | lines that begin with a version of another |
-| `zone_index`, `index_section` | ZONEMAP indices: made, committed, listed |
+| `zone_index` | ZONEMAP indices: made, committed, listed |
 | `verifying` | every file of a version compared with its checksums and decoded |
 | `transactions` | the record of one commit |
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from lance_arrow.errors import InvalidArgumentError, TableExistsError, VersionNotFoundError
 from lance_arrow.io import Location, list_tree, remove_file
-from lance_arrow.manifests.base_paths import DATA, DELETIONS
+from lance_arrow.manifests.base_paths import DATA, DELETIONS, TRANSACTIONS
 from lance_arrow.manifests.references import (
     MAIN,
     BranchMeta,
@@ -28,7 +28,6 @@ from lance_arrow.settings import Limits
 from lance_arrow.spi import CommitStrategy
 from lance_arrow.table.cloning import CloneSource, clone_version
 from lance_arrow.table.named_versions import NamedVersions, manifest_bytes
-from lance_arrow.table.transactions import TRANSACTIONS
 
 _OWN_FOLDERS = frozenset({VERSIONS, DATA, DELETIONS, TRANSACTIONS, INDICES})
 

@@ -11,29 +11,22 @@ Manifests are removed first. Then versions are listed again, so that files of a 
 from __future__ import annotations
 
 import datetime
-import functools
 import posixpath
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from lance_arrow.engine import split_manifest
-from lance_arrow.errors import InvalidArgumentError, UnsupportedError
-from lance_arrow.io import ListedFile, Location, list_tree, remove_file
-from lance_arrow.manifests.base_paths import DATA, DELETIONS
-from lance_arrow.manifests.fragments import FragmentList, only_files
-from lance_arrow.manifests.manifest import ManifestMeta, manifest_from_bytes
+from lance_arrow.engine import NamedFiles
+from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.io import ListedFile, Location, list_tree, remove_files
+from lance_arrow.manifests.base_paths import DATA, DELETIONS, TRANSACTIONS
 from lance_arrow.manifests.manifest_contents import READ_AT_ONCE, manifest_contents
 from lance_arrow.manifests.names import NamingScheme, parse_name
 from lance_arrow.manifests.references import branch_root, inner_folders, line_name, read_branches, read_tags
-from lance_arrow.manifests.versions import VERSIONS, ManifestFile, list_manifests, manifest_place, read_listed
+from lance_arrow.manifests.version_files import VersionFiles, version_files
+from lance_arrow.manifests.versions import VERSIONS, ManifestFile, list_manifests
 from lance_arrow.manifests.zone_indices import INDICES
-from lance_arrow.proto.file_schema_pb2 import Schema
-from lance_arrow.proto.reading import has_unknown, iter_unknown, parse
-from lance_arrow.proto.table_pb2 import IndexSection, Manifest
 from lance_arrow.settings import Limits
-from lance_arrow.table.index_section import read_indices
-from lance_arrow.table.transactions import TRANSACTIONS
 
 DEFAULT_AGE = datetime.timedelta(days=14)
 UNNAMED_AGE = datetime.timedelta(days=7)
@@ -156,31 +149,27 @@ def clean_up(
     tree = list_tree(line.filesystem, line.path)
     listed = {path: file for path, file in tree.items() if not path.startswith(inner)}
     now = datetime.datetime.now(datetime.UTC)
-    names: dict[int, set[str]] = {}
-    read: list[ManifestMeta] = []
+    read: list[VersionFiles] = []
+    files = NamedFiles()
     sizes = {path.removeprefix(_MANIFESTS): file.size_bytes for path, file in listed.items()}
     for first in range(0, len(manifests), READ_AT_ONCE):
         some = manifests[first : first + READ_AT_ONCE]
         contents = manifest_contents(line, some, sizes)
-        for one in some:
-            meta, names[one.version] = _read(line, one, limits, contents.get(one.version))
-            read.append(meta)
+        read += [version_files(line, one, limits, contents.get(one.version), files) for one in some]
     kept = _kept(root, branch, read, rules, now)
     old = [one for one in read if one.version not in kept]
-    needed = _needed_by_detached(line, listed, limits).union(*(names[version] for version in kept))
+    needed = _needed_by_detached(line, listed, limits).union(*[one.names for one in read if one.version in kept])
     needed |= _needed_elsewhere(root, line, limits)
-    known = set().union(*(names[one.version] for one in old))
+    known = set().union(*[one.names for one in old])
     going = _manifest_files(old, listed)
     if not dry_run:
-        for file in going:
-            remove_file(Location(line.filesystem, posixpath.join(line.path, file.path)))
+        remove_files(line.filesystem, line.path, [file.path for file in going])
         for fresh in list_manifests(line, since=manifests[-1].version + 1):
-            needed |= _read(line, fresh, limits)[1]
+            needed |= version_files(line, fresh, limits).names
         needed |= _needed_elsewhere(root, line, limits)
     others = _unneeded(listed, needed, known, rules, now)
     if not dry_run:
-        for file in others:
-            remove_file(Location(line.filesystem, posixpath.join(line.path, file.path)))
+        remove_files(line.filesystem, line.path, [file.path for file in others])
     return CleanupReport(
         is_dry_run=dry_run,
         versions=tuple(one.version for one in old),
@@ -189,48 +178,8 @@ def clean_up(
     )
 
 
-def _read(
-    line: Location, manifest: ManifestFile, limits: Limits, data: memoryview | None = None
-) -> tuple[ManifestMeta, set[str]]:
-    """Read a manifest of which everything is known that might name a file, and the names of these."""
-    if data is None:
-        meta = read_listed(line, manifest, limits)
-    else:
-        meta = manifest_from_bytes(data, manifest_place(line, manifest.name), line, manifest.version, limits)
-    indices = read_indices(line, meta, limits)
-    for what, message in (("the manifest", _unproved(meta)), ("the index section", indices)):
-        if not has_unknown(message):
-            continue
-        for holder, number in iter_unknown(message):
-            raise UnsupportedError(
-                f"{holder or what} has the unknown field {number}, which may name files: nothing is removed",
-                path=meta.facts.manifest_path,
-                detail=number,
-            )
-    return meta, names_in(meta, indices)
-
-
-def _unproved(meta: ManifestMeta) -> Manifest:
-    """Return the message of a manifest; without fragments and fields that are known to be known."""
-    fragments = meta.fragments
-    split = split_manifest(meta.message_bytes)
-    if split is None or not isinstance(fragments, FragmentList) or not fragments.is_plain.all():
-        return parse(Manifest, meta.message_bytes, what="the manifest")
-    head, schema, _ = split
-    message = parse(Manifest, head, what="the manifest")
-    if _is_known(schema):
-        message.ClearField("fields")
-    return message
-
-
-@functools.lru_cache(maxsize=4)
-def _is_known(schema: bytes) -> bool:
-    """Return whether a Schema has no unknown fields: many versions have the same one."""
-    return not has_unknown(parse(Schema, schema, what="the schema"))
-
-
 def _kept(
-    root: Location, branch: str | None, manifests: Sequence[ManifestMeta], rules: CleanupRules, now: datetime.datetime
+    root: Location, branch: str | None, manifests: Sequence[VersionFiles], rules: CleanupRules, now: datetime.datetime
 ) -> dict[int, str]:
     """Return the versions that stay, and why."""
     branches = read_branches(root).values()
@@ -262,7 +211,7 @@ def _needed_elsewhere(root: Location, line: Location, limits: Limits) -> set[str
     """
     needed: set[str] = set()
     for place, manifest in _other_manifests(root, line):
-        needed |= _read(place, manifest, limits)[1]
+        needed |= version_files(place, manifest, limits).names
     return needed
 
 
@@ -272,7 +221,7 @@ def _needed_by_detached(line: Location, listed: dict[str, ListedFile], limits: L
     for path, file in listed.items():
         parsed = parse_name(path.removeprefix(_MANIFESTS)) if path.startswith(_MANIFESTS) else None
         if parsed is not None and parsed.scheme is NamingScheme.DETACHED:
-            needed |= _read(line, ManifestFile(parsed, file.size_bytes), limits)[1]
+            needed |= version_files(line, ManifestFile(parsed, file.size_bytes), limits).names
             needed.add(path)
     return needed
 
@@ -288,34 +237,11 @@ def _other_manifests(root: Location, line: Location) -> Iterable[tuple[Location,
         yield from ((place, manifest) for manifest in list_manifests(place))
 
 
-def names_in(manifest: ManifestMeta, indices: IndexSection) -> set[str]:
-    """Return the paths of the files that a version names, relative to the folder of the table that they lie in.
-
-    An index is named by its folder; `indices` is the version's index section.
-    """
-    found = {f"{VERSIONS}/{posixpath.basename(manifest.facts.manifest_path)}"}
-    paths = only_files(manifest.fragments, f"{DATA}/")
-    found.update(filter(None, paths))
-    for number in [number for number, path in enumerate(paths) if path is None] if None in paths else ():
-        fragment = manifest.fragments[number]
-        found.update(f"{DATA}/{file.path}" for file in fragment.files)
-        if fragment.deletion is not None:
-            found.add(f"{DELETIONS}/{fragment.deletion.name}")
-    if manifest.transaction_file:
-        found.add(f"{TRANSACTIONS}/{manifest.transaction_file}")
-    for index in indices.indices:
-        text = index.uuid.uuid.hex()
-        name = "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
-        found.add(posixpath.join(INDICES, name))
-    return found
-
-
-def _manifest_files(old: Sequence[ManifestMeta], listed: dict[str, ListedFile]) -> list[CleanupFile]:
-    paths = [f"{VERSIONS}/{posixpath.basename(one.facts.manifest_path)}" for one in old]
+def _manifest_files(old: Sequence[VersionFiles], listed: dict[str, ListedFile]) -> list[CleanupFile]:
     return [
-        CleanupFile(path=path, size_bytes=listed[path].size_bytes, reason="old version")
-        for path in paths
-        if path in listed
+        CleanupFile(path=one.manifest, size_bytes=listed[one.manifest].size_bytes, reason="old version")
+        for one in old
+        if one.manifest in listed
     ]
 
 

@@ -16,8 +16,10 @@ from pyarrow import fs as arrow_fs
 
 from lance_arrow.errors import InvalidArgumentError, TableExistsError, UnsupportedError
 from lance_arrow.io import Location, file_exists, make_folder, write_file
+from lance_arrow.manifests.base_paths import TRANSACTIONS
 from lance_arrow.manifests.draft import ManifestDraft
 from lance_arrow.manifests.feature_flags import NO_TRANSACTION_FILES
+from lance_arrow.manifests.index_section import read_indices
 from lance_arrow.manifests.manifest import ManifestMeta, manifest_from_bytes, read_manifest
 from lance_arrow.manifests.names import ManifestName, NamingScheme
 from lance_arrow.manifests.table_facts import protocols_of
@@ -26,8 +28,7 @@ from lance_arrow.manifests.writing import check_fragment_known, editable, finish
 from lance_arrow.proto.transaction_pb2 import Transaction
 from lance_arrow.settings import Limits
 from lance_arrow.spi import CommitAttempt, CommitStrategy
-from lance_arrow.table.index_section import read_indices
-from lance_arrow.table.transactions import MESSAGE_KEY, TRANSACTIONS
+from lance_arrow.table.transactions import MESSAGE_KEY
 from lance_arrow.table.written_files import WrittenFiles
 
 

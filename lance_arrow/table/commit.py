@@ -28,6 +28,7 @@ from lance_arrow.errors import (
     VersionNotFoundError,
 )
 from lance_arrow.io import Location, file_exists, make_folder, sync_files, sync_folder, write_file
+from lance_arrow.manifests.base_paths import TRANSACTIONS
 from lance_arrow.manifests.feature_flags import NO_TRANSACTION_FILES
 from lance_arrow.manifests.manifest import (
     ManifestMeta,
@@ -46,7 +47,7 @@ from lance_arrow.settings import Settings
 from lance_arrow.spi import CommitAttempt, CommitStrategy
 from lance_arrow.table.conflicts import Outcome, footprint_of, judge
 from lance_arrow.table.operations.base import NextVersion, Operation
-from lance_arrow.table.transactions import TRANSACTIONS, TransactionMeta, read_transaction
+from lance_arrow.table.transactions import TransactionMeta, read_transaction
 from lance_arrow.table.written_files import WrittenFiles
 
 _FIRST_DELAY_SECONDS = 0.005

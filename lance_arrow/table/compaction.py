@@ -20,6 +20,7 @@ from lance_arrow.container.schema import arrow_schema
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError
 from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.manifests.fragments import fragment_ids
+from lance_arrow.manifests.index_section import read_indices
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.writing import check_fragment_known, editable
 from lance_arrow.manifests.zone_indices import REUSE_TYPE, details_type
@@ -29,7 +30,6 @@ from lance_arrow.scan.fragments.table_columns import VirtualColumn
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.table.clustered_rows import check_cluster_columns, clustered_fragments, give_rows
 from lance_arrow.table.group_threads import GroupMeter, Progress, side_by_side
-from lance_arrow.table.index_section import read_indices
 from lance_arrow.table.indices.movable import MovableGroups, kept_out_lines, movable_groups
 from lance_arrow.table.indices.remaking import IndexRemaking
 from lance_arrow.table.operations.base import Operation

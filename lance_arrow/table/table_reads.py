@@ -145,7 +145,7 @@ class TableReads(TableHandle):
             The native bridge does not support the installed pyarrow.
         """
         made: LanceDataset = importlib.import_module("lance_arrow.arrow_dataset.table_dataset").table_dataset(
-            self._manifest, self._root.filesystem, self._options
+            self._manifest.facts, self._manifest.fragments, self._root.filesystem, self._options
         )
         return made
 

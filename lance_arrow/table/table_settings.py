@@ -21,12 +21,12 @@ class TableSettings(TableHandle):
     @property
     def config(self) -> Mapping[str, str]:
         """Configuration of the table."""
-        return self._manifest.config
+        return dict(self._manifest.config)
 
     @property
     def metadata(self) -> Mapping[str, str]:
         """Metadata of the table; the schema and its fields have metadata too, see `schema`."""
-        return self._manifest.table_metadata
+        return dict(self._manifest.table_metadata)
 
     def update_config(
         self, values: Mapping[str, str | None], *, replace: bool = False, message: str | None = None

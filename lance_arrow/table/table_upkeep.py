@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.manifests.index_section import read_indices
 from lance_arrow.manifests.references import branch_root
 from lance_arrow.runtime import default_runtime
 from lance_arrow.table.cleanup import DEFAULT_AGE, CleanupReport, CleanupRules, clean_up
@@ -15,7 +16,6 @@ from lance_arrow.table.compaction import CompactionPlan, CompactionReport, compa
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
 from lance_arrow.table.field_paths import field_paths
 from lance_arrow.table.group_threads import Progress
-from lance_arrow.table.index_section import read_indices
 from lance_arrow.table.replacement import replace_columns
 from lance_arrow.table.table_handle import PLAIN, TableHandle
 from lance_arrow.table.writable_branch import checked_message

@@ -10,13 +10,12 @@ import numpy as np
 
 from lance_arrow.errors import CorruptManifestError, MissingFileError, located
 from lance_arrow.io import Location, RangeSource, open_source
-from lance_arrow.manifests.base_paths import check_file_name
+from lance_arrow.manifests.base_paths import TRANSACTIONS, check_file_name
 from lance_arrow.manifests.manifest import ManifestMeta, read_section
 from lance_arrow.proto.reading import parse
 from lance_arrow.proto.transaction_pb2 import Transaction
 from lance_arrow.settings import Limits
 
-TRANSACTIONS = "_transactions"
 MESSAGE_KEY = "__lance_commit_message"
 
 

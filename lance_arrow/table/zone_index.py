@@ -21,13 +21,13 @@ from lance_arrow.choices import FileVersionName
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.files.lance_writer import LanceWriter
 from lance_arrow.io import Location, make_folder
+from lance_arrow.manifests.index_section import read_indices
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.zone_indices import INDICES, ZONE_FILE
 from lance_arrow.proto.table_pb2 import IndexMetadata, ZoneMapIndexDetails
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.statistics.zone_types import has_order
 from lance_arrow.table.field_paths import field_at
-from lance_arrow.table.index_section import read_indices
 from lance_arrow.table.operations.indices import CreateIndex
 from lance_arrow.table.row_deletion import ADDRESS, check_addresses_shown
 from lance_arrow.table.writable_branch import ReaderOf, WritableBranch

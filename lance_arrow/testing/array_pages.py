@@ -104,11 +104,22 @@ class ArrayPage:
         offset_bits = shape.offset_bits if isinstance(shape, VariableWidth) else 0
         sizes = np.array([len(buffer) for buffer in self.buffers], np.int64)
         fields = _field_bytes(shape) if isinstance(shape, PackedStruct) else ()
-        leaf = ([(page, 0, np.array(places, np.int64), sizes)], (0,), bits, offset_bits, fields, None, False)
+        forms = engine.ReadForms([((0,), bits, offset_bits, fields, None, False)])
+        pages = engine.PagesWithRows(forms, [[(page, 0, np.array(places, np.int64), sizes)]])
         whole = np.frombuffer(bytes(memory), np.uint8)
-        limits = MOST_BYTES, _LARGEST_OFFSET
-        done, *_ = engine.read_leaves(
-            [leaf], rows.starts, rows.stops, rows.num_rows, -1, whole, whole.size, *limits, pa.allocate_buffer
+        done, *_ = forms.take(
+            pages,
+            rows.starts,
+            rows.stops,
+            rows.num_rows,
+            -1,
+            whole,
+            whole.size,
+            None,
+            MOST_BYTES,
+            _LARGEST_OFFSET,
+            None,
+            pa.allocate_buffer,
         )
         if isinstance(done, str):
             return done

@@ -77,7 +77,9 @@ def served(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 
     def watched(*arguments):
         answer = serve(*arguments)
-        names.update(plan.leaf.path for plan, one in zip(arguments[0], answer, strict=False) if one is not None)
+        plans = arguments[0].plans
+        done = plans if isinstance(answer, pa.RecordBatch) else answer
+        names.update(plan.leaf.path for plan, one in zip(plans, done, strict=False) if one is not None)
         return answer
 
     monkeypatch.setattr(row_reader, "take_leaves", watched)

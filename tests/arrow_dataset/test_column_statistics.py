@@ -80,13 +80,21 @@ def test_a_file_knows_all(tmp_path: Path, column: str) -> None:
     assert (found.minimum is None) == (column == "none")
 
 
-@pytest.mark.parametrize("column", COLUMNS)
+@pytest.mark.parametrize("column", [*COLUMNS, "st.x"])
 @pytest.mark.parametrize("deleted", ["id >= 128 AND id < 256", "id % 10 = 3", "number = 3", "id < 1000"])
 def test_deleted_rows_leave_bounds(tmp_path: Path, column: str, deleted: str) -> None:
     table = LanceTable.create(tmp_path / "t.lance", rows(1000, "table"), rows_per_zone=64)
     table.append(rows(300, "more"), rows_per_zone=64)
     table.delete(deleted)
     check(table.dataset(), column, are_known=deleted == "id >= 128 AND id < 256")
+
+
+def test_fields_of_structs_of_tables_have_bounds(tmp_path: Path) -> None:
+    table = LanceTable.create(tmp_path / "t.lance", rows(1000, "table"), rows_per_zone=64)
+    table.append(pa.table({"id": [1000], "st": [{"x": 9}]}))
+    found = table.dataset().statistics("st.x")
+    assert (found.minimum.as_py(), found.maximum.as_py(), found.is_maximum_exact) == (0, 9, True)
+    check(table.dataset(), "st.x", are_known=True)
 
 
 def test_long_strings_have_bounds_that_are_no_values(tmp_path: Path) -> None:

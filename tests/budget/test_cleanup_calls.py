@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from call_counts import count_calls
 
 from lance_arrow import LanceTable
 from lance_arrow.io.local_source import LocalSource
@@ -71,3 +72,14 @@ def test_manifests_that_cannot_be_read_together_are_read_alone(tmp_path: Path, m
     calls, _ = calls_of(made, monkeypatch, dry_run=False)
     assert calls["sources"] == VERSIONS
     assert LanceTable.open(tmp_path / "t.lance").to_table().to_pydict() == {"a": [5]}
+
+
+def test_a_further_version_takes_few_calls(tmp_path: Path) -> None:
+    few, many = table(tmp_path / "few.lance", 5), table(tmp_path / "many.lance", VERSIONS)
+
+    def calls(made: LanceTable) -> int:
+        return count_calls(lambda: made.cleanup(older_than=datetime.timedelta(), delete_unverified=True, dry_run=False))
+
+    calls(table(tmp_path / "first.lance", 5))
+    # 318 before: an object for each fragment of each version.
+    assert (calls(many) - calls(few)) / (VERSIONS - 5) <= 215

@@ -1,4 +1,4 @@
-"""Nothing of a file stays in the caches of a runtime once it is closed, or dropped."""
+"""No index of a file stays in the caches of a runtime once it is closed, or dropped."""
 
 from __future__ import annotations
 

@@ -27,10 +27,10 @@ from copied_early import copied_early
 from lance_arrow import LanceTable
 from lance_arrow.errors import TableNotFoundError, VersionNotFoundError
 from lance_arrow.io import Location, list_tree
+from lance_arrow.manifests.index_section import read_indices
+from lance_arrow.manifests.version_files import names_in
 from lance_arrow.manifests.versions import list_manifests, read_listed
 from lance_arrow.settings import Limits
-from lance_arrow.table.cleanup import names_in
-from lance_arrow.table.index_section import read_indices
 
 PATH = "/crash/t.lance"
 CLONE = "/crash/clone.lance"

@@ -17,8 +17,9 @@ import lance_arrow
 from lance_arrow import LanceTable
 from lance_arrow.arrays.view_arrays import as_views
 from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
+from lance_arrow.integrations import polars as polars_door
 from lance_arrow.integrations.engine_rows import EngineRows
-from lance_arrow.integrations.polars import _Frames, scan
+from lance_arrow.integrations.polars import scan
 from lance_arrow.integrations.polars_predicates import divided
 from lance_arrow.spi import ReadReport
 
@@ -151,8 +152,8 @@ def test_many_rows_are_few_frames(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         tmp_path / "t.lance", pa.table({"mode": pa.array(["a", "b"] * (count // 2)), "id": np.arange(count)})
     )
     shown: list[int] = []
-    frame = _Frames.frame
-    monkeypatch.setattr(_Frames, "frame", lambda self, rows: shown.append(rows.num_rows) or frame(self, rows))
+    made = polars_door._frame
+    monkeypatch.setattr(polars_door, "_frame", lambda rows, *rest: shown.append(rows.num_rows) or made(rows, *rest))
     assert scan(tmp_path / "t.lance").select("mode", "id").collect().height == count
     assert [rows for rows in shown if rows] == [count]
 

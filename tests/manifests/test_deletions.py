@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lance_arrow.manifests.deletions import DeletionVector
+from lance_arrow.manifests.deletions import DeletionVector, _ascending
 from lance_arrow.scan.fragments.field_sources import expanded
 
 
@@ -21,3 +21,26 @@ def test_live_rows(case: tuple[int, set[int]]) -> None:
     assert (ranges.starts < ranges.stops).all()
     assert vector.num_live == len(live)
     assert vector.offsets_of(np.arange(len(live))).tolist() == live
+    for start in range(0, len(live), 7):
+        some = np.arange(start, min(start + 5, len(live)))[::-1]
+        assert vector.offsets_of(some).tolist() == [live[number] for number in some]
+    assert vector.offsets_of(np.empty(0, np.int64)).tolist() == []
+
+
+def test_few_rows_look_at_few_deleted_rows() -> None:
+    looked_at = []
+
+    class Watched(np.ndarray):
+        def __getitem__(self, key: object) -> object:
+            looked_at.append(key)
+            return super().__getitem__(key)
+
+    deleted = np.arange(0, 2_000_000, 2).view(Watched)
+    assert DeletionVector(deleted, 2_000_000).offsets_of(np.array([3])).tolist() == [7]
+    assert all(key.stop - key.start <= 1 for key in looked_at if isinstance(key, slice))
+    assert len(looked_at) < 50
+
+
+@given(st.lists(st.integers(0, 20)))
+def test_offsets_in_any_order(offsets: list[int]) -> None:
+    assert _ascending(np.array(offsets, np.int64)).tolist() == sorted(set(offsets))

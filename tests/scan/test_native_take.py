@@ -92,7 +92,8 @@ class Watch:
 
         def watched(*arguments):
             answer = serve(*arguments)
-            for plan, one in zip_longest(arguments[0], answer):
+            plans = arguments[0].plans
+            for plan, one in zip_longest(plans, plans if isinstance(answer, pa.RecordBatch) else answer):
                 (self.refused if one is None else self.served).append(plan.leaf.path)
             return answer
 

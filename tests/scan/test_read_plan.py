@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 import lance_arrow
-from lance_arrow.engine import ColumnForms
+from lance_arrow.arrow_dataset.bridge import loading  # noqa: F401 - so that results are from Arrow's pools
 from lance_arrow.errors import CorruptPageError
-from lance_arrow.scan.read_plan import ReadPlan
+from lance_arrow.scan import row_reader
 
 ROWS = 500
 PLAIN = pa.schema(
@@ -60,16 +60,16 @@ def path(request: pytest.FixtureRequest, table: pa.Table, tmp_path: Path) -> Pat
 
 @pytest.fixture
 def imported(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """For each take, whether its columns were imported at once."""
+    """For each read, whether its columns were imported at once."""
     answers: list[bool] = []
-    batch_of = ReadPlan.batch_of
+    serve = row_reader.take_leaves
 
     def watched(*arguments):
-        batch = batch_of(*arguments)
-        answers.append(batch is not None)
-        return batch
+        answer = serve(*arguments)
+        answers.append(isinstance(answer, pa.RecordBatch))
+        return answer
 
-    monkeypatch.setattr(ReadPlan, "batch_of", watched)
+    monkeypatch.setattr(row_reader, "take_leaves", watched)
     return answers
 
 
@@ -107,35 +107,6 @@ def test_memory_is_held_as_long_as_an_array_and_no_longer(path: Path, table: pa.
     thread.join()
     gc.collect()
     assert pa.total_allocated_bytes() <= before
-
-
-def leaf(num_values: int, values: bytes, nodes: list, offsets: bytes | None = None) -> tuple:
-    return num_values, pa.py_buffer(values), None if offsets is None else pa.py_buffer(offsets), nodes
-
-
-def test_leaves_that_contradict_each_other_are_left_to_who_can_name_them() -> None:
-    schema = pa.schema([("s", pa.struct([("a", pa.int8()), ("b", pa.list_(pa.string()))]))])
-    strings = ("list", 1, 0, False, (("strings", 1, 1, True, ()),))
-    forms = ColumnForms([("slots", 0, 1, False, (("values", 0, 1, False, ()), strings))], schema)
-    top = (2, None, 0, None, 0)
-
-    def batch(
-        text: bytes = b"abc", ends: tuple = (0, 1, 3), slots: int = 2, lists: tuple = (0, 1, 2), rows: int = 2
-    ) -> object:
-        numbers = leaf(2, b"\1\2", [(2, None, 0, None, 0), top])
-        borders = pa.py_buffer(np.array(lists, np.int32).tobytes())
-        nodes = [(slots, None, 0, None, 0), (len(lists) - 1, None, 0, borders, lists[-1]), top]
-        texts = leaf(2, text, nodes, np.array(ends, np.int32).tobytes())
-        return forms.batch([numbers, texts], rows)
-
-    assert batch().to_pylist() == [{"s": {"a": 1, "b": ["a"]}}, {"s": {"a": 2, "b": ["bc"]}}]
-    assert batch(text=b"a\xff\xfe") is None
-    assert batch(text=b"ab", ends=(0, 1, 3)) is None
-    assert batch(slots=3) is None
-    assert batch(lists=(0, 1, 1, 2)) is None
-    assert batch(lists=(0, 1, 1)) is None
-    assert batch(rows=3) is None
-    assert forms.batch([leaf(2, b"\1\2", [(2, None, 0, None, 0), top])] * 2, 2) is None
 
 
 def test_text_that_is_none_is_named(tmp_path: Path, imported: list[bool]) -> None:

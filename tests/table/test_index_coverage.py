@@ -12,11 +12,11 @@ from forged_indices import index_entry, put_index
 
 from lance_arrow import LanceTable
 from lance_arrow.errors import CorruptManifestError
+from lance_arrow.manifests.index_section import read_indices
 from lance_arrow.proto.table_pb2 import IndexSection
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.sql_predicates import parse_sql
 from lance_arrow.table.compaction import CompactionPlan
-from lance_arrow.table.index_section import read_indices
 from lance_arrow.table.indices.coverage import IndexCoverage, fragments_of, has_row_ids, is_system, moved_coverage
 from lance_arrow.table.indices.movable import kept_out_lines, movable_groups
 from lance_arrow.table.indices.remaking import IndexRemaking

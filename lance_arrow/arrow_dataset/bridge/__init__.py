@@ -11,6 +11,7 @@ use of the headers:
 | `callbacks` | calls into Python |
 | `gate`, `per_process` | exit and fork |
 | `pool` | threads that may block |
+| `arrow_memory` | Arrow's pools for the results of the engine |
 | `file_pruners` | excludes files before Python sees them |
 | `scan_options`, `expressions` | options and filters |
 """

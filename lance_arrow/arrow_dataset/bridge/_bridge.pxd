@@ -24,6 +24,13 @@ cdef extern from "arrow/dataset/scanner.h" nogil:
 cdef extern from "arrow/dataset/file_base.h" nogil:
     int64_t SourceSize "[](const arrow::dataset::FileSource& source) { return source.Size(); }"(const CFileSource&)
 
+cdef extern from "arrow_memory.hpp" namespace "lance_arrow" nogil:
+    cdef cppclass CAllocator "lance_arrow::engine::Allocator":
+        CAllocator(const CAllocator&)
+
+    CAllocator AllocatorOf(CMemoryPool*)
+    CAllocator CurrentAllocator()
+
 cdef extern from "found_files.hpp" namespace "lance_arrow":
     cdef cppclass CFoundFiles "lance_arrow::FoundFiles":
         c_bool Adopt(const c_string& path)

@@ -6,6 +6,7 @@ Import it through `lance_arrow.arrow_dataset.bridge.loading` only: pyarrow's lib
 """
 
 from cpython.object cimport PyObject
+from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
 from libc.stdint cimport int32_t, int64_t
 from libcpp cimport bool as c_bool
 from libcpp.memory cimport make_shared, shared_ptr, weak_ptr
@@ -40,6 +41,22 @@ from lance_arrow.arrow_dataset.rebuilding import rebuild_format, rebuild_fragmen
 from lance_arrow.errors import InternalError, InvalidArgumentError
 
 include "callbacks.pxi"
+
+
+cdef void _drop_allocator(object capsule) noexcept:
+    cdef CAllocator* held = <CAllocator*>PyCapsule_GetPointer(capsule, "lance_arrow.Allocator")
+    del held
+
+
+def allocator_of(pool):
+    """Return the allocator of a pool, for `lance_arrow.engine.use_pools`."""
+    cdef CAllocator* made = new CAllocator(AllocatorOf(maybe_unbox_memory_pool(pool)))
+    return PyCapsule_New(made, "lance_arrow.Allocator", _drop_allocator)
+
+
+def current_allocator():
+    """Return the function that tells the allocator of the default pool, for `lance_arrow.engine.use_pools`."""
+    return PyCapsule_New(<void*>CurrentAllocator, "lance_arrow.CurrentAllocator", NULL)
 
 
 cdef class BridgeFormat(FileFormat):

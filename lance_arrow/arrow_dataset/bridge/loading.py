@@ -1,4 +1,4 @@
-"""Loads the native bridge: pyarrow first, then the build for its version, then that build's closing at exit."""
+"""Loads the native bridge: pyarrow first, then the build for its version. It closes at exit; results use its pools."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pyarrow
 import pyarrow.dataset
 
 from lance_arrow.arrow_dataset.bridge.builds import installed_build
+from lance_arrow.engine import use_pools
 
 __all__ = ["bridge"]
 
@@ -36,6 +37,7 @@ def _load() -> ModuleType:
         del sys.modules[_MODULE]
         raise
     atexit.register(module.close_exit_gate, _EXIT_TIMEOUT_SECONDS)
+    use_pools(module.current_allocator(), module.allocator_of)
     return module
 
 

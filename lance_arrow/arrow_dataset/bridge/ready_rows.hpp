@@ -153,7 +153,8 @@ inline void ReadOn(const ReadingAhead& ahead, const arrow::dataset::FileSource& 
     if (!status.ok()) rows->Fail(std::move(status));
     return true;
   };
-  RunOutsideArrow(source, options, false, std::move(call));
+  // Who waits is told by `rows`, of failures too.
+  static_cast<void>(RunOutsideArrow(source, options, false, std::move(call)));
 }
 
 // Rows of a file that were read ahead; none where the file is to be read.

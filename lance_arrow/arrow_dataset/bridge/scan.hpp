@@ -187,10 +187,11 @@ class BatchStream {
         if (!pace->Pause()) {
           pace->GoOn();
         } else {
-          RunOutsideArrow(fragment->source(), options, false, [pace]() -> arrow::Result<bool> {
+          // Nobody waits for it: a scan that ends meanwhile needs no patience.
+          static_cast<void>(RunOutsideArrow(fragment->source(), options, false, [pace]() -> arrow::Result<bool> {
             pace->LosePatience();
             return true;
-          });
+          }));
         }
         return rest;
       };

@@ -1,25 +1,12 @@
-// A record batch in the form of the Arrow C data interface: one tree of arrays over memory with another owner.
+// A record batch in the form of the Arrow C data interface: one tree of arrays, and all memory of the batch.
 #pragma once
 
-#include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
-extern "C" {
-// The struct that the interface prescribes; its field names and their order are part of the standard.
-struct ArrowArray {
-  int64_t length;
-  int64_t null_count;
-  int64_t offset;
-  int64_t n_buffers;
-  int64_t n_children;
-  const void** buffers;
-  ArrowArray** children;
-  ArrowArray* dictionary;
-  void (*release)(ArrowArray*);
-  void* private_data;
-};
-}
+#include "engine/arrays/leaf_taking.hpp"
+#include "engine/common/arrow_array.hpp"
 
 namespace lance_arrow::engine {
 
@@ -34,24 +21,20 @@ struct ArrayForm {
   bool is_text;
 };
 
-// The arrays of one batch, and who holds their memory.
+// The arrays of one batch, and their memory.
 class ArrayTree {
  public:
-  using Drop = void (*)(void*);
-
-  ArrayTree(const std::vector<ArrayForm>& forms, void* owner, Drop drop)
+  ArrayTree(const std::vector<ArrayForm>& forms, std::unique_ptr<ResultMemory> memory)
       : arrays_(forms.size() + 1),
         buffers_(3 * (forms.size() + 1)),
         children_(forms.size()),
-        owner_(owner),
-        drop_(drop) {
+        memory_(std::move(memory)) {
     for (size_t node = 0; node < arrays_.size(); ++node) {
       arrays_[node] = ArrowArray{};
       arrays_[node].buffers = &buffers_[3 * node];
       arrays_[node].release = &release_child;
     }
   }
-  ~ArrayTree() { drop_(owner_); }
   ArrayTree(const ArrayTree&) = delete;
   ArrayTree& operator=(const ArrayTree&) = delete;
 
@@ -100,8 +83,13 @@ class ArrayTree {
   std::vector<const void*> buffers_;
   std::vector<ArrowArray*> children_;
   size_t used_ = 0;
-  void* owner_;
-  Drop drop_;
+  std::unique_ptr<ResultMemory> memory_;
 };
+
+// Makes a batch of leaves, and takes over their memory. False, and no batch, where leaves contradict each other or the
+// number of rows, or where text is not UTF-8.
+bool make_batch(const std::vector<ArrayForm>& forms, const std::vector<LeafShape>& shapes,
+                const std::vector<LeafOut>& leaves, int64_t num_rows, std::unique_ptr<ResultMemory> memory,
+                ArrowArray* out);
 
 }  // namespace lance_arrow::engine

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -14,9 +15,9 @@ namespace lance_arrow::engine {
 // Parts hold consecutive rows, each read by a thread of its own.
 struct Leaf {
   std::vector<std::unique_ptr<LeafPart>> parts;
-  std::vector<int> offset_bits;  // per node, inner-most first; 0 for all but lists
+  std::span<const int> offset_bits;  // per node, inner-most first; 0 for all but lists
   int64_t value_bits = 0;
-  std::vector<int64_t> field_bytes;  // of a packed struct, whose values are rows of these fields
+  std::span<const int64_t> field_bytes;  // of a packed struct, whose values are rows of these fields
   bool lent = false;  // values already lie where Arrow wants them
 
   // The only part, in memory that this thread filled before.

@@ -18,23 +18,9 @@ cdef extern from "engine/plan/pages.hpp" namespace "lance_arrow::engine" nogil:
 
     cdef cppclass Lendable "lance_arrow::engine::Buffer":
         uint8_t* data()
-        void lend(uint8_t*, int64_t, cbool)
-        cbool is_lent()
-
-    cdef cppclass ItemCodes:
-        ItemCodes() except +
-        void lend(int32_t*, int64_t)
-        const int32_t* codes()
-        int64_t num_codes()
-        cbool is_lent()
-        int64_t num_items()
-        int64_t num_item_bytes()
-        Outcome settle_empty(const uint8_t*, int64_t) except +
-        void copy_items(uint8_t*, uint8_t*, int)
 
     cdef cppclass LeafPart:
         LeafPart() except +
-        unique_ptr[ItemCodes] coded
         int64_t limit
         int64_t num_values
         int64_t num_bytes
@@ -122,30 +108,6 @@ cdef extern from "engine/plan/leaf_reader.hpp" namespace "lance_arrow::engine" n
         int64_t second_bytes
         PageBuffers buffers
 
-    int64_t expected_bytes(const vector[PageRef]&, const LaRuns&) except +
-    Outcome read_leaf(const vector[PageRef]&, const Reader&, const SelectionBitmap*, const LaRuns&, LeafPart*, ReadCount*) except +
-
-cdef extern from "engine/arrays/leaf_arrays.hpp" namespace "lance_arrow::engine" nogil:
-    cdef cppclass Leaf:
-        vector[unique_ptr[LeafPart]] parts
-        vector[int] offset_bits
-        int64_t value_bits
-        vector[int64_t] field_bytes
-        cbool lent
-        void borrow_part() except +
-        void give_back_part()
-
-    cdef struct NodeOut:
-        uint8_t* validity
-        void* offsets
-        int64_t slots
-        int64_t null_count
-
-    Outcome measure_leaf(const Leaf&, int64_t*, cbool*) except +
-    Outcome fill_structure(const Leaf&, NodeOut*) except +
-    void _copy_leaf_values "lance_arrow::engine::copy_values"(const Leaf&, uint8_t*, uint8_t*, int) except +
-    void split_fields(const Leaf&, uint8_t* const*)
-
 cdef extern from "engine/arrays/blobs.hpp" namespace "lance_arrow::engine" nogil:
     cdef struct BlobPlaces:
         const uint8_t* positions
@@ -155,10 +117,5 @@ cdef extern from "engine/arrays/blobs.hpp" namespace "lance_arrow::engine" nogil
         const uint8_t* validity
         int64_t count
 
-    BlobPlaces places_of_rows(const uint8_t*, int64_t)
-    void _copy_positions "lance_arrow::engine::copy_positions"(const BlobPlaces&, uint8_t*)
     Outcome _lay_out_blobs "lance_arrow::engine::lay_out_blobs"(const BlobPlaces&, int64_t, int64_t, int, uint8_t*, int64_t*)
     Outcome read_laid_out(const BlobPlaces&, int, const uint8_t*, int64_t, int64_t, const Reader&, uint8_t*, ReadCount*) except +
-
-cdef enum:
-    MAX_NODES = 64

@@ -17,6 +17,10 @@ cdef extern from "engine/tables/manifest_fragments.hpp" namespace "lance_arrow::
     cdef cppclass FragmentFacts:
         pass
 
+    cppclass _NamedFiles "lance_arrow::engine::NamedFiles":
+        void add(string_view, vector[int64_t]*)
+        const vector[string]& names()
+
     cbool _split_manifest "lance_arrow::engine::split_manifest"(string_view, ManifestParts*)
     cbool _read_fragment "lance_arrow::engine::read_fragment"(string_view, const FragmentRules&, FragmentFacts*)
 
@@ -74,19 +78,12 @@ def read_fragments(
         Number of fragments that Python must check.
     """
     cdef int64_t number, n = places.shape[0], num_open = 0
-    cdef FragmentRules rules
+    cdef FragmentRules rules = _rules_of(trusts_counts, next_row_id, base_ids)
     cdef const char* data = body
-    cdef int64_t size = len(body)
     cdef string_view message
-    if facts.shape[0] != n or facts.shape[1] != kFragmentFacts or flags.shape[0] != n or places.shape[1] != 2:
+    if facts.shape[0] != n or facts.shape[1] != kFragmentFacts or flags.shape[0] != n:
         raise refusal(b"arrays over fragments have contradicting lengths", -1, 0)
-    rules.trusts_counts, rules.has_row_ids = trusts_counts, next_row_id is not None
-    rules.next_row_id = 0 if next_row_id is None else next_row_id
-    rules.num_bases = base_ids.shape[0]
-    rules.base_ids = &base_ids[0] if base_ids.shape[0] else NULL
-    for number in range(n):
-        if min(places[number, 0], places[number, 1]) < 0 or places[number, 0] > size - places[number, 1]:
-            raise refusal(b"a fragment lies outside the manifest", number, 0)
+    _check_places(body, places)
     with nogil:
         for number in range(n):
             message = string_view(data + places[number, 0], places[number, 1])
@@ -94,3 +91,62 @@ def read_fragments(
             facts[number, 2] += places[number, 0]
             num_open += 1 - flags[number]
     return num_open
+
+
+cdef FragmentRules _rules_of(bint trusts_counts, next_row_id, const uint64_t[::1] base_ids) except *:
+    cdef FragmentRules rules
+    rules.trusts_counts, rules.has_row_ids = trusts_counts, next_row_id is not None
+    rules.next_row_id = 0 if next_row_id is None else next_row_id
+    rules.num_bases = base_ids.shape[0]
+    rules.base_ids = &base_ids[0] if base_ids.shape[0] else NULL
+    return rules
+
+
+cdef int _check_places(bytes body, const int64_t[:, ::1] places) except -1:
+    """Raise if a fragment does not lie inside the manifest."""
+    cdef int64_t number, size = len(body)
+    if places.shape[1] != 2:
+        raise refusal(b"arrays over fragments have contradicting lengths", -1, 0)
+    for number in range(places.shape[0]):
+        if min(places[number, 0], places[number, 1]) < 0 or places[number, 0] > size - places[number, 1]:
+            raise refusal(b"a fragment lies outside the manifest", number, 0)
+    return 0
+
+
+cdef class NamedFiles:
+    """Files that the fragments of many manifests name: versions share most of them, and each name is made once."""
+
+    cdef _NamedFiles native
+    cdef list _names
+
+    def __cinit__(self):
+        self._names = []
+
+    def of(
+        self, bytes body not None, const int64_t[:, ::1] places not None, bint trusts_counts, next_row_id,
+        const uint64_t[::1] base_ids not None,
+    ) -> set[str] | None:
+        """Return the files of a manifest, as paths below the folder of its table.
+
+        Parameters are those of `read_fragments`, which would have to check a fragment in Python where this is None.
+        """
+        cdef int64_t number, n = places.shape[0]
+        cdef FragmentRules rules = _rules_of(trusts_counts, next_row_id, base_ids)
+        cdef FragmentFacts facts
+        cdef vector[int64_t] found
+        cdef const char* data = body
+        cdef string_view message
+        cdef cbool is_sound = True
+        _check_places(body, places)
+        with nogil:
+            for number in range(n):
+                message = string_view(data + places[number, 0], places[number, 1])
+                is_sound = _read_fragment(message, rules, &facts)
+                if not is_sound:
+                    break
+                self.native.add(message, &found)
+        if not is_sound:
+            return None
+        for number in range(len(self._names), <int64_t>self.native.names().size()):
+            self._names.append(self.native.names()[number].decode("latin-1"))
+        return {self._names[number] for number in found}

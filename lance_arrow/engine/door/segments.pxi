@@ -78,18 +78,18 @@ cdef class Segments:
         return data, places
 
     def wanted(
-        self, list leaves, const int64_t[::1] starts not None, const int64_t[::1] stops not None, int64_t limit_bytes,
+        self, PagesWithRows pages not None, const int64_t[::1] starts not None, const int64_t[::1] stops not None, int64_t limit_bytes,
         bint indices_only=False,
     ) -> tuple[Any, Any] | None:
-        """List the bytes that `read_leaves` will read and that were not fetched, as far as they are known.
+        """List the bytes that `ReadForms.take` will read and that were not fetched, as far as they are known.
 
         Pages that do not know where their rows are want their index first. Add what is wanted, and ask again until
         nothing is.
 
         Parameters
         ----------
-        leaves, starts, stops, limit_bytes
-            As for `read_leaves`; leaves that the engine cannot read want nothing.
+        pages, starts, stops, limit_bytes
+            As for `ReadForms.take`; leaves that the engine cannot read want nothing.
         indices_only
             Whether only the indices of pages are wanted, and loaded where they were fetched.
 
@@ -101,22 +101,23 @@ cdef class Segments:
         """
         cdef Request request
         cdef SelectionBitmap selection
-        cdef vector[PageRef] refs
         cdef Wanted wanted
         cdef Outcome outcome
+        cdef size_t leaf
         cdef int64_t[::1] out
+        outcome.message = NULL
         request = _request(starts, stops, -1, None, self.size, None, self)
         with nogil:
             selection.select(request.rows.starts, request.rows.stops, request.rows.num_runs)
-        for leaf in leaves:
-            refs.clear()
-            if not _add_pages(&refs, leaf[0], leaf[2], leaf[3]):
-                continue
-            with nogil:
+            for leaf in range(pages.pages.size()):
+                if not pages.is_read[leaf]:
+                    continue
                 outcome = want_leaf(
-                    refs, request.reader, &selection, request.rows, indices_only, limit_bytes, &wanted)
-            if outcome.message != NULL:
-                return None
+                    pages.pages[leaf], request.reader, &selection, request.rows, indices_only, limit_bytes, &wanted)
+                if outcome.message != NULL:
+                    break
+        if outcome.message != NULL:
+            return None
         sides = numpy.empty((2, wanted.starts.size()), numpy.int64)
         out = sides.reshape(-1)
         if wanted.starts.size():

@@ -1,6 +1,7 @@
 #include "engine/tables/manifest_fragments.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/tables/row_id_sequences.hpp"
 
@@ -89,24 +90,47 @@ struct DataFile {
   }
 };
 
-bool read_deletion(Bytes message, const FragmentRules& rules, uint64_t* num_deleted) {
-  Fields fields(message);
-  while (fields.next()) {
-    if (fields.type != Fields::kVarint) return false;
-    switch (fields.number) {
-      case 1:  // an Arrow file, or a bitmap
-        if (fields.value > 1) return false;
-        break;
-      case 2:
-      case 3: break;
-      case 4: *num_deleted = fields.value; break;
-      case 7:
-        if (!is_base(fields.value, rules)) return false;
-        break;
-      default: return false;
+struct DeletionFile {
+  uint64_t type = 0, read_version = 0, id = 0, num_deleted = 0, base_id = 0;
+  bool has_base = false;
+
+  bool read(Bytes message) {
+    Fields fields(message);
+    while (fields.next()) {
+      if (fields.type != Fields::kVarint) return false;
+      switch (fields.number) {
+        case 1: type = fields.value; break;
+        case 2: read_version = fields.value; break;
+        case 3: id = fields.value; break;
+        case 4: num_deleted = fields.value; break;
+        case 7:
+          base_id = fields.value;
+          has_base = true;
+          break;
+        default: return false;
+      }
     }
+    return fields.is_sound;
   }
-  return fields.is_sound;
+
+  bool is_sound(const FragmentRules& rules) const {
+    return type <= 1 && (!has_base || is_base(base_id, rules));  // an Arrow file, or a bitmap
+  }
+
+  // Source: table-format, deletion files.
+  std::string name(uint64_t fragment_id) const {
+    const char* extension = type == 1 ? ".bin" : ".arrow";
+    return std::to_string(fragment_id) + "-" + std::to_string(read_version) + "-" + std::to_string(id) + extension;
+  }
+};
+
+// Of a sound data file.
+Bytes path_of(Bytes message) {
+  Bytes path;
+  Fields fields(message);
+  while (fields.next())
+    if (fields.number == 1) path = fields.content;
+  return path;
 }
 
 }  // namespace
@@ -129,7 +153,8 @@ bool split_manifest(Bytes body, ManifestParts* out) {
 }
 
 bool read_fragment(Bytes message, const FragmentRules& rules, FragmentFacts* facts) {
-  uint64_t id = 0, rows = 0, num_deleted = 0;
+  uint64_t id = 0, rows = 0;
+  DeletionFile deletion;
   bool has_deletion = false, has_file = false, has_row_ids = false;
   Bytes row_ids;
   *facts = {0, -1, 0, 0, -1, -1, 0, 0, -1, 0};
@@ -151,7 +176,7 @@ bool read_fragment(Bytes message, const FragmentRules& rules, FragmentFacts* fac
       ++facts->num_files;
       facts->all_bytes += std::min(static_cast<int64_t>(file.size), INT64_MAX - facts->all_bytes);
     } else if (fields.number == 3 && has_content && !has_deletion) {
-      if (!read_deletion(fields.content, rules, &num_deleted)) return false;
+      if (!deletion.read(fields.content) || !deletion.is_sound(rules)) return false;
       has_deletion = true;
     } else if (fields.number == 4 && fields.type == Fields::kVarint) {
       rows = fields.value;
@@ -166,14 +191,38 @@ bool read_fragment(Bytes message, const FragmentRules& rules, FragmentFacts* fac
   if (!fields.is_sound || id >= kMostRows || rows > kMostRows) return false;
   if (!rules.trusts_counts) rows = 0;
   if ((rules.has_row_ids && !has_row_ids) || (!has_file && rows == 0)) return false;
-  if (rows != 0 && num_deleted > rows) return false;
+  if (rows != 0 && deletion.num_deleted > rows) return false;
   if (rules.has_row_ids && !holds_row_ids(row_ids, rows, rules.next_row_id)) return false;
   facts->id = static_cast<int64_t>(id);
   facts->has_deletion = has_deletion;
   if (rows != 0) facts->physical_rows = static_cast<int64_t>(rows);
-  const bool is_counted = rows != 0 && (!has_deletion || num_deleted != 0);
-  facts->num_rows = is_counted ? static_cast<int64_t>(rows - num_deleted) : -1;
+  const bool is_counted = rows != 0 && (!has_deletion || deletion.num_deleted != 0);
+  facts->num_rows = is_counted ? static_cast<int64_t>(rows - deletion.num_deleted) : -1;
   return true;
+}
+
+void NamedFiles::add(Bytes message, std::vector<int64_t>* numbers) {
+  const auto [held, is_new] = of_fragment_.try_emplace(std::string(message));
+  std::vector<int64_t>& own = held->second;
+  if (is_new) {
+    uint64_t id = 0;
+    DeletionFile deletion;
+    bool has_deletion = false;
+    Fields fields(message);
+    while (fields.next()) {
+      if (fields.number == 1) id = fields.value;
+      if (fields.number == 2) own.push_back(number_of("data/" + std::string(path_of(fields.content))));
+      if (fields.number == 3) has_deletion = deletion.read(fields.content);
+    }
+    if (has_deletion) own.push_back(number_of("_deletions/" + deletion.name(id)));
+  }
+  numbers->insert(numbers->end(), own.begin(), own.end());
+}
+
+int64_t NamedFiles::number_of(std::string name) {
+  const auto [held, is_new] = numbers_.try_emplace(std::move(name), static_cast<int64_t>(names_.size()));
+  if (is_new) names_.push_back(held->first);
+  return held->second;
 }
 
 }  // namespace lance_arrow::engine

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/tables/wire.hpp"
@@ -46,5 +47,22 @@ constexpr int64_t kFragmentFacts = sizeof(FragmentFacts) / sizeof(int64_t);
 
 // Whether a fragment is surely sound; the facts are those of one that is.
 bool read_fragment(Bytes message, const FragmentRules& rules, FragmentFacts* facts);
+
+// Files that the fragments of many manifests name, each once: versions share most of their fragments.
+class NamedFiles {
+ public:
+  // Adds the files of a sound fragment to `numbers`.
+  void add(Bytes message, std::vector<int64_t>* numbers);
+
+  // By number, paths below the folder of the table.
+  const std::vector<std::string>& names() const { return names_; }
+
+ private:
+  int64_t number_of(std::string name);
+
+  std::vector<std::string> names_;
+  std::unordered_map<std::string, int64_t> numbers_;
+  std::unordered_map<std::string, std::vector<int64_t>> of_fragment_;  // by its message
+};
 
 }  // namespace lance_arrow::engine

@@ -183,6 +183,8 @@ class FragmentReading:
         pool: pa.MemoryPool | None,
     ) -> tuple[list[pa.RecordBatch], ReadCounts]:
         """Put together what was read of each file, by its number."""
+        if self._is_as_stored:
+            return read[0][1]
         per_file = [(number, batches) for number, (batches, _) in read]
         of_files = [counts for _, (_, counts) in read]
         counts = of_files[0] if len(of_files) == 1 else reduce(ReadCounts.joined, of_files, ReadCounts(0, ()))
@@ -194,6 +196,20 @@ class FragmentReading:
             made.append(self._batch(columns, num_rows, own, pool))
             start += num_rows
         return made, counts
+
+    @cached_property
+    def _is_as_stored(self) -> bool:
+        """Whether batches of the one file are those of the fragment."""
+        if len(self._files) != 1 or any(
+            _is_virtual(node) or not self._sources[node.field.name].is_same for node in self.nodes
+        ):
+            return False
+        (file,) = self._files.values()
+        kept = [self._sources[node.field.name].parts[0][1] for node in self.nodes]
+        is_in_order = len(kept) == len(file.nodes) and all(
+            one is own for one, own in zip(kept, file.nodes, strict=True)
+        )
+        return is_in_order and file.schema.equals(self.schema, check_metadata=True)
 
     @cached_property
     def _needs_offsets(self) -> bool:

@@ -234,8 +234,7 @@ class FragmentRows(TableSource):
             As `prune`.
         """
         leaf = leaf_at(self.columns.roots, path)
-        # Nulls of structs may lie in another file.
-        stored = None if leaf is None or len(path) > 1 else self.stored_leaf(self.columns.field_id(leaf))
+        stored = None if leaf is None else self._stored_whole(path, self.columns.field_id(leaf))
         if leaf is None or stored is None or bounds_type(stored[1]) != bounds_type(leaf):
             return None
         return stored[0].zones.get([stored[1]])[0]
@@ -249,11 +248,7 @@ class FragmentRows(TableSource):
             is_address = kind is VirtualColumn.ROW_ADDRESS or (kind is VirtualColumn.ROW_ID and self.row_ids is None)
             return self._addresses() if is_address else None
         field_id = self.columns.field_id(leaf)
-        found = self.meta.file_of(field_id)
-        if found is not None and len(path) > 1 and not self._is_together(path[0], found[0]):
-            # Nulls are stored in another file.
-            return None
-        stored = self.stored_leaf(field_id)
+        stored = self._stored_whole(path, field_id)
         if stored is None:
             return None
         opened, own = stored
@@ -266,6 +261,13 @@ class FragmentRows(TableSource):
                 known = self._bounded[path] = zone_map, BoundedZones.of_map(zone_map, self.num_physical)
             return known[1]
         return self.columns.zones.of(self.meta.id, field_id, leaf, self._filesystem, self._files)
+
+    def _stored_whole(self, path: Path, field_id: int) -> tuple[OpenFile, LeafNode] | None:
+        """Return what `stored_leaf` does; None too if nulls of structs around the leaf are stored in another file."""
+        found = self.meta.file_of(field_id)
+        if found is None or (len(path) > 1 and not self._is_together(path[0], found[0])):
+            return None
+        return self.stored_leaf(field_id)
 
     def stored_leaf(self, field_id: int) -> tuple[OpenFile, LeafNode] | None:
         """Return the file that has a leaf of the table, and the leaf there; None if there is no such leaf.

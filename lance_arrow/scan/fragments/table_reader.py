@@ -20,6 +20,7 @@ from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.io import AnyFileSystem
 from lance_arrow.manifests.fragments import FragmentMeta, fragment_ids, row_counts
 from lance_arrow.runtime import Runtime, default_runtime
+from lance_arrow.scan.blobs.pending_batch import filled
 from lance_arrow.scan.fragments.field_sources import expanded
 from lance_arrow.scan.fragments.fragment_reading import FragmentReading
 from lance_arrow.scan.fragments.fragment_rows import FragmentRows
@@ -34,7 +35,7 @@ from lance_arrow.scan.row_filter import FilterPlan
 from lance_arrow.scan.row_taking import as_table, in_callers_order
 from lance_arrow.scan.windows import WINDOW_ROWS
 from lance_arrow.spi import RowRanges
-from lance_arrow.structure.row_selection import take_order
+from lance_arrow.structure.row_selection import TakeOrder, take_order
 
 if TYPE_CHECKING:
     from lance_arrow.scan.fragments.fragment_groups import FragmentGroups
@@ -71,6 +72,11 @@ class TableReader:
         self._readings: OrderedDict[tuple[int, int], tuple[Projection, FragmentReading]] = OrderedDict()
         self._projections: OrderedDict[tuple[str, ...] | None, Projection] = OrderedDict()
         self._lock = Lock()
+
+    @property
+    def filesystem(self) -> AnyFileSystem:
+        """The table's filesystem."""
+        return self._filesystem
 
     @cached_property
     def starts(self) -> np.ndarray:
@@ -179,6 +185,9 @@ class TableReader:
         """
         projection = self.projection(columns)
         order = take_order(as_offsets(indices), self.num_rows)
+        found = self._of_one(order, projection)
+        if found is not None:
+            return found
         live = expanded(order.rows.starts, order.rows.stops)
         numbers = np.searchsorted(self.starts, live, side="right") - 1
         offsets = live - self.starts[numbers]
@@ -188,6 +197,43 @@ class TableReader:
                 rows = self.fragment(int(numbers[start]))
                 offsets[start:stop] = rows.offsets_of(offsets[start:stop])
         return self._taken(numbers, offsets, order.positions, projection)
+
+    def head(self, num_rows: int, columns: Sequence[str] | None) -> pa.Table:
+        """Read the first live rows; the first fragment has most heads, and no other one is looked at then."""
+        first = self.fragments[0].num_rows if len(self.fragments) else None
+        if first is None or not 0 < num_rows <= first:
+            return self.take(np.arange(min(num_rows, self.num_rows)), columns)
+        projection = self.projection(columns)
+        receipt = receipt_for(self._runtime, projection.nodes)
+        reading = self.reading(0, projection)
+        receipt.see(reading.opened)
+        rows = RowRanges.one(0, num_rows)
+        if self.fragments[0].deletion is not None:
+            rows = take_order(self.fragment(0).offsets_of(np.arange(num_rows)), reading.rows.num_physical).rows
+        found, counts = reading.take(rows)
+        receipt.tally.add(counts, num_rows)
+        batches = filled(reading, found, self._runtime.settings.blob_piece_bytes)
+        table = as_table([projection.apply(batch, filled=True) for batch in batches], projection.schema)
+        receipt.count(num_rows)
+        receipt.send()
+        return table
+
+    def _of_one(self, order: TakeOrder, projection: Projection) -> pa.Table | None:
+        """Read rows of one fragment without deletions; None where that is not all, or somebody counts what is read."""
+        rows = order.rows
+        if not len(rows) or self._runtime.is_watched or not projection.is_whole or projection.has_blobs:
+            return None
+        number = 0
+        if len(self.fragments) > 1:
+            number = int(np.searchsorted(self.starts, rows.starts[0], side="right")) - 1
+            before, stop = self.starts[number : number + 2].tolist()
+            if rows.stops[-1] > stop:
+                return None
+            rows = RowRanges(rows.starts - before, rows.stops - before)
+        if self.fragments[number].deletion is not None or self._taking.has_joined(number):
+            return None
+        batches, _ = self.reading(number, projection).take(rows)
+        return in_callers_order(as_table(batches, projection.schema), order.positions)
 
     def take_ids(self, ids: NDArray[np.uint64], columns: Sequence[str] | None) -> pa.Table:
         """Read rows by what ``_rowid`` says of them; order and duplicates are the caller's.

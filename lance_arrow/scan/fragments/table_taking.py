@@ -109,6 +109,10 @@ class TableTaking:
             raise InvalidArgumentError(f"no row has the id {wrong}", detail=wrong)
         return numbers, offsets
 
+    def has_joined(self, number: int) -> bool:
+        """Whether a fragment was joined with others, which were kept."""
+        return number in self._group_of
+
     def read(
         self,
         numbers: NDArray[np.int64],

@@ -139,7 +139,7 @@ class V20RowReader(RowReader):
                 found = self._native_page(leaf, meta, number)
                 pages.append((found, page.first_row, page.buffer_offsets, page.buffer_sizes))
             wanted.append(pages)
-        return PagesAtHand(wanted)
+        return PagesAtHand(wanted, are_kept=True)
 
     def _native_page(self, leaf: LeafNode, meta: ColumnMeta, number: int) -> NativePage | None:
         """Return a page as the engine reads it, or None; they are kept as long as the file is open."""

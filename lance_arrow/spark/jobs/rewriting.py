@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from lance_arrow.choices import FileVersionName, Preset
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.files.write_options import DEFAULT_ROWS_PER_ZONE, WriteOptions
+from lance_arrow.manifests.index_section import read_indices
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.spark.clustering import clustered
@@ -23,7 +24,6 @@ from lance_arrow.spark.jobs.snapshots import TableSnapshot, opened
 from lance_arrow.spark.options import TableAddress
 from lance_arrow.table.compaction import indices_to_move, number_fragments
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
-from lance_arrow.table.index_section import read_indices
 from lance_arrow.table.indices.movable import MovableGroups, movable_groups
 from lance_arrow.table.indices.remaking import IndexRemaking
 from lance_arrow.table.operations.base import Operation

@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "engine/encode/encoders/held_encoders.hpp"
-#include "engine/encode/leaves/leaf_encoding.hpp"
+#include "engine/encode/leaves/leaf_pages.hpp"
 #include "engine/encode/leaves/zone_records.hpp"
 #include "support.hpp"
 
@@ -133,6 +133,71 @@ struct Batch {
   Batch& operator=(const Batch&) = delete;
 };
 
+// The first rows of a batch as values of a leaf.
+Outcome open_rows(LeafValues& values, const ArrowArray& batch, const std::vector<PathStep>& path, int64_t num_rows) {
+  LeafRows rows{};
+  const Outcome outcome = rows_of_batch(batch, path, &rows);
+  if (outcome.message != nullptr) return outcome;
+  rows.count = num_rows;
+  return values.open({rows}, path, 64, 0);
+}
+
+void leave(ArrowArray* array) { array->release = nullptr; }
+
+// A batch that may be moved: what it consists of belongs to `given`.
+ArrowArray lent(Batch& given) {
+  given.array.release = given.child.release = &leave;
+  return given.array;
+}
+
+// Encodes pages as they come, and places them.
+class Writing {
+ public:
+  Writing(std::vector<LeafForm> forms, const EncoderSet* encoders, BlockSums* sums, int64_t page_bytes)
+      : forms(std::move(forms)), records(static_cast<int64_t>(this->forms.size())), encoders_(encoders),
+        held_(&this->forms, page_bytes, 1 << 20), places_(&records, sums), bounds(this->forms.size()) {}
+
+  void add(ArrowArray batch) {
+    REQUIRE(refusal(held_.add(&batch, &pages_)) == "");
+    place();
+  }
+  void end() {
+    held_.take_largest(-1, &pages_);
+    place();
+    CHECK(held_.num_bytes() == 0);
+  }
+
+  std::vector<LeafForm> forms;
+  ColumnRecords records;
+  int64_t position = 64, num_asked = 0, num_pages = 0;
+
+ private:
+  void place() {
+    for (const PageRows& rows : pages_) {
+      const LeafForm& form = forms[rows.leaf];
+      EncodedLeaf page;
+      REQUIRE(refusal(encoder_.encode(form, *encoders_, rows, &page)) == "");
+      places_.begin(position);
+      if (!page.is_asked) REQUIRE(refusal(places_.place(form, rows, page)) == "");
+      CHECK(places_.piece().size() % LeafPages::kAlignmentBytes == 0);
+      position += static_cast<int64_t>(places_.piece().size());
+      num_asked += page.is_asked;
+      ++num_pages;
+      REQUIRE(refusal(append_bounds(form.zones, rows.first_row, std::move(page.bounds), &bounds[rows.leaf])) == "");
+    }
+    pages_.clear();
+  }
+
+  const EncoderSet* encoders_;
+  HeldRows held_;
+  LeafEncoder encoder_;
+  LeafPages places_;
+  std::vector<PageRows> pages_;
+
+ public:
+  std::vector<LeafBounds> bounds;
+};
+
 }  // namespace
 
 TEST_CASE("nulls of structs around a leaf are levels of their own, and hide its values") {
@@ -145,7 +210,7 @@ TEST_CASE("nulls of structs around a leaf are levels of their own, and hide its 
   const Batch inner(given.array, 1, {0xF7, 0xFF}), outer(inner.array, 2, {0xBF, 0xFF}), batch(outer.array);
   LeafValues values;
   const std::vector<PathStep> path{{0, true}, {0, false}, {0, true}};
-  REQUIRE(refusal(values.open(batch.array, path, 10, 64, 0)) == "");
+  REQUIRE(refusal(open_rows(values, batch.array, path, 10)) == "");
   // Bit 6 of the outer struct is row 4. Bit 3 of the inner is row 0, bit 13 of the leaf row 8.
   CHECK(values.levels().def() == std::vector<uint16_t>{2, 0, 0, 0, 3, 0, 0, 0, 1, 0});
   CHECK(values.levels().layers() == std::vector<uint8_t>{3, 3, 3});
@@ -164,10 +229,10 @@ TEST_CASE("nulls of structs around a leaf are levels of their own, and hide its 
   bool is_refused = false;
   REQUIRE(refusal(check_leaf(form, batch.array, &levels, &is_refused)) == "");
   CHECK(is_refused);
-  CHECK(refusal(values.open(batch.array, {{1, true}}, 10, 64, 0)) == "a batch has another form than its leaves");
-  CHECK(refusal(values.open(batch.array, {{0, true}, {0, true}, {0, true}, {0, true}}, 10, 64, 0)) != "");
+  CHECK(refusal(open_rows(values, batch.array, {{1, true}}, 10)) == "a batch has another form than its leaves");
+  CHECK(refusal(open_rows(values, batch.array, {{0, true}, {0, true}, {0, true}, {0, true}}, 10)) != "");
   const Batch longer(outer.array, 1);
-  CHECK(refusal(values.open(longer.array, path, 9, 64, 0)) == "");
+  CHECK(refusal(open_rows(values, longer.array, path, 9)) == "");
 }
 
 TEST_CASE("leaves of any width, offset and nulls are encoded within their memory") {
@@ -175,61 +240,101 @@ TEST_CASE("leaves of any width, offset and nulls are encoded within their memory
   int64_t num_asked = 0, num_leaves = 0;
   for (const int64_t bits : {1, 8, 16, 32, 40, 64, 128, 256}) {
     const Format format(bits != 40);
-    ColumnRecords records(400);
-    BlockSums sums(16 << 10);
-    LeafPages pages(&records, &sums);
-    int64_t position = 64, column = 0;
     for (const int64_t num_rows : {1, 2, 7, 8, 9, 63, 64, 65, 200, 1000, 1023, 1024, 1025, 3000, 5000}) {
       for (const uint64_t largest : {uint64_t{1}, uint64_t{2}, uint64_t{100}, uint64_t{1} << 40}) {
         for (const bool has_nulls : {false, true}) {
-          const Column given(bits, static_cast<int64_t>(numbers.next(12)), num_rows, has_nulls, largest, numbers);
           const ZoneForm zones{bits == 1 ? 3 : 4, bits == 1 ? 1 : bits / 8, 700, false};
-          const LeafForm form{{{0, true}}, column, bits, 0, 0, zones};
-          LeafBounds bounds;
-          bool is_asked = false;
-          pages.begin(position);
-          REQUIRE(refusal(pages.add(form, format.set, Batch(given.array).array, num_rows, 0, &bounds, &is_asked)) ==
-                  "");
-          CHECK(bounds.num_zones == (num_rows + 699) / 700);
-          CHECK(pages.piece().size() % LeafPages::kAlignmentBytes == 0);
-          CHECK(records.length(column) == (is_asked ? 0 : num_rows));
-          int64_t counted = 0;
-          for (const int64_t count : bounds.counts) counted += count;
-          CHECK(counted == num_rows);
-          if (bounds.num_zones == 1) CHECK(packed_zone(bounds, zones.width, 0, num_rows).size() >= 12);
-          records.describe(column, "column", {});
-          position += static_cast<int64_t>(pages.piece().size());
-          num_asked += is_asked;
-          ++num_leaves;
-          ++column;
+          // One page, or several: the rows come in two batches.
+          for (const int64_t page_bytes : {int64_t{1} << 30, int64_t{1500}}) {
+            BlockSums sums(16 << 10);
+            Writing writing({{{{0, true}}, 0, bits, 0, 0, zones}}, &format.set, &sums, page_bytes);
+            const int64_t first = num_rows / 3;
+            for (const int64_t part : {first, num_rows - first}) {
+              const Column given(bits, static_cast<int64_t>(numbers.next(12)), part, has_nulls, largest, numbers);
+              Batch batch(given.array);
+              writing.add(lent(batch));
+            }
+            writing.end();
+            const LeafBounds& bounds = writing.bounds[0];
+            CHECK(bounds.num_zones == (num_rows + 699) / 700);
+            CHECK((writing.num_asked > 0 || writing.records.length(0) == num_rows));
+            CHECK(sums.stop() <= writing.position);
+            int64_t counted = 0;
+            for (const auto* counts : {&bounds.values, &bounds.nulls, &bounds.nans})
+              for (const int64_t count : *counts) counted += count;
+            CHECK(counted == num_rows);
+            if (bounds.num_zones == 1) CHECK(packed_zone(bounds, zones.width, 0, num_rows).size() >= 12);
+            if (page_bytes < 2000) CHECK(writing.num_pages >= num_rows * bits / 8 / page_bytes);
+            num_asked += writing.num_asked > 0;
+            ++num_leaves;
+          }
         }
       }
     }
-    CHECK(sums.stop() <= position);
-    std::vector<int64_t> sizes;
-    const std::string messages = records.serialized(&sizes);
-    int64_t total = 0;
-    for (const int64_t size : sizes) total += size;
-    CHECK(total == static_cast<int64_t>(messages.size()));
   }
   CHECK(num_asked < num_leaves / 2);
+}
+
+TEST_CASE("arrays are released as soon as no leaf needs them") {
+  Numbers numbers(5);
+  Column narrow(8, 0, 100, false, 100, numbers), wide(64, 0, 100, false, 100, numbers);
+  static int num_released;
+  num_released = 0;
+  const auto release = [](ArrowArray* array) {
+    ++num_released;
+    array->release = nullptr;
+  };
+  ArrowArray* fields[2] = {&narrow.array, &wide.array};
+  Bytes validity(13, 0xFE);
+  const void* buffers[1] = {validity.data()};
+  ArrowArray around{100, 1, 0, 1, 2, buffers, fields, nullptr, release, nullptr};
+  ArrowArray* columns[1] = {&around};
+  ArrowArray batch{100, 0, 0, 1, 1, buffers, columns, nullptr, release, nullptr};
+  narrow.array.release = wide.array.release = release;
+  const std::vector<LeafForm> forms{{{{0, true}, {0, true}}, 0, 8, 0, 0, {}}, {{{0, true}, {1, true}}, 1, 64, 0, 0, {}}};
+  HeldRows held(&forms, 800, 1000);
+  std::vector<PageRows> pages;
+  REQUIRE(refusal(held.add(&batch, &pages)) == "");
+  // The batch and the struct: its nulls were copied.
+  CHECK(num_released == 2);
+  CHECK(held.num_bytes() == 900 + 2 * HeldRows::kPartBytes);
+  held.take_largest(700, &pages);
+  REQUIRE(pages.size() == 1);
+  CHECK((pages[0].leaf == 1 && pages[0].num_rows == 100));
+  ArrowArray given = lend_rows(pages[0].parts[0]);
+  pages.clear();
+  CHECK(num_released == 2);
+  CHECK((given.n_children == 1 && given.children[0]->buffers[1] == wide.values.data()));
+  CHECK((static_cast<const uint8_t*>(given.buffers[0])[0] == 0xFE && given.length == 100));
+  given.release(&given);
+  CHECK(num_released == 3);
+  held.take_largest(-1, &pages);
+  pages.clear();
+  CHECK(num_released == 4);
 }
 
 TEST_CASE("equal tables of chunks lie in one place") {
   Numbers numbers(1);
   const Format format(true);
-  ColumnRecords records(2);
-  LeafPages pages(&records, nullptr);
-  pages.begin(0);
+  const std::vector<LeafForm> forms{{{{0, true}}, 0, 64, 0, 0, {0, 8, 0, false}}};
+  ColumnRecords records(1);
+  LeafPages places(&records, nullptr);
+  places.begin(0);
   for (int64_t column = 0; column < 2; ++column) {
     const Column given(64, 0, 100, false, uint64_t{1} << 62, numbers);
-    LeafBounds bounds;
-    bool is_asked = true;
-    const LeafForm form{{{0, true}}, column, 64, 0, 0, {0, 8, 0, false}};
-    REQUIRE(refusal(pages.add(form, format.set, Batch(given.array).array, 100, 0, &bounds, &is_asked)) == "");
-    CHECK(!is_asked);
+    Batch batch(given.array);
+    ArrowArray moved = lent(batch);
+    HeldRows held(&forms, 1 << 20, 1 << 20);
+    std::vector<PageRows> pages;
+    REQUIRE(refusal(held.add(&moved, &pages)) == "");
+    held.take_largest(-1, &pages);
+    EncodedLeaf page;
+    LeafEncoder encoder;
+    REQUIRE(refusal(encoder.encode(forms[0], format.set, pages[0], &page)) == "");
+    CHECK(!page.is_asked);
+    REQUIRE(refusal(places.place(forms[0], pages[0], page)) == "");
     // A table of chunks of one word, padded, is there once.
-    CHECK(pages.piece().size() == static_cast<size_t>(64 + 832 * (column + 1)));
+    CHECK(places.piece().size() == static_cast<size_t>(64 + 832 * (column + 1)));
   }
 }
 

@@ -4,7 +4,7 @@
 #include "engine/decode/lz4.hpp"
 #include "engine/encode/encoders/held_encoders.hpp"
 #include "engine/encode/encoders/try_encoders.hpp"
-#include "engine/encode/leaves/leaf_encoding.hpp"
+#include "engine/encode/leaves/leaf_bounds.hpp"
 #include "engine/encode/leaves/zone_records.hpp"
 #include "engine/encode/lz4_blocks.hpp"
 #include "support.hpp"
@@ -44,6 +44,16 @@ struct Strings {
   }
 };
 
+// The first rows of a batch of strings.
+Outcome open_rows(LeafValues& values, const ArrowArray& batch, int64_t num_rows, int64_t offset_bits) {
+  const std::vector<PathStep> path{{0, true}};
+  LeafRows rows{};
+  const Outcome outcome = rows_of_batch(batch, path, &rows);
+  if (outcome.message != nullptr) return outcome;
+  rows.count = num_rows;
+  return values.open({rows}, path, 0, offset_bits);
+}
+
 std::vector<std::string> values_of(const LaBlock& block) {
   std::vector<std::string> found;
   for (int64_t value = 0; value < block.num_values; ++value)
@@ -73,12 +83,12 @@ TEST_CASE("strings are taken from slices, and nothing is left under nulls") {
   for (const bool large : {false, true}) {
     const Strings given({"zero", "one", "hidden", "", "four"}, 1, {0b11011}, large);
     LeafValues values;
-    REQUIRE(refusal(values.open(given.batch, {{0, true}}, 4, 0, large ? 64 : 32)) == "");
+    REQUIRE(refusal(open_rows(values, given.batch, 4, large ? 64 : 32)) == "");
     CHECK(values_of(values.block()) == std::vector<std::string>{"one", "", "", "four"});
     CHECK(values.levels().def() == std::vector<uint16_t>{0, 1, 0, 0});
     CHECK(values.block().num_nulls == 1);
     CHECK(values.block().max_value_bytes == 4);
-    CHECK(string_bytes(given.array, 4, large ? 64 : 32) == 13 + 4 * (large ? 8 : 4));
+    CHECK(string_bytes(given.array, 0, 4, large ? 64 : 32) == 13 + 4 * (large ? 8 : 4));
     CHECK(!offsets_go_back(given.array, 4, large ? 64 : 32));
   }
 }
@@ -89,12 +99,12 @@ TEST_CASE("offsets that go back, and text that is none, are found") {
   given.buffers[1] = back.data();
   CHECK(offsets_go_back(given.array, 3, 32));
   LeafValues values;
-  CHECK(refusal(values.open(given.batch, {{0, true}}, 3, 0, 32)) == "offsets go back");
+  CHECK(refusal(open_rows(values, given.batch, 3, 32)) == "offsets go back");
   const Strings halves({"\xc3", "\xa9"}, 0, {}, false);
-  REQUIRE(refusal(values.open(halves.batch, {{0, true}}, 2, 0, 32)) == "");
+  REQUIRE(refusal(open_rows(values, halves.batch, 2, 32)) == "");
   CHECK(!values.is_text());
   const Strings whole({"\xc3\xa9", ""}, 0, {}, false);
-  REQUIRE(refusal(values.open(whole.batch, {{0, true}}, 2, 0, 32)) == "");
+  REQUIRE(refusal(open_rows(values, whole.batch, 2, 32)) == "");
   CHECK(values.is_text());
 }
 
@@ -119,9 +129,9 @@ TEST_CASE("long bounds are cut outward, text between characters") {
 TEST_CASE("a packed zone of strings has offsets and inexact bounds") {
   const Strings given({std::string(70, '\xff'), "b", "hidden"}, 0, {0b011}, false);
   LeafValues values;
-  REQUIRE(refusal(values.open(given.batch, {{0, true}}, 3, 0, 32)) == "");
+  REQUIRE(refusal(open_rows(values, given.batch, 3, 32)) == "");
   LeafBounds bounds;
-  REQUIRE(refusal(bound_leaf({0, 0, 8192, false}, values, 3, &bounds)) == "");
+  REQUIRE(refusal(bound_leaf({0, 0, 8192, false}, values, 0, &bounds)) == "");
   const std::string expected(
       "LAZ\x05\x01\x00\x01\x00"
       "\x00\x00\x00\x00\x01\x00\x00\x00"
@@ -132,6 +142,45 @@ TEST_CASE("a packed zone of strings has offsets and inexact bounds") {
   CHECK(packed_zone(bounds, 0, 32, 3) == expected);
 }
 
+TEST_CASE("strings of several parts follow each other") {
+  const Strings first({"zero", "one", "hidden"}, 1, {0b011}, false), second({"", "four"}, 0, {}, false);
+  const std::vector<PathStep> path{{0, true}};
+  LeafRows one{}, other{};
+  REQUIRE(refusal(rows_of_batch(first.batch, path, &one)) == "");
+  REQUIRE(refusal(rows_of_batch(second.batch, path, &other)) == "");
+  LeafValues values;
+  REQUIRE(refusal(values.open({one, other, one}, path, 0, 32)) == "");
+  CHECK(values_of(values.block()) == std::vector<std::string>{"one", "", "", "four", "one", ""});
+  CHECK(values.levels().def() == std::vector<uint16_t>{0, 1, 0, 0, 0, 1});
+  REQUIRE(refusal(values.open({other, other}, path, 0, 32)) == "");
+  CHECK(values_of(values.block()) == std::vector<std::string>{"", "four", "", "four"});
+}
+
+TEST_CASE("zones of byte strings go on in the next page") {
+  const ZoneForm form{0, 0, 5, false};
+  const auto page = [&](const std::vector<std::string>& texts, const Bytes& valid, int64_t first_row) {
+    const Strings given(texts, 0, valid, false);
+    LeafValues values;
+    LeafBounds bounds;
+    REQUIRE(refusal(open_rows(values, given.batch, static_cast<int64_t>(texts.size()), 32)) == "");
+    REQUIRE(refusal(bound_leaf(form, values, first_row, &bounds)) == "");
+    return bounds;
+  };
+  LeafBounds all;
+  REQUIRE(refusal(append_bounds(form, 0, page({"x", std::string(70, 'a'), "hidden"}, {0b011}, 0), &all)) == "");
+  CHECK(all.num_zones == 1);
+  REQUIRE(refusal(append_bounds(form, 3, page({std::string(64, 'a'), "y", "q"}, {}, 3), &all)) == "");
+  CHECK(all.num_zones == 2);
+  CHECK((letters(all.lows[0]) == std::string(64, 'a') && all.lows[0].is_exact));
+  CHECK((letters(all.highs[0]) == "y" && letters(all.lows[1]) == "q"));
+  CHECK((all.values == std::vector<int64_t>{4, 1} && all.nulls == std::vector<int64_t>{1, 0}));
+  // Nothing is greater than all strings that begin with 64 such bytes.
+  REQUIRE(refusal(append_bounds(form, 6, page({std::string(70, '\xff'), "r", "r", "r"}, {}, 6), &all)) == "");
+  CHECK((all.num_zones == 2 && !all.highs[1].exists && letters(all.lows[1]) == "q"));
+  REQUIRE(refusal(append_bounds(form, 10, page({"a"}, {0}, 10), &all)) == "");
+  CHECK((all.num_zones == 3 && !all.lows[2].exists));
+}
+
 TEST_CASE("chunks and blocks of strings have the sizes that their scores say") {
   const std::unique_ptr<HeldChunkEncoder> chunks(hold_string_encoder("variable"));
   const std::unique_ptr<HeldBlocksEncoder> blocks(hold_string_blocks("variable"));
@@ -140,7 +189,7 @@ TEST_CASE("chunks and blocks of strings have the sizes that their scores say") {
     for (int number = 0; number < 3000; ++number) texts.push_back(std::to_string(number * number));
     const Strings given(texts, 0, {}, large);
     LeafValues values;
-    REQUIRE(refusal(values.open(given.batch, {{0, true}}, 3000, 0, large ? 64 : 32)) == "");
+    REQUIRE(refusal(open_rows(values, given.batch, 3000, large ? 64 : 32)) == "");
     const LaBlock& block = values.block();
     Encoded encoded;
     const char* refused = nullptr;

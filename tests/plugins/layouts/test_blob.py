@@ -97,11 +97,12 @@ def read_natively(case: LayoutCase, rows: RowRanges) -> tuple[list[bytes], list[
     table, chunks = case.buffers
     page = load_index(bind_case(case), case).native
     sizes = np.array([len(table), len(chunks)], np.int64)
-    leaf = ([(page, 0, np.array([0, len(table)]), sizes)], (0,) * len(case.leaf.nodes), 128, 0, (8, 8), None, False)
+    forms = engine.ReadForms([((0,) * len(case.leaf.nodes), 128, 0, (8, 8), None, False)])
+    pages = engine.PagesWithRows(forms, [[(page, 0, np.array([0, len(table)]), sizes)]])
     memory = np.frombuffer(table + chunks, np.uint8)
-    done, *_ = engine.read_leaves(
-        [leaf], rows.starts, rows.stops, rows.num_rows, -1, memory, memory.size, 1 << 20, 1 << 30, pa.allocate_buffer
-    )
+    place_of_file = -1, memory, memory.size, None
+    limits = 1 << 20, 1 << 30, None, pa.allocate_buffer
+    done, *_ = forms.take(pages, rows.starts, rows.stops, rows.num_rows, *place_of_file, *limits)
     if isinstance(done, str):
         return done
     count, fields, _, nodes = done[0]

@@ -7,27 +7,7 @@ cdef extern from "engine/encode/encoders/encoder_choice.hpp" namespace "lance_ar
     cdef cppclass BlocksChoice:
         vector[const LaBlocksEncoder*] encoders
 
-cdef extern from "engine/encode/leaves/leaf_bounds.hpp" namespace "lance_arrow::engine" nogil:
-    cdef struct ZoneForm:
-        int kind
-        int64_t width
-        int64_t rows_per_zone
-        cbool is_text
-
-    cdef cppclass StringBound:
-        vector[uint8_t] bytes
-        cbool exists
-        cbool is_exact
-
-    cdef cppclass LeafBounds:
-        LeafBounds()
-        int64_t column
-        int64_t num_zones
-        vector[uint8_t] mins, maxs
-        vector[StringBound] lows, highs
-        vector[int64_t] counts
-
-cdef extern from "engine/encode/leaves/leaf_levels.hpp" namespace "lance_arrow::engine" nogil:
+cdef extern from "engine/encode/leaves/leaf_form.hpp" namespace "lance_arrow::engine" nogil:
     cdef struct PathStep:
         int64_t child
         cbool nullable
@@ -35,15 +15,11 @@ cdef extern from "engine/encode/leaves/leaf_levels.hpp" namespace "lance_arrow::
     cdef cppclass LeafLevels:
         LeafLevels()
 
-cdef extern from "engine/encode/leaves/leaf_encoding.hpp" namespace "lance_arrow::engine" nogil:
-    cdef cppclass CEncoderSet "lance_arrow::engine::EncoderSet":
-        cppclass Layout:
-            const LaPageEncoder* encoder
-            string type_url
-        CEncoderSet()
-        vector[Layout] layouts
-        ChunkChoice chunks
-        BlocksChoice blocks
+    cdef struct ZoneForm:
+        int kind
+        int64_t width
+        int64_t rows_per_zone
+        cbool is_text
 
     cdef cppclass LeafForm:
         LeafForm()
@@ -55,14 +31,67 @@ cdef extern from "engine/encode/leaves/leaf_encoding.hpp" namespace "lance_arrow
         ZoneForm zones
 
     Outcome check_leaf(const LeafForm&, const ArrowArray&, LeafLevels*, cbool*) except +
-    Outcome count_string_bytes(const LeafForm&, const ArrowArray&, int64_t*) except +
 
+cdef extern from "engine/encode/leaves/leaf_bounds.hpp" namespace "lance_arrow::engine" nogil:
+    cdef cppclass StringBound:
+        vector[uint8_t] bytes
+        cbool exists
+        cbool is_exact
+
+    cdef cppclass LeafBounds:
+        LeafBounds()
+        int64_t num_zones
+        vector[uint8_t] mins, maxs
+        vector[StringBound] lows, highs
+        vector[int64_t] values, nulls, nans
+
+    Outcome append_bounds(const ZoneForm&, int64_t, LeafBounds&&, LeafBounds*) except +
+
+cdef extern from "engine/encode/leaves/held_rows.hpp" namespace "lance_arrow::engine" nogil:
+    cdef cppclass HeldPart:
+        pass
+
+    cdef cppclass PageRows:
+        size_t leaf
+        int64_t first_row
+        int64_t num_rows
+        int64_t num_bytes
+        vector[HeldPart] parts
+
+    cdef cppclass HeldRows:
+        HeldRows(const vector[LeafForm]*, int64_t, int64_t) except +
+        Outcome add(ArrowArray*, vector[PageRows]*) except +
+        int64_t num_bytes()
+        void take_largest(int64_t, vector[PageRows]*) except +
+
+    ArrowArray lend_rows(const HeldPart&) except +
+
+cdef extern from "engine/encode/leaves/leaf_encoding.hpp" namespace "lance_arrow::engine" nogil:
+    cdef cppclass CEncoderSet "lance_arrow::engine::EncoderSet":
+        cppclass Layout:
+            const LaPageEncoder* encoder
+            string type_url
+        CEncoderSet()
+        vector[Layout] layouts
+        ChunkChoice chunks
+        BlocksChoice blocks
+
+    cdef cppclass EncodedLeaf:
+        EncodedLeaf()
+        cbool is_asked
+        vector[vector[uint8_t]] buffers
+        LeafBounds bounds
+
+    cdef cppclass LeafEncoder:
+        LeafEncoder()
+        Outcome encode(const LeafForm&, const CEncoderSet&, const PageRows&, EncodedLeaf*) except +
+
+cdef extern from "engine/encode/leaves/leaf_pages.hpp" namespace "lance_arrow::engine" nogil:
     cdef cppclass CLeafPages "lance_arrow::engine::LeafPages":
         CLeafPages(CColumnRecords*, CBlockSums*) except +
         void begin(int64_t)
         const string& piece()
-        Outcome add(const LeafForm&, const CEncoderSet&, const ArrowArray&, int64_t, int64_t, LeafBounds*, cbool*) except +
-        int64_t page_bytes()
+        Outcome place(const LeafForm&, const PageRows&, const EncodedLeaf&) except +
 
 cdef extern from "engine/encode/leaves/zone_records.hpp" namespace "lance_arrow::engine" nogil:
     string packed_zone(const LeafBounds&, int64_t, int64_t, int64_t) except +
@@ -156,35 +185,73 @@ cdef class LeafPlan:
         _check(outcome)
         return <int64_t>leaf - 1 if is_refused else -1
 
-    def string_bytes(self, batch) -> tuple[int, int]:
-        """Return the bytes of all byte strings of a valid batch, offsets included, and those of the largest leaf."""
-        cdef ArrowArray array
-        cdef LaArrowSchema schema
+
+cdef class LeafJob:
+    """Pages of leaves that are encoded by one thread; made by `LeafPages.jobs`."""
+
+    cdef LeafPlan plan
+    cdef vector[PageRows] rows
+    cdef vector[EncodedLeaf] pages
+
+    def __len__(self) -> int:
+        return self.rows.size()
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes of the values, without encoding."""
+        return sum([rows.num_bytes for rows in self.rows])
+
+    @property
+    def leaves(self) -> list[int]:
+        """The leaf of each page."""
+        return [rows.leaf for rows in self.rows]
+
+    def first_row(self, int64_t number) -> int:
+        """Return the first row of a page."""
+        return self.rows.at(number).first_row
+
+    def encode(self) -> list[int]:
+        """Encode all pages; return the numbers of those that must be encoded in Python."""
+        cdef LeafEncoder encoder
         cdef Outcome outcome
-        cdef int64_t own = 0, total = 0, largest = 0
-        cdef size_t leaf
-        batch._export_to_c(<uintptr_t>&array, <uintptr_t>&schema)
-        schema.release(&schema)
-        try:
-            for leaf in range(self.leaves.size()):
-                outcome = count_string_bytes(self.leaves[leaf], array, &own)
-                _check(outcome)
-                total += own
-                largest = max(largest, own)
-        finally:
-            array.release(&array)
-        return total, largest
+        cdef size_t number
+        cdef const LeafForm* form
+        outcome.message = NULL
+        with nogil:
+            self.pages.resize(self.rows.size())
+            for number in range(self.rows.size()):
+                form = &self.plan.leaves[self.rows[number].leaf]
+                outcome = encoder.encode(form[0], self.plan.encoders[form.encoders], self.rows[number],
+                                         &self.pages[number])
+                if outcome.message != NULL:
+                    break
+                if not self.pages[number].is_asked:
+                    self.rows[number].parts.clear()
+        _check(outcome)
+        return [number for number in range(self.pages.size()) if self.pages[number].is_asked]
+
+    def arrays(self, int64_t number, type_) -> list:
+        """Return the rows of a page: arrays of their top-level column, of a type whose structs have one field."""
+        from pyarrow import Array
+
+        cdef ArrowArray array
+        cdef size_t part
+        found = []
+        for part in range(self.rows.at(number).parts.size()):
+            array = lend_rows(self.rows[number].parts[part])
+            found.append(Array._import_from_c(<uintptr_t>&array, type_))
+        return found
 
 
 cdef class LeafPages:
-    """Pages of natively encoded leaves of one file, one page for each leaf.
+    """Rows and pages of natively encoded leaves of one file.
 
     Parameters
     ----------
     plan
         The leaves.
-    num_leaves
-        How many of them, from the first on, are written here.
+    page_bytes, page_rows
+        Most bytes of the values, and most rows, of a page; a single row of more bytes is a page of its own.
     records
         Metadata of the file.
     sums
@@ -194,78 +261,115 @@ cdef class LeafPages:
     cdef LeafPlan plan
     cdef ColumnRecords records
     cdef BlockSums sums
+    cdef unique_ptr[HeldRows] held
     cdef unique_ptr[CLeafPages] pages
+    cdef vector[PageRows] full
     cdef vector[LeafBounds] bounds
     cdef vector[int64_t] page_bytes
     cdef int64_t num_rows
-    cdef size_t num_leaves
 
-    def __init__(self, LeafPlan plan not None, int64_t num_leaves, ColumnRecords records not None, BlockSums sums) -> None:
-        if not 0 <= num_leaves <= <int64_t>plan.leaves.size():
-            raise refusal(b"the plan has fewer leaves", num_leaves, 0)
+    def __init__(
+        self, LeafPlan plan not None, int64_t page_bytes, int64_t page_rows, ColumnRecords records not None,
+        BlockSums sums,
+    ) -> None:
         self.plan, self.records, self.sums = plan, records, sums
-        self.num_leaves = num_leaves
         cdef CBlockSums* to = NULL
         if sums is not None:
             to = sums.sums.get()
+        self.held.reset(new HeldRows(&plan.leaves, page_bytes, page_rows))
         self.pages.reset(new CLeafPages(records.records.get(), to))
         self.bounds.resize(plan.leaves.size())
         self.page_bytes.resize(plan.leaves.size())
 
-    def encode(self, batch, int64_t first_leaf, int64_t position, int64_t most_bytes) -> tuple[bytes, int, list[int]]:
-        """Encode all rows of a batch as one page for each leaf, until the bytes exceed a limit.
+    @property
+    def held_bytes(self) -> int:
+        """Memory of the rows that are no page yet."""
+        return self.held.get().num_bytes()
+
+    def hold(self, batch) -> None:
+        """Add rows of a record batch that has passed ``validate``."""
+        cdef ArrowArray array
+        cdef LaArrowSchema schema
+        cdef Outcome outcome
+        batch._export_to_c(<uintptr_t>&array, <uintptr_t>&schema)
+        schema.release(&schema)
+        self.num_rows += array.length
+        with nogil:
+            outcome = self.held.get().add(&array, &self.full)
+        _check(outcome)
+
+    def take_largest(self, int64_t most_left) -> None:
+        """End pages of the leaves with the most bytes, until at most `most_left` are held; of all if it is negative."""
+        with nogil:
+            self.held.get().take_largest(most_left, &self.full)
+
+    def jobs(self, int64_t most_bytes) -> list[LeafJob]:
+        """Return the pages that have ended and were not returned before.
+
+        Each job has one page, or several of `most_bytes` in all.
+        """
+        cdef LeafJob job = None
+        cdef int64_t num_bytes = 0
+        cdef size_t number
+        found = []
+        for number in range(self.full.size()):
+            if job is None or num_bytes + self.full[number].num_bytes > most_bytes:
+                job = LeafJob.__new__(LeafJob)
+                job.plan = self.plan
+                found.append(job)
+                num_bytes = 0
+            num_bytes += self.full[number].num_bytes
+            job.rows.push_back(move(self.full[number]))
+        self.full.clear()
+        return found
+
+    def place(self, LeafJob job not None, int64_t first, int64_t position) -> tuple[bytes, int]:
+        """Place encoded pages until there is one that was encoded in Python.
 
         Parameters
         ----------
-        batch
-            A record batch with at least one row, which has passed ``validate``.
-        first_leaf
-            Number of the first leaf.
+        job
+            The pages.
+        first
+            Number of the first one.
         position
             Where the bytes will lie in the file, a multiple of 64.
-        most_bytes
-            Bytes after which no other leaf begins.
 
         Returns
         -------
         bytes
             The pages.
         int
-            The leaf to go on with; the number of leaves at the end.
-        list
-            Leaves that must be encoded in Python.
+            The page to be placed by the caller; the number of pages at the end.
         """
-        cdef ArrowArray array
-        cdef LaArrowSchema schema
         cdef Outcome outcome
-        cdef size_t leaf = first_leaf
-        cdef cbool is_asked = False
-        cdef vector[int64_t] asked
+        cdef size_t number = first, leaf, buffer
         cdef const LeafForm* form
         if position % 64:
             raise refusal(b"pages begin at multiples of 64", position, 0)
-        batch._export_to_c(<uintptr_t>&array, <uintptr_t>&schema)
-        schema.release(&schema)
-        self.num_rows = array.length
         outcome.message = NULL
-        try:
-            with nogil:
-                self.pages.get().begin(position)
-                while leaf < self.num_leaves and <int64_t>self.pages.get().piece().size() <= most_bytes:
-                    form = &self.plan.leaves[leaf]
-                    outcome = self.pages.get().add(form[0], self.plan.encoders[form.encoders], array, self.num_rows, 0,
-                                                   &self.bounds[leaf], &is_asked)
-                    if outcome.message != NULL:
-                        break
-                    if is_asked:
-                        asked.push_back(leaf)
-                    else:
-                        self.page_bytes[leaf] = self.pages.get().page_bytes()
-                    leaf += 1
-        finally:
-            array.release(&array)
+        with nogil:
+            self.pages.get().begin(position)
+            while number < job.pages.size():
+                leaf = job.rows[number].leaf
+                form = &self.plan.leaves[leaf]
+                if job.pages[number].bounds.num_zones:
+                    outcome = append_bounds(form.zones, job.rows[number].first_row, move(job.pages[number].bounds),
+                                            &self.bounds[leaf])
+                if outcome.message != NULL or job.pages[number].is_asked:
+                    break
+                outcome = self.pages.get().place(form[0], job.rows[number], job.pages[number])
+                if outcome.message != NULL:
+                    break
+                for buffer in range(job.pages[number].buffers.size()):
+                    self.page_bytes[leaf] += <int64_t>job.pages[number].buffers[buffer].size()
+                number += 1
         _check(outcome)
-        return self.pages.get().piece(), leaf, asked
+        return self.pages.get().piece(), number
+
+    def add_bytes(self, int64_t leaf, int64_t num_bytes) -> None:
+        """Count the bytes of a page that was encoded in Python."""
+        self.page_bytes[leaf] += num_bytes
 
     def zone_maps(self, bytes with_zones, bytes without, int64_t position) -> tuple[bytes, list[int]]:
         """Describe columns: make the zone maps of one zone, and return the others.
@@ -292,7 +396,7 @@ cdef class LeafPages:
         cdef const LeafForm* form
         cdef string_view described
         cdef CColumnRecords* records = self.records.records.get()
-        for leaf in range(self.num_leaves):
+        for leaf in range(self.plan.leaves.size()):
             form = &self.plan.leaves[leaf]
             placed.positions.clear()
             placed.sizes.clear()
@@ -310,22 +414,31 @@ cdef class LeafPages:
             records.describe(form.column, described, placed)
         return region, others
 
-    def zones(self, int64_t leaf) -> tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray, int]:
-        """Return the bounds of a leaf, as `bound_fixed` makes them, and the bytes of its page (0: Python has it)."""
+    def num_bytes(self, int64_t leaf) -> int:
+        """Return the bytes of all pages of a leaf."""
+        return self.page_bytes[leaf]
+
+    def zones(self, int64_t leaf) -> tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray]:
+        """Return the bounds of a leaf, as `bound_fixed` makes them."""
         cdef LeafBounds* bounds = &self.bounds[leaf]
         sides = []
         for side in range(2):
             made = numpy.empty(bounds.mins.size(), numpy.uint8)
             sides.append(made)
             _copy_side(bounds.mins if side == 0 else bounds.maxs, made)
-        return sides[0], sides[1], _int64_array(bounds.counts), self.page_bytes[leaf]
+        return sides[0], sides[1], _counts_of(bounds)
 
-    def string_zones(self, int64_t leaf) -> tuple[list, list, numpy.ndarray, int]:
+    def string_zones(self, int64_t leaf) -> tuple[list, list, numpy.ndarray]:
         """As `zones`, for a leaf of byte strings: lists of ``(bytes or None, whether they are a value)``."""
         cdef LeafBounds* bounds = &self.bounds[leaf]
         lows = [_string_bound(one) for one in bounds.lows]
         highs = [_string_bound(one) for one in bounds.highs]
-        return lows, highs, _int64_array(bounds.counts), self.page_bytes[leaf]
+        return lows, highs, _counts_of(bounds)
+
+
+cdef object _counts_of(const LeafBounds* bounds):
+    """The values of all zones, then the nulls, then the NaNs."""
+    return numpy.concatenate([_int64_array(bounds.values), _int64_array(bounds.nulls), _int64_array(bounds.nans)])
 
 
 cdef tuple _string_bound(const StringBound& bound):

@@ -93,6 +93,42 @@ Outcome bound_strings(const ZoneForm& form, const LeafValues& values, const Vali
   return success();
 }
 
+// Joins the first zone of a page to the last one before it.
+Outcome join_fixed(const ZoneForm& form, const LeafBounds& page, LeafBounds* bounds) {
+  if (page.values.front() == 0) return success();
+  uint8_t* low = bounds->mins.data() + bounds->mins.size() - form.width;
+  uint8_t* high = bounds->maxs.data() + bounds->maxs.size() - form.width;
+  std::vector<uint8_t> both;
+  const auto add = [&](const uint8_t* bound) { both.insert(both.end(), bound, bound + form.width); };
+  if (bounds->values.back() > 0) add(low), add(high);
+  add(page.mins.data()), add(page.maxs.data());
+  const int64_t borders[2] = {0, static_cast<int64_t>(both.size()) / form.width};
+  int64_t values = 0, nulls = 0, nans = 0;
+  // Bounds of bits are whole bytes.
+  return bound_fixed(both.data(), static_cast<int64_t>(both.size()), 0, form.kind == kBit ? kUnsigned : form.kind,
+                     form.width, {nullptr, 0, 0}, {borders, 1}, low, high, form.width, {&values, &nulls, &nans});
+}
+
+void join_bound(const StringBound& other, bool is_low, StringBound* bound) {
+  if (!other.exists) return;
+  if (bound->exists && bound->bytes == other.bytes) {
+    bound->is_exact |= other.is_exact;
+  } else if (!bound->exists || (other.bytes < bound->bytes) == is_low) {
+    *bound = other;
+  }
+}
+
+void join_strings(const LeafBounds& page, LeafBounds* bounds) {
+  const StringBound& other = page.highs.front();
+  StringBound& high = bounds->highs.back();
+  join_bound(page.lows.front(), true, &bounds->lows.back());
+  // If a part has no upper bound, the whole has none.
+  const bool is_unbounded =
+      (page.values.front() > 0 && !other.exists) || (bounds->values.back() > 0 && !high.exists);
+  if (is_unbounded) high = {};
+  else join_bound(other, false, &high);
+}
+
 }  // namespace
 
 StringBound cut_down(const uint8_t* bytes, int64_t size, bool is_text) {
@@ -108,23 +144,53 @@ StringBound cut_up(const uint8_t* bytes, int64_t size, bool is_text) {
   return found;
 }
 
-Outcome bound_leaf(const ZoneForm& form, const LeafValues& values, int64_t num_rows, LeafBounds* bounds) {
+Outcome bound_leaf(const ZoneForm& form, const LeafValues& values, int64_t first_row, LeafBounds* bounds) {
   const LaBlock& block = values.block();
-  bounds->num_zones = (num_rows + form.rows_per_zone - 1) / form.rows_per_zone;
-  const auto num_zones = static_cast<size_t>(bounds->num_zones);
-  std::vector<int64_t> starts;
-  for (int64_t row = 0; row < num_rows; row += form.rows_per_zone) starts.push_back(row);
+  const int64_t num_rows = values.levels().num_rows();
+  std::vector<int64_t> starts{0};
+  for (int64_t row = form.rows_per_zone - first_row % form.rows_per_zone; row < num_rows; row += form.rows_per_zone)
+    starts.push_back(row);
+  bounds->num_zones = static_cast<int64_t>(starts.size());
   starts.push_back(num_rows);
-  bounds->counts.assign(3 * num_zones, 0);
+  const auto num_zones = static_cast<size_t>(bounds->num_zones);
+  for (std::vector<int64_t>* counts : {&bounds->values, &bounds->nulls, &bounds->nans}) counts->assign(num_zones, 0);
   const Validity validity{block.present, values.present_bytes(), 0};
   const Zones zones{starts.data(), bounds->num_zones};
-  const ZoneCounts counts{bounds->counts.data(), bounds->counts.data() + num_zones,
-                          bounds->counts.data() + 2 * num_zones};
+  const ZoneCounts counts{bounds->values.data(), bounds->nulls.data(), bounds->nans.data()};
   if (block.bits == 0) return bound_strings(form, values, validity, zones, counts, bounds);
   bounds->mins.assign(num_zones * static_cast<size_t>(form.width), 0);
   bounds->maxs = bounds->mins;
   return bound_fixed(block.values, block.num_bytes, 0, form.kind, form.width, validity, zones, bounds->mins.data(),
                      bounds->maxs.data(), static_cast<int64_t>(bounds->mins.size()), counts);
+}
+
+Outcome append_bounds(const ZoneForm& form, int64_t first_row, LeafBounds&& page, LeafBounds* bounds) {
+  if (bounds->num_zones == 0) {
+    *bounds = std::move(page);
+    return success();
+  }
+  const bool goes_on = first_row % form.rows_per_zone != 0;
+  if (goes_on) {
+    const Outcome outcome = page.mins.empty() ? success() : join_fixed(form, page, bounds);
+    if (outcome.message != nullptr) return outcome;
+    if (!page.lows.empty()) join_strings(page, bounds);
+    bounds->values.back() += page.values.front();
+    bounds->nulls.back() += page.nulls.front();
+    bounds->nans.back() += page.nans.front();
+  }
+  const int64_t first = goes_on ? 1 : 0;
+  bounds->num_zones += page.num_zones - first;
+  const auto append = [&](auto& to, const auto& from, int64_t width) {
+    if (!from.empty()) to.insert(to.end(), from.begin() + first * width, from.end());
+  };
+  append(bounds->mins, page.mins, form.width);
+  append(bounds->maxs, page.maxs, form.width);
+  append(bounds->lows, page.lows, 1);
+  append(bounds->highs, page.highs, 1);
+  append(bounds->values, page.values, 1);
+  append(bounds->nulls, page.nulls, 1);
+  append(bounds->nans, page.nans, 1);
+  return success();
 }
 
 }  // namespace lance_arrow::engine

@@ -1,9 +1,9 @@
-// From a batch's column to the levels of one of its leaves: the arrays on the path, and what their nulls say.
+// From rows of a column to the levels of one of its leaves: the arrays on the path, and what their nulls say.
 #pragma once
 
 #include <vector>
 
-#include "engine/arrays/array_tree.hpp"
+#include "engine/common/arrow_array.hpp"
 #include "engine/encode/level_numbers.hpp"
 
 namespace lance_arrow::engine {
@@ -14,9 +14,18 @@ struct PathStep {
   bool nullable;
 };
 
-// The array of a leaf, which owns nothing. Its offset is that of the batch's first row: offsets of structs are added.
-// Refuses a batch of another form.
-Outcome array_of_leaf(const ArrowArray& batch, const std::vector<PathStep>& path, ArrowArray* leaf);
+// Rows of the arrays on the path to a leaf, outer-most first; they are those of the first array.
+struct LeafRows {
+  std::vector<const ArrowArray*> nodes;
+  int64_t start;
+  int64_t count;
+};
+
+// All rows of a batch. Refuses a batch of another form.
+Outcome rows_of_batch(const ArrowArray& batch, const std::vector<PathStep>& path, LeafRows* rows);
+
+// The array of a leaf, which owns nothing. Its offset is that of the first row: offsets of structs are added.
+Outcome array_of_leaf(const LeafRows& rows, ArrowArray* leaf);
 
 // Nulls among the first rows of a valid array.
 int64_t num_nulls(const ArrowArray& array, int64_t num_rows);
@@ -24,9 +33,12 @@ int64_t num_nulls(const ArrowArray& array, int64_t num_rows);
 // Used again from leaf to leaf, so that memory is allocated once. All nodes are structs, but for the leaf.
 class LeafLevels {
  public:
-  Outcome open(const ArrowArray& batch, const std::vector<PathStep>& path, int64_t num_rows);
+  // Rows follow each other in the page.
+  Outcome open(const std::vector<LeafRows>& parts, const std::vector<PathStep>& path);
 
-  const ArrowArray& leaf() const { return leaf_; }
+  int64_t num_rows() const { return num_rows_; }
+  // The array of each part, which has its rows.
+  const std::vector<ArrowArray>& leaves() const { return leaves_; }
   // Of each row 0 if its value is not null; nothing without nulls.
   const std::vector<uint16_t>& def() const { return def_; }
   // Of `LayerKind`, inner-most first.
@@ -36,8 +48,11 @@ class LeafLevels {
   bool has_refused_null() const { return has_refused_null_; }
 
  private:
-  ArrowArray leaf_{};
-  std::vector<ShredNode> nodes_;
+  Outcome number(const std::vector<PathStep>& path);
+
+  int64_t num_rows_ = 0;
+  std::vector<ArrowArray> leaves_;
+  std::vector<ShredNode> nodes_;  // of each part
   std::vector<NodeTraits> traits_;
   std::vector<NodeLevels> numbers_;
   std::vector<NodeSeen> seen_;

@@ -11,15 +11,15 @@ namespace lance_arrow::engine {
 // Whether the offsets of the first rows of an array of byte strings go back.
 bool offsets_go_back(const ArrowArray& array, int64_t num_rows, int64_t offset_bits);
 
-// Bytes of the first rows, their offsets included.
-int64_t string_bytes(const ArrowArray& array, int64_t num_rows, int64_t offset_bits);
+// Bytes of byte strings with `offset_bits`, rows `start` to `stop` of an array, their offsets included.
+int64_t string_bytes(const ArrowArray& array, int64_t start, int64_t stop, int64_t offset_bits);
 
 // Used again from leaf to leaf, so that memory is allocated once.
 class LeafValues {
  public:
   // Values of one width, or (`bits` is 0) byte strings with ascending offsets of `offset_bits`. They may stay where
-  // they are in the batch.
-  Outcome open(const ArrowArray& batch, const std::vector<PathStep>& path, int64_t num_rows, int64_t bits,
+  // they are in Arrow's memory.
+  Outcome open(const std::vector<LeafRows>& parts, const std::vector<PathStep>& path, int64_t bits,
                int64_t offset_bits);
 
   const LaBlock& block() const { return facts_.block; }
@@ -30,9 +30,9 @@ class LeafValues {
 
  private:
   bool is_null(int64_t row) const { return levels_.def()[static_cast<size_t>(row)] != 0; }
-  const uint8_t* open_fixed(const uint8_t* values, int64_t offset, int64_t num_rows, int64_t bits);
+  const uint8_t* open_fixed(int64_t bits);
   template <class Offset>
-  const uint8_t* open_strings(const uint8_t* offsets, const uint8_t* data, int64_t num_rows);
+  const uint8_t* open_strings();
 
   FactsOfBlock facts_;
   LeafLevels levels_;

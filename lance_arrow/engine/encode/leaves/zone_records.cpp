@@ -25,7 +25,7 @@ void put_offsets(std::string& out, uint64_t size, int64_t offset_bits) {
 }  // namespace
 
 std::string packed_zone(const LeafBounds& bounds, int64_t width, int64_t offset_bits, int64_t num_rows) {
-  const int64_t values = bounds.counts[0], nulls = bounds.counts[1], nans = bounds.counts[2];
+  const int64_t values = bounds.values[0], nulls = bounds.nulls[0], nans = bounds.nans[0];
   // Of one width, bounds take the bytes of a value even where there are none; these are at most 64.
   const bool is_fixed = width > 0;
   const bool has_min = is_fixed ? values > 0 : bounds.lows[0].exists;

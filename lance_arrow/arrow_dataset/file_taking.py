@@ -1,0 +1,118 @@
+"""`FileTaking`: rows by number of a dataset of files; what is the same for each take is found out once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+from weakref import ref
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyarrow.dataset import Dataset
+
+from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
+from lance_arrow.arrow_dataset.scanner_options import ScannerOptions
+from lance_arrow.scan.open_file import OpenFile
+from lance_arrow.scan.open_files import is_current
+from lance_arrow.scan.projection import Projection
+from lance_arrow.scan.row_taking import take_rows
+
+_MAX_KNOWN = 64
+
+
+class _Known(NamedTuple):
+    """A file whose columns come out as the dataset shows them.
+
+    Parameters
+    ----------
+    file
+        The file, which the cache of open files may close.
+    projection
+        What is wanted of it.
+    schema
+        That of the result, where the file's differs in more than types; else None.
+    """
+
+    file: ref[OpenFile]
+    projection: Projection
+    schema: pa.Schema | None
+
+
+class FileTaking:
+    """Takes rows of a dataset of files; may be shared by threads.
+
+    Parameters
+    ----------
+    fragments
+        All of them.
+    """
+
+    def __init__(self, fragments: list[LanceFileFragment]) -> None:
+        self.fragments = fragments
+        self.starts = np.zeros(len(fragments) + 1, np.int64)
+        np.cumsum([fragment.num_rows for fragment in fragments], out=self.starts[1:])
+        self._known: dict[tuple[int, tuple[str, ...] | None], _Known] = {}
+
+    def take(
+        self,
+        offsets: NDArray[np.int64],
+        options: ScannerOptions,
+        over: Callable[[Sequence[LanceFileFragment]], Dataset],
+        schema: pa.Schema,
+        projected: pa.Schema,
+    ) -> pa.Table:
+        """Read rows; parameters but `offsets`, ``(n,) int64`` of existing rows, are those of `take_as`."""
+        fragments, starts = self.fragments, self.starts
+        if len(fragments) == 1:
+            return self._of_one(0, offsets, options, over, schema, projected)
+        # Duplicate starts belong to fragments without rows.
+        owners = np.searchsorted(starts, offsets, "right") - 1
+        parts, places = [], []
+        for owner in np.unique(owners).tolist():
+            mine = np.flatnonzero(owners == owner)
+            places.append(mine)
+            parts.append(self._of_one(owner, offsets[mine] - starts[owner], options, over, schema, projected))
+        if len(parts) == 1:
+            return parts[0]
+        order = np.empty(len(offsets), np.int64)
+        order[np.concatenate(places)] = np.arange(len(offsets))
+        return pa.concat_tables(parts).take(pa.array(order))
+
+    def take_known(self, offsets: NDArray[np.int64], columns: tuple[str, ...] | None) -> pa.Table | None:
+        """Read rows of files that were read before in the same way; None where they were not, or rows do not exist."""
+        if len(self.fragments) == 1:
+            return self._of_known(0, offsets, columns)
+        if not len(offsets) or offsets.min() < 0 or offsets.max() >= self.starts[-1]:
+            return None
+        first, last = np.searchsorted(self.starts, (offsets.min(), offsets.max()), "right") - 1
+        return self._of_known(int(first), offsets - self.starts[first], columns) if first == last else None
+
+    def _of_known(self, number: int, offsets: NDArray[np.int64], columns: tuple[str, ...] | None) -> pa.Table | None:
+        known = self._known.get((number, columns))
+        file = None if known is None else known.file()
+        if known is None or file is None or not len(offsets) or not is_current(file):
+            return None
+        taken = take_rows(file, known.projection, offsets)
+        return taken if known.schema is None else pa.Table.from_arrays(taken.columns, schema=known.schema)
+
+    def _of_one(
+        self,
+        number: int,
+        offsets: NDArray[np.int64],
+        options: ScannerOptions,
+        over: Callable[[Sequence[LanceFileFragment]], Dataset],
+        schema: pa.Schema,
+        projected: pa.Schema,
+    ) -> pa.Table:
+        fragment = self.fragments[number]
+        taken = fragment.take_as(over, offsets, options, schema, projected)
+        found = fragment.as_stored(options, schema)
+        if found is not None and found[0].rows.num_rows == self.starts[number + 1] - self.starts[number]:
+            file, projection = found
+            is_shown = projection.schema.equals(projected, check_metadata=True)
+            if len(self._known) >= _MAX_KNOWN:
+                self._known = {}
+            columns = None if options.columns is None else tuple(options.columns)
+            self._known[number, columns] = _Known(ref(file), projection, None if is_shown else projected)
+        return taken

@@ -1,0 +1,195 @@
+#include "engine/arrays/leaf_taking.hpp"
+
+#include "engine/arrays/blobs.hpp"
+
+namespace lance_arrow::engine {
+
+namespace {
+
+Outcome allocate(ResultMemory* memory, int64_t size, Region* out) {
+  *out = {memory->allocate(size), size};
+  return out->bytes == nullptr ? above_limit() : success();
+}
+
+// Of a bitmap, whose last bits no slot may have.
+Outcome allocate_bits(ResultMemory* memory, int64_t count, Region* out) {
+  const Outcome outcome = allocate(memory, (count + 7) / 8, out);
+  if (outcome.message == nullptr && count > 0) out->bytes[out->size - 1] = 0;
+  return outcome;
+}
+
+}  // namespace
+
+Outcome LeafTaking::begin(std::span<const int64_t> part_rows, ResultMemory* memory) {
+  const LeafShape& shape = *shape_;
+  bool has_lists = false;
+  int64_t num_rows = 0;
+  for (const int bits : shape.offset_bits) has_lists |= bits != 0;
+  for (const int64_t rows : part_rows) num_rows += rows;
+  leaf_.offset_bits = shape.offset_bits;
+  leaf_.value_bits = shape.value_bits;
+  leaf_.field_bytes = shape.field_bytes;
+  leaf_.lent = shape.value_bits > 0 && shape.value_bits % 8 == 0 && !has_lists && shape.field_bytes.empty() &&
+               !shape.blobs.has_value();
+  const int64_t width = shape.value_bits / 8;
+  Outcome outcome = success();
+  // Every row is a value of known size, or has a code: it is decoded where Arrow wants it.
+  const bool has_codes = shape.is_coded && !has_lists && part_rows.size() == 1;
+  if (leaf_.lent) outcome = allocate(memory, num_rows * width, &lent_);
+  else if (has_codes) outcome = allocate(memory, num_rows * int64_t{sizeof(int32_t)}, &lent_);
+  if (outcome.message != nullptr) return outcome;
+  leaf_.parts.resize(part_rows.size());
+  int64_t start = 0;
+  for (size_t number = 0; number < part_rows.size(); ++number) {
+    if (part_rows.size() == 1) leaf_.borrow_part();
+    else leaf_.parts[number] = std::make_unique<LeafPart>();
+    LeafPart* part = leaf_.parts[number].get();
+    part->limit = limits_.bytes;
+    if (shape.is_coded) part->coded = std::make_unique<ItemCodes>();
+    if (has_codes) part->coded->lend(reinterpret_cast<int32_t*>(lent_.bytes), num_rows);
+    if (leaf_.lent) part->values.lend(lent_.bytes + start * width, part_rows[number] * width);
+    start += part_rows[number];
+  }
+  return success();
+}
+
+Outcome LeafTaking::run(size_t part, Request* request) {
+  return read_leaf(*pages_, request->reader, request->selection, request->rows, leaf_.parts[part].get(),
+                   &request->count);
+}
+
+// Large values of variable width are decoded where Arrow wants them: growing and copying cost fresh pages.
+Outcome LeafTaking::lend_large(const LaRuns& rows, ResultMemory* memory) {
+  if (shape_->value_bits != 0 || shape_->is_coded) return success();
+  const int64_t num_bytes = expected_bytes(*pages_, rows);
+  if (num_bytes <= 0 || num_bytes > limits_.bytes) return success();
+  const Outcome outcome = allocate(memory, num_bytes, &lent_);
+  if (outcome.message == nullptr) leaf_.parts[0]->values.lend(lent_.bytes, num_bytes, true);
+  return outcome;
+}
+
+Outcome LeafTaking::take(int64_t num_rows, Request* request, ResultMemory* memory, LeafOut* out) {
+  Outcome outcome = begin({&num_rows, 1}, memory);
+  if (outcome.message == nullptr) outcome = lend_large(request->rows, memory);
+  if (outcome.message == nullptr) outcome = run(0, request);
+  if (outcome.message == nullptr) outcome = finish(request, memory, out);
+  if (outcome.message == nullptr) leaf_.give_back_part();
+  return outcome;
+}
+
+Outcome LeafTaking::finish(Request* request, ResultMemory* memory, LeafOut* out) {
+  const size_t num_nodes = shape_->offset_bits.size();
+  if (num_nodes > kMaxLayers) return misuse("there must be 1 to 64 layers");
+  int64_t slots[kMaxLayers], num_bytes = 0;
+  bool nullable[kMaxLayers];
+  Outcome outcome = measure_leaf(leaf_, slots, nullable);
+  if (outcome.message != nullptr) return outcome;
+  for (const auto& part : leaf_.parts) {
+    out->num_values += part->num_values;
+    num_bytes += part->num_bytes;
+  }
+  out->nodes.resize(num_nodes);
+  for (size_t node = 0; node < num_nodes; ++node) {
+    Region validity, offsets;
+    if (nullable[node] && slots[node] > 0) outcome = allocate_bits(memory, slots[node], &validity);
+    if (outcome.message != nullptr) return outcome;
+    const int bits = shape_->offset_bits[node];
+    if (bits == 32 && node > 0 && slots[node - 1] > limits_.offset)
+      return misuse("a list has more items than its offsets can count");
+    if (bits != 0) outcome = allocate(memory, (slots[node] + 1) * (bits / 8), &offsets);
+    if (outcome.message != nullptr) return outcome;
+    out->nodes[node] = {validity.bytes, offsets.bytes, slots[node], 0};
+  }
+  outcome = fill_structure(leaf_, out->nodes.data());
+  if (outcome.message != nullptr) return outcome;
+  for (NodeOut& node : out->nodes)
+    if (node.null_count == 0) node.validity = nullptr;
+  if (shape_->is_coded) return lay_codes(memory, out);
+  if (shape_->blobs.has_value()) return read_blobs(request, memory, out);
+  return shape_->field_bytes.empty() ? lay_values(num_bytes, memory, out) : lay_fields(memory, out);
+}
+
+Outcome LeafTaking::lay_values(int64_t num_bytes, ResultMemory* memory, LeafOut* out) {
+  Outcome outcome = success();
+  const int offset_bits = shape_->value_offset_bits;
+  out->values = lent_;
+  // What outgrew the loan lies elsewhere.
+  const bool has_left = shape_->value_bits == 0 && lent_.bytes != nullptr && !leaf_.parts[0]->values.is_lent();
+  if (has_left) out->values = {};
+  else if (shape_->value_bits == 0) out->values.size = num_bytes;
+  if (offset_bits != 0) {
+    if (offset_bits == 32 && num_bytes > limits_.offset) return misuse("the values exceed 32-bit offsets");
+    outcome = allocate(memory, (out->num_values + 1) * (offset_bits / 8), &out->offsets);
+    if (outcome.message != nullptr) return outcome;
+  }
+  uint8_t* to = nullptr;
+  if (out->values.bytes == nullptr) {
+    outcome = offset_bits != 0          ? allocate(memory, num_bytes, &out->values)
+              : shape_->value_bits == 1 ? allocate_bits(memory, out->num_values, &out->values)
+                                        : allocate(memory, out->num_values * (shape_->value_bits / 8), &out->values);
+    if (outcome.message != nullptr) return outcome;
+    to = out->values.bytes;
+  }
+  if (to != nullptr || offset_bits != 0) copy_values(leaf_, to, out->offsets.bytes, offset_bits);
+  return success();
+}
+
+Outcome LeafTaking::lay_fields(ResultMemory* memory, LeafOut* out) {
+  std::vector<uint8_t*> addresses;
+  for (const int64_t num_bytes : shape_->field_bytes) {
+    Region field;
+    const Outcome outcome = allocate(memory, out->num_values * num_bytes, &field);
+    if (outcome.message != nullptr) return outcome;
+    addresses.push_back(field.bytes);
+    out->fields.push_back(field);
+  }
+  split_fields(leaf_, addresses.data());
+  return success();
+}
+
+Outcome LeafTaking::lay_codes(ResultMemory* memory, LeafOut* out) {
+  const int offset_bits = shape_->value_offset_bits;
+  if (leaf_.parts.size() != 1 || offset_bits == 0)
+    return misuse("codes are read of values of variable width, in one part");
+  LeafPart* part = leaf_.parts[0].get();
+  ItemCodes* coded = part->coded.get();
+  const NodeOut& node = out->nodes[0];
+  if (part->num_values != node.slots || coded->num_codes() != node.slots)
+    return misuse("values and slots differ in number");
+  Outcome outcome = coded->settle_empty(node.validity, part->limit);
+  if (outcome.message != nullptr) return outcome;
+  if (offset_bits == 32 && coded->num_item_bytes() > limits_.offset) return misuse("the values exceed 32-bit offsets");
+  out->num_items = coded->num_items();
+  out->values = lent_;
+  if (!coded->is_lent()) outcome = allocate(memory, part->num_values * int64_t{sizeof(int32_t)}, &out->values);
+  if (outcome.message == nullptr) outcome = allocate(memory, coded->num_item_bytes(), &out->items);
+  if (outcome.message == nullptr)
+    outcome = allocate(memory, (out->num_items + 1) * (offset_bits / 8), &out->item_offsets);
+  if (outcome.message != nullptr) return outcome;
+  if (!coded->is_lent())
+    copy_bytes(out->values.bytes, reinterpret_cast<const uint8_t*>(coded->codes()), out->values.size);
+  coded->copy_items(out->items.bytes, out->item_offsets.bytes, offset_bits);
+  return success();
+}
+
+// Reads the blobs whose places were read; of many bytes only memory and positions are there.
+Outcome LeafTaking::read_blobs(Request* request, ResultMemory* memory, LeafOut* out) {
+  const BlobShape& blobs = *shape_->blobs;
+  if (request == nullptr) return misuse("blobs are read where all rows are one part");
+  Outcome outcome = allocate(memory, (out->num_values + 1) * (blobs.offset_bits / 8), &out->offsets);
+  if (outcome.message != nullptr) return outcome;
+  // Places of nulls are empty by now.
+  const BlobPlaces places = places_of_rows(leaf_.parts[0]->values.data(), out->num_values);
+  int64_t num_bytes = 0;
+  outcome = lay_out_blobs(places, blobs.data_stop, blobs.most_bytes, blobs.offset_bits, out->offsets.bytes, &num_bytes);
+  if (outcome.message == nullptr) outcome = allocate(memory, num_bytes, &out->values);
+  if (outcome.message != nullptr) return outcome;
+  if (num_bytes <= blobs.most_at_once)
+    return read_laid_out(places, blobs.offset_bits, out->offsets.bytes, 0, out->num_values, request->reader,
+                         out->values.bytes, &request->count);
+  outcome = allocate(memory, out->num_values * int64_t{sizeof(uint64_t)}, &out->positions);
+  if (outcome.message == nullptr) copy_positions(places, out->positions.bytes);
+  return outcome;
+}
+
+}  // namespace lance_arrow::engine

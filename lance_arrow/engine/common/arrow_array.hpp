@@ -1,0 +1,20 @@
+// Arrays as the Arrow C data interface has them.
+#pragma once
+
+#include <cstdint>
+
+extern "C" {
+// The struct that the interface prescribes; its field names and their order are part of the standard.
+struct ArrowArray {
+  int64_t length;
+  int64_t null_count;
+  int64_t offset;
+  int64_t n_buffers;
+  int64_t n_children;
+  const void** buffers;
+  ArrowArray** children;
+  ArrowArray* dictionary;
+  void (*release)(ArrowArray*);
+  void* private_data;
+};
+}

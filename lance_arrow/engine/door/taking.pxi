@@ -1,0 +1,535 @@
+# Reads of rows: pages are found, read, opened and laid out in one native section for all columns.
+#
+# For unsupported or damaged rows there is no result. The methods of layouts and codecs then read the same rows, and
+# raise errors with column, page and byte range.
+
+cdef extern from "engine/arrays/leaf_taking.hpp" namespace "lance_arrow::engine" nogil:
+    cdef cppclass BlobShape:
+        int64_t data_stop
+        int64_t most_bytes
+        int64_t most_at_once
+        int offset_bits
+
+    cdef cppclass LeafShape:
+        LeafShape()
+        vector[int] offset_bits
+        int64_t value_bits
+        int value_offset_bits
+        vector[int64_t] field_bytes
+        cbool is_coded
+        optional[BlobShape] blobs
+
+    cdef struct Region:
+        uint8_t* bytes
+        int64_t size
+
+    cdef cppclass NodeOut:
+        uint8_t* validity
+        void* offsets
+        int64_t slots
+        int64_t null_count
+
+    cdef cppclass LeafOut:
+        int64_t num_values
+        Region values, offsets, positions, items, item_offsets
+        vector[Region] fields
+        int64_t num_items
+        vector[NodeOut] nodes
+        int64_t num_children(const LeafShape&, size_t)
+
+    cdef cppclass Request:
+        Request()
+        LaRuns rows
+        const SelectionBitmap* selection
+        Reader reader
+        ReadCount count
+
+    cdef cppclass TakeLimits:
+        int64_t bytes
+        int64_t offset
+
+cdef extern from "engine/arrays/array_tree.hpp" namespace "lance_arrow::engine" nogil:
+    cdef struct ArrayForm:
+        int kind
+        int leaf
+        int depth
+        int64_t items
+        int num_children
+        cbool is_text
+
+cdef extern from "engine/arrays/taking.hpp" namespace "lance_arrow::engine" nogil:
+    cdef cppclass Taking:
+        Taking(const vector[LeafShape]&, const Allocator&, const TakeLimits&) except +
+        void set_pages(size_t, const vector[PageRef]&) except +
+        Outcome take_some(int64_t, Request*) except +
+        cbool is_done()
+        Outcome begin(const vector[int64_t]&) except +
+        Outcome run(size_t, Request*) except +
+        Outcome finish() except +
+        const LeafOut& done(size_t)
+        cbool batch(const vector[ArrayForm]&, int64_t, ArrowArray*) except +
+
+cdef extern from "engine/plan/opened_pages.hpp" namespace "lance_arrow::engine" nogil:
+    cdef cppclass OpenedPages:
+        OpenedPages()
+        OpenedPages(vector[int64_t]) except +
+        cbool open(const PageRef&)
+        cbool select(const LaRuns&, vector[PageRef]*) except +
+        int64_t nbytes()
+
+cdef extern from "Python.h":
+    int PyErr_CheckSignals() except -1
+
+cdef enum Kind:
+    SLOTS = 0
+    LIST = 1
+    VALUES = 2
+    STRINGS = 3
+
+KINDS = {"slots": SLOTS, "list": LIST, "values": VALUES, "strings": STRINGS}
+
+
+cdef bint _has_ref(PageRef* ref, tuple item) except -1:
+    """Write down a page and where it lies; False where there is none."""
+    cdef NativePage page = item[0]
+    if page is None:
+        return False
+    ref.page = page.page.get()
+    ref.first_row, ref.data_start, ref.data_bytes = item[1], item[2][page.data_buffer], item[3][page.data_buffer]
+    ref.second_start = ref.second_bytes = 0
+    if page.second_buffer >= 0:
+        ref.second_start, ref.second_bytes = item[2][page.second_buffer], item[3][page.second_buffer]
+    ref.buffers.count = 0
+    if not page.page.get().is_indexed():
+        _note_buffers(&ref.buffers, item[2], item[3])
+    return True
+
+
+cdef int _note_buffers(PageBuffers* buffers, starts, sizes) except -1:
+    """Write down where the buffers of a page lie; of more than it may have, that it has more."""
+    cdef size_t number, count = len(starts)
+    for number in range(min(count, MOST_BUFFERS)):
+        buffers.starts[number], buffers.sizes[number] = starts[number], sizes[number]
+    buffers.count = count
+    return 0
+
+
+cdef class PagesWithRows:
+    """For each leaf the pages that hold wanted rows, in order, or that the engine does not read the leaf.
+
+    Parameters
+    ----------
+    forms
+        The leaves.
+    wanted
+        Of each leaf its pages, each ``(NativePage or None, first_row, buffer_offsets, buffer_sizes)``.
+    """
+
+    cdef vector[vector[PageRef]] pages
+    cdef vector[uint8_t] is_read
+    cdef readonly Py_ssize_t num_pages
+    cdef readonly bint are_all_read
+    cdef object kept
+
+    def __init__(self, ReadForms forms, wanted) -> None:
+        self.are_all_read, self.kept = True, wanted
+        self.pages.resize(forms.shapes.size())
+        cdef size_t leaf = 0
+        cdef PageRef ref
+        cdef bint is_read
+        for pages in wanted:
+            is_read = True
+            self.num_pages += len(pages)
+            for item in pages:
+                if not (_has_ref(&ref, item) and _fits(&forms.shapes[leaf], item[0])):
+                    is_read = False
+                    break
+                self.pages[leaf].push_back(ref)
+            self.is_read.push_back(is_read)
+            self.are_all_read = self.are_all_read and is_read
+            leaf += 1
+
+
+cdef bint _fits(LeafShape* shape, NativePage page) noexcept:
+    """Whether the values of a page are what the schema says."""
+    return page.page.get().value_bits == shape.value_bits and page.offset_bits == shape.value_offset_bits
+
+
+cdef class OpenPages:
+    """Pages of some columns of one file that were opened, so that rows find them without Python.
+
+    Parameters
+    ----------
+    forms
+        The leaves of the columns.
+    row_starts
+        Of each leaf, ``(num_pages + 1,) int64``: the first row of each page, and the number of rows.
+    """
+
+    cdef vector[OpenedPages] tables
+    cdef ReadForms forms
+    cdef list kept
+    cdef object __weakref__
+    cdef bint was_used
+    cdef bint are_for_scans
+
+    def __init__(self, ReadForms forms not None, row_starts) -> None:
+        self.forms, self.kept, self.was_used, self.are_for_scans = forms, [], False, True
+        cdef vector[int64_t] starts
+        for one in row_starts:
+            starts = one
+            self.tables.push_back(OpenedPages(starts))
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the tables, in bytes."""
+        cdef int64_t total = 0
+        for table in self.tables:
+            total += table.nbytes()
+        return total
+
+    def take_used(self) -> bool:
+        """Tell whether rows were looked for since the last call."""
+        was_used, self.was_used = self.was_used, False
+        return was_used
+
+    def open_all(self, wanted, bint are_kept) -> None:
+        """Note pages of each leaf that need no more of their index.
+
+        Parameters
+        ----------
+        wanted
+            As for `PagesWithRows`.
+        are_kept
+            Whether all may be kept; else those whose memory a cache has counted.
+        """
+        cdef PageRef ref
+        cdef NativePage page
+        cdef size_t leaf = 0
+        for pages in wanted:
+            for item in pages:
+                page = item[0]
+                if page is None or not (are_kept or page.is_counted) or not page.page.get().is_indexed():
+                    continue
+                if _has_ref(&ref, item) and _fits(&self.forms.shapes[leaf], page) and self.tables[leaf].open(ref):
+                    self.kept.append(page)
+                    self.are_for_scans = self.are_for_scans and page.is_for_scans
+            leaf += 1
+
+    def find(
+        self, const int64_t[::1] starts not None, const int64_t[::1] stops not None, bint is_scan
+    ) -> PagesWithRows | None:
+        """Find pages.
+
+        Parameters
+        ----------
+        starts, stops
+            ``(n,) int64``, at least one: rows, ascending.
+        is_scan
+            Whether pages that layouts read faster, where many rows are wanted, are left to them.
+
+        Returns
+        -------
+        PagesWithRows or None
+            None where a page is left to them, or was not opened.
+        """
+        cdef PagesWithRows found = PagesWithRows.__new__(PagesWithRows)
+        cdef LaRuns rows
+        cdef size_t leaf, num_leaves = self.tables.size()
+        if is_scan and not self.are_for_scans:
+            return None
+        rows.starts, rows.stops, rows.num_runs = &starts[0], &stops[0], starts.shape[0]
+        self.was_used = True
+        found.pages.resize(num_leaves)
+        found.is_read.assign(num_leaves, 1)
+        found.are_all_read, found.kept = True, self
+        for leaf in range(num_leaves):
+            if not self.tables[leaf].select(rows, &found.pages[leaf]):
+                return None
+            found.num_pages += found.pages[leaf].size()
+        return found
+
+
+cdef Request _request(
+    const int64_t[::1] starts, const int64_t[::1] stops, int fd, const uint8_t[::1] memory, int64_t size, checks,
+    Segments segments,
+):
+    cdef Request request
+    request.rows.starts, request.rows.stops, request.rows.num_runs = &starts[0], &stops[0], starts.shape[0]
+    request.selection = NULL
+    request.reader.fd, request.reader.size = fd, size
+    request.reader.memory = NULL
+    if memory is not None:
+        request.reader.memory = &memory[0]
+    # `segments` and `checks` are held by the caller's arguments as long as the request is used.
+    request.reader.segments = NULL
+    if segments is not None:
+        request.reader.segments = &segments.held
+    request.reader.checks = NULL
+    if checks is not None:
+        request.reader.checks = <Checks*>PyCapsule_GetPointer(checks.pointer, "lance_arrow.BlockChecks")
+    return request
+
+
+cdef tuple _counts(const Request* request):
+    return request.count.requests, request.count.ranges, request.count.bytes_wanted, request.count.bytes_read
+
+
+cdef class RowsInTheMaking:
+    """Rows of leaves that are being taken; made by `ReadForms`."""
+
+    cdef ReadForms forms
+    cdef PagesWithRows pages
+    cdef LentBuffers lent
+    cdef unique_ptr[Taking] taking
+    cdef int64_t num_rows
+
+    def run(
+        self, size_t part, const int64_t[::1] starts not None, const int64_t[::1] stops not None, int fd,
+        const uint8_t[::1] memory, int64_t size, checks=None, Segments segments=None,
+    ) -> tuple[str | None, int, int, int, int]:
+        """Read and open one part of the rows; parts may run in several threads.
+
+        Parameters
+        ----------
+        part
+            Its number.
+        starts, stops
+            ``(n,) int64``: its rows, ascending, disjoint, none empty.
+        fd, memory, size
+            An open file, or (fd -1) its bytes, and its size.
+        checks
+            `BlockChecks` of the file: unchecked blocks are compared with their checksums. None: no checks.
+        segments
+            Parts of a far file, read instead of `memory`, in which nothing is `wanted` any more.
+
+        Returns
+        -------
+        refusal
+            Error text if a leaf could not be read, or None; after an error there is no result.
+        requests, ranges, bytes_wanted, bytes_read
+            What was read.
+        """
+        cdef Request request = _request(starts, stops, fd, memory, size, checks, segments)
+        cdef Outcome outcome
+        with nogil:
+            outcome = self.taking.get().run(part, &request)
+        return _text_of(outcome), *_counts(&request)
+
+    def finish(self) -> pa.RecordBatch | list[tuple[int, Any, Any, list[Any]] | None] | str:
+        """Lay out the rows of all parts; returns what `ReadForms.take` returns first."""
+        cdef Outcome outcome
+        cdef ArrowArray batch
+        with nogil:
+            outcome = self.taking.get().finish()
+            if outcome.message == NULL and self.lent is None:
+                self._make_batch(&batch, &outcome)
+        return self._result(outcome, &batch)
+
+    cdef int _make_batch(self, ArrowArray* batch, Outcome* outcome) except -1 nogil:
+        if not self.taking.get().batch(self.forms.arrays, self.num_rows, batch):
+            outcome.message = "columns contradict each other, or are not what their type says"
+        return 0
+
+    cdef object _result(self, Outcome outcome, ArrowArray* batch):
+        if outcome.message != NULL:
+            if self.lent is not None:
+                self.lent.raise_error()
+            return _text_of(outcome)
+        if self.lent is not None:
+            return [
+                self._laid_out(leaf) if self.pages.is_read[leaf] else None for leaf in range(self.forms.shapes.size())
+            ]
+        try:
+            return pa.RecordBatch._import_from_c(<uintptr_t>batch, self.forms.schema)
+        finally:
+            if batch.release != NULL:
+                batch.release(batch)
+
+    cdef tuple _laid_out(self, size_t leaf):
+        """What was laid out of a leaf, in buffers of pyarrow."""
+        cdef const LeafShape* shape = &self.forms.shapes[leaf]
+        cdef const LeafOut* out = &self.taking.get().done(leaf)
+        cdef LentBuffers lent = self.lent
+        cdef Region region
+        cdef size_t node
+        nodes = []
+        for node in range(out.nodes.size()):
+            region.bytes, region.size = out.nodes[node].validity, (out.nodes[node].slots + 7) // 8
+            validity = lent.buffer(region)
+            region.bytes = <uint8_t*>out.nodes[node].offsets
+            region.size = (out.nodes[node].slots + 1) * (shape.offset_bits[node] // 8)
+            nodes.append((
+                out.nodes[node].slots, validity, out.nodes[node].null_count, lent.buffer(region),
+                out.num_children(shape[0], node),
+            ))
+        values, offsets = lent.buffer(out.values), lent.buffer(out.offsets)
+        if out.fields.size():
+            values = tuple([lent.buffer(out.fields[number]) for number in range(out.fields.size())])
+        if out.positions.bytes != NULL:
+            values = values, lent.buffer(out.positions)
+        if shape.is_coded:
+            offsets = out.num_items, lent.buffer(out.item_offsets), lent.buffer(out.items)
+        return out.num_values, values, offsets, nodes
+
+
+cdef inline object _text_of(Outcome outcome):
+    return None if outcome.message == NULL else outcome.message.decode("ascii")
+
+
+cdef class ReadForms:
+    """Leaves of columns, and how a batch is made of them.
+
+    Parameters
+    ----------
+    leaves
+        Of each leaf ``(offset_bits, value_bits, value_offset_bits, field_bytes, blobs, is_coded)``.
+
+        ``offset_bits``: per node of the path, inner-most first, the width of a list's offsets or 0. ``value_bits``:
+        bits of a value; 0 for variable width, with ``value_offset_bits``. ``field_bytes``: bytes of each field of a
+        packed struct, whose sum is the value; empty for others. ``blobs``: None, or ``(data_stop, most_bytes,
+        most_at_once, offset_bits)`` if the values are places of blobs to be read. These are the end of values in the
+        file, the most bytes of blobs, and the most bytes of one read. Last, the width of their offsets. ``is_coded``:
+        whether values of variable width come as codes into one dictionary; then there is one part.
+    columns
+        Nested tuples ``(kind, leaf, items, is_text, children)``. ``kind`` is a key of `KINDS`, ``leaf`` the position of
+        the leaf with the node's structure. ``items`` is the number of the child's items per slot (0 for lists).
+        ``is_text``: whether values are checked as UTF-8. None where batches are put together by others.
+    schema
+        Schema of the batch: the storage of its types has the shape of `columns`.
+    """
+
+    cdef vector[LeafShape] shapes
+    cdef vector[ArrayForm] arrays
+    cdef readonly bint makes_batches
+    cdef object schema
+
+    def __init__(self, leaves, columns=None, schema=None) -> None:
+        cdef LeafShape shape
+        cdef BlobShape blobs
+        for leaf in leaves:
+            shape = LeafShape()
+            offset_bits, shape.value_bits, shape.value_offset_bits, field_bytes, places, shape.is_coded = leaf
+            shape.offset_bits = offset_bits
+            shape.field_bytes = field_bytes
+            if places is not None:
+                blobs.data_stop, blobs.most_bytes, blobs.most_at_once, blobs.offset_bits = places
+                shape.blobs = blobs
+            self.shapes.push_back(shape)
+        self.makes_batches, self.schema = columns is not None, schema
+        for column in columns or ():
+            self._add(column, 0)
+
+    def _add(self, node, int depth):
+        cdef ArrayForm form
+        kind, leaf, items, is_text, children = node
+        form.kind, form.leaf, form.depth, form.items = KINDS[kind], leaf, depth, items
+        form.num_children, form.is_text = len(children), is_text
+        if not 0 <= form.leaf < <int64_t>self.shapes.size():
+            raise InvalidArgumentError(f"there is no leaf {leaf}")
+        self.arrays.push_back(form)
+        for child in children:
+            self._add(child, depth + 1)
+
+    cdef RowsInTheMaking _begin(
+        self, PagesWithRows pages, int64_t num_rows, int64_t limit_bytes, int64_t largest_offset, pool, allocate
+    ):
+        cdef RowsInTheMaking rows = RowsInTheMaking.__new__(RowsInTheMaking)
+        cdef Allocator allocator
+        cdef TakeLimits limits
+        cdef size_t leaf
+        if pages.pages.size() != self.shapes.size():
+            raise InvalidArgumentError(f"there are pages of {pages.pages.size()} leaves, expected {self.shapes.size()}")
+        limits.bytes, limits.offset = limit_bytes, largest_offset
+        rows.forms, rows.pages, rows.num_rows = self, pages, num_rows
+        if not self.makes_batches or not pages.are_all_read or (pool is not None and _allocator_of is None):
+            rows.lent = lent_buffers(allocate)
+            allocator = _lending(rows.lent)
+        elif pool is None:
+            allocator = _current_allocator()
+        else:
+            capsule = _allocator_of(pool)
+            allocator = (<Allocator*>PyCapsule_GetPointer(capsule, "lance_arrow.Allocator"))[0]
+        rows.taking.reset(new Taking(self.shapes, allocator, limits))
+        for leaf in range(self.shapes.size()):
+            if pages.is_read[leaf]:
+                rows.taking.get().set_pages(leaf, pages.pages[leaf])
+        return rows
+
+    def begin(
+        self, PagesWithRows pages not None, tuple part_rows, int64_t limit_bytes, int64_t largest_offset, pool, allocate
+    ) -> RowsInTheMaking | str:
+        """Begin to take rows in several parts.
+
+        Parameters
+        ----------
+        pages, limit_bytes, largest_offset, pool, allocate
+            As for `take`.
+        part_rows
+            Rows of each part.
+
+        Returns
+        -------
+        RowsInTheMaking or str
+            An error text where there is no memory.
+        """
+        cdef RowsInTheMaking rows = self._begin(pages, sum(part_rows), limit_bytes, largest_offset, pool, allocate)
+        cdef vector[int64_t] counts = part_rows
+        cdef Outcome outcome
+        with nogil:
+            outcome = rows.taking.get().begin(counts)
+        if outcome.message != NULL:
+            return rows._result(outcome, NULL)
+        return rows
+
+    def take(
+        self, PagesWithRows pages not None, const int64_t[::1] starts not None, const int64_t[::1] stops not None,
+        int64_t num_rows, int fd, const uint8_t[::1] memory, int64_t size, checks, Segments segments,
+        int64_t limit_bytes, int64_t largest_offset, pool, allocate,
+    ) -> tuple[pa.RecordBatch | list[tuple[int, Any, Any, list[Any]] | None] | str, int, int, int, int]:
+        """Read, open and lay out leaves one after the other; they share their read buffers.
+
+        Parameters
+        ----------
+        pages
+            The pages with these rows.
+        starts, stops, fd, memory, size, checks, segments
+            As for `RowsInTheMaking.run`, and the number of the rows.
+        limit_bytes
+            Most bytes of values, of one read or of one buffer.
+        largest_offset
+            Of offsets of 32 bits.
+        pool
+            Arrow memory pool of the result; the default one when None.
+        allocate
+            Called with a number of bytes, where Python puts the result together; returns a writable Arrow buffer.
+
+        Returns
+        -------
+        done
+            The batch. Without `columns`, or where the engine does not read a leaf: per leaf None if so, or ``(num_values,
+            values, offsets or None, nodes)`` with ``(slots, validity or None, null_count, offsets or None, num_items)``
+            per node, inner-most first. Values are one buffer, or a tuple of one per field. For blobs with too many
+            bytes for one read, they are a tuple of memory for the blobs and of their positions. For codes, the offsets
+            are the dictionary: ``(num_items, offsets, values)``. An error text if a leaf could not be read, or if
+            leaves contradict each other or their types.
+        requests, ranges, bytes_wanted, bytes_read
+            What was read.
+        """
+        cdef RowsInTheMaking rows = self._begin(pages, num_rows, limit_bytes, largest_offset, pool, allocate)
+        cdef Request request = _request(starts, stops, fd, memory, size, checks, segments)
+        cdef Outcome outcome
+        cdef SelectionBitmap selection
+        cdef ArrowArray batch
+        cdef Taking* taking = rows.taking.get()
+        with nogil:
+            selection.select(request.rows.starts, request.rows.stops, request.rows.num_runs)
+            request.selection = &selection
+            outcome = taking.take_some(num_rows, &request)
+            while outcome.message == NULL and not taking.is_done():
+                with gil:
+                    PyErr_CheckSignals()
+                outcome = taking.take_some(num_rows, &request)
+            if outcome.message == NULL and rows.lent is None:
+                rows._make_batch(&batch, &outcome)
+        return rows._result(outcome, &batch), *_counts(&request)
