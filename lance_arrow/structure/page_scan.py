@@ -138,7 +138,7 @@ def load_indices(
 def index_ranges(tasks: Sequence[PageTask]) -> tuple[Positions, Positions]:
     """Return what `load_indices` reads of a file for tasks without an index: ``(n,) int64`` starts and stops.
 
-    Rows of the tasks are those of the file. Pages of which all rows are wanted come with all of their bytes.
+    Rows of the tasks are those of the file. If all rows of a page are wanted, its other bytes are in the ranges too.
 
     Raises
     ------
