@@ -77,6 +77,7 @@ include "door/codec_capsules.pxi"
 include "door/codec_checks.pxi"
 include "door/pages.pxi"
 include "door/taking.pxi"
+include "door/segments.pxi"
 include "door/blobs.pxi"
 
 # Which zones and files a filter leaves nothing of.

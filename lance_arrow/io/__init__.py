@@ -7,7 +7,7 @@ goes the other way, in order. This package does not interpret the bytes.
 |---|---|
 | `source` | the `RangeSource` protocol: start here |
 | `ranges` | the pure planner: coalesces wanted ranges into few requests |
-| `fetching` | `fetch`, `read_coalesced`: plan, read, cut; `read_end` |
+| `fetching` | `fetch`, `fetch_segments`, `read_coalesced`: plan, read, cut; `read_end` |
 | `location`, `open_source` | find the filesystem of a caller's path, and open a source |
 | `local_source`, `fsspec_source`, `arrow_source`, `buffer_source` | the four kinds of source |
 | `small_files` | reading many small files completely |
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from lance_arrow.io.exclusive import create_exclusively as create_exclusively
     from lance_arrow.io.fetching import fetch as fetch
     from lance_arrow.io.fetching import fetch_into as fetch_into
+    from lance_arrow.io.fetching import fetch_segments as fetch_segments
     from lance_arrow.io.fetching import read_coalesced as read_coalesced
     from lance_arrow.io.fetching import read_end as read_end
     from lance_arrow.io.folders import file_exists as file_exists
@@ -90,7 +91,7 @@ else:
         {
             "lance_arrow.io.buffer_source": ("BufferSource",),
             "lance_arrow.io.exclusive": ("can_create_exclusively", "create_exclusively"),
-            "lance_arrow.io.fetching": ("fetch", "fetch_into", "read_coalesced", "read_end"),
+            "lance_arrow.io.fetching": ("fetch", "fetch_into", "fetch_segments", "read_coalesced", "read_end"),
             "lance_arrow.io.folders": (
                 "file_exists",
                 "has_file",

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow.errors import LanceError
-from lance_arrow.io.fetching import read_coalesced
+from lance_arrow.io.fetching import fetch_segments, read_coalesced
+from lance_arrow.io.ranges import coalesce
 from lance_arrow.io.source import Bytes, Coalescing, Positions, RangeSource, check_ranges
 
 # Prefetched ranges are copied piece by piece: joining them saves nothing.
@@ -160,6 +161,26 @@ class AheadSource:
                 out[place : place + stop - first] = held[first - start : stop - start]
         self._read_missing(failed, out)
         return out, places
+
+    def read_segments(self, starts: Positions, stops: Positions) -> tuple[Positions, list[Bytes]]:
+        """Return the responses that hold ranges, whole, and read what is in none; see `fetch_segments`."""
+        check_ranges(starts, stops, size_bytes=self.size(), name=self.name)
+        runs = coalesce(starts, stops, max_gap_bytes=0, max_span_bytes=self.coalescing.max_span_bytes)
+        answers, missing = self._found(runs.starts, runs.stops, runs.starts)
+        parts = {}
+        for future, start, first, stop, _ in answers:
+            held = self._answer(future)
+            if held is None:
+                missing.append((first, stop, first))
+            else:
+                parts[start] = held
+        if missing:
+            sides = np.array([(first, stop) for first, stop, _ in missing], np.int64)
+            for start, part in zip(*fetch_segments(self._inner, *sides.T.copy()), strict=True):
+                # A response that holds more is here already, or is not wanted.
+                if len(part) > len(parts.get(start, ())):
+                    parts[start] = part
+        return np.fromiter(parts, np.int64, len(parts)), list(parts.values())
 
     def _found(
         self, starts: Positions, stops: Positions, places: Positions

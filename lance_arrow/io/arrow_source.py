@@ -18,7 +18,7 @@ from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.fsspec_source import open_fsspec
 from lance_arrow.io.local_source import LocalSource
 from lance_arrow.io.source import (
-    REMOTE_COALESCING,
+    THREADED_COALESCING,
     Bytes,
     Coalescing,
     Positions,
@@ -89,7 +89,7 @@ class ArrowSource:
         if info.type == arrow_fs.FileType.Directory:
             raise is_a_directory(name)
         self.name = name
-        self.coalescing: Coalescing = REMOTE_COALESCING
+        self.coalescing: Coalescing = THREADED_COALESCING
         self._filesystem = filesystem
         self._info = info
         self._file = filesystem.open_input_file(path)

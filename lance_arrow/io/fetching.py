@@ -112,6 +112,44 @@ def read_coalesced(source: RangeSource, starts: Positions, stops: Positions) -> 
     return plan.slices(responses)
 
 
+def fetch_segments(source: RangeSource, starts: Positions, stops: Positions) -> tuple[Positions, list[Bytes]]:
+    """Read what holds some ranges; neighbours share a request, and nothing is cut or copied.
+
+    Parameters
+    ----------
+    source
+        Source to read; its `coalescing` has the limits.
+    starts, stops
+        ``(n,) int64`` each, any order, overlaps and empty ranges allowed.
+
+    Returns
+    -------
+    starts, parts
+        ``(m,) int64`` places and ``m`` arrays, in any order: every range lies in one of them, or in some that follow
+        each other.
+
+    Raises
+    ------
+    TruncatedReadError, InvalidArgumentError, OSError
+        As `RangeSource.read`.
+    """
+    held = getattr(source, "read_segments", None)
+    if held is not None:
+        found: tuple[Positions, list[Bytes]] = held(starts, stops)
+        return found
+    num_wanted, wanted_bytes = len(starts), int((stops - starts).sum())
+    if isinstance(source, MeteredSource):
+        # Blocks that must be compared with checksums are read whole: they are joined, not what is wanted of them.
+        starts, stops = source.widened(starts, stops)
+    plan = requests_for(source, starts, stops)
+    if not len(plan.starts):
+        return plan.starts, []
+    if isinstance(source, MeteredSource):
+        parts = source.read_joined(plan.starts, plan.stops, ranges_wanted=num_wanted, bytes_wanted=wanted_bytes)
+        return plan.starts, parts
+    return plan.starts, source.read(plan.starts, plan.stops)
+
+
 def read_end(source: RangeSource, num_bytes: int) -> Bytes:
     """Read the last bytes of a source, all bytes of a smaller one; errors are those of `RangeSource.read`."""
     own = getattr(source, "read_end", None)

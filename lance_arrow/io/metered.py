@@ -137,6 +137,10 @@ class MeteredSource:
         if isinstance(self._inner, MeteredSource):
             self._inner.add(requests, ranges_wanted, bytes_wanted, bytes_fetched, seconds, waves)
 
+    def widened(self, starts: Positions, stops: Positions) -> tuple[Positions, Positions]:
+        """Return what must be read for some ranges: more than these, if that must be compared with checksums."""
+        return starts, stops
+
     def read(self, starts: Positions, stops: Positions) -> list[Bytes]:
         """Read ranges that were not joined, and count them."""
         return self.read_joined(starts, stops, ranges_wanted=len(starts), bytes_wanted=int((stops - starts).sum()))

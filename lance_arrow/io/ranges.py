@@ -83,11 +83,11 @@ def requests_for(source: RangeSource, starts: Positions, stops: Positions) -> Fe
         As `coalesce` makes it; errors are its errors.
     """
     limits = source.coalescing
-    max_gap_bytes, max_span_bytes = limits.max_gap_bytes, limits.max_span_bytes
+    max_gap_bytes, max_span_bytes = limits.wave_gap_bytes or limits.max_gap_bytes, limits.max_span_bytes
     if limits.whole_bytes and is_nearly_whole(limits, source.size(), starts, stops):
         max_gap_bytes = max_span_bytes = limits.whole_bytes
     elif limits.least_gap_bytes is not None:
-        few = limits.requests_in_flight
+        few = limits.many_requests or limits.requests_in_flight
         plan = coalesce(
             starts,
             stops,

@@ -93,9 +93,14 @@ class VerifiedSource(MeteredSource):
 
     def read_joined(self, starts: Positions, stops: Positions, *, ranges_wanted: int, bytes_wanted: int) -> list[Bytes]:
         """Read requests, and check blocks that were not checked before."""
-        checks = self._checks
-        if checks is None or not checks.num_pending:
-            return super().read_joined(starts, stops, ranges_wanted=ranges_wanted, bytes_wanted=bytes_wanted)
+        wide = self._widened(starts, stops)
+        if wide is None or all(map(np.array_equal, wide, (starts, stops))):
+            parts = super().read_joined(starts, stops, ranges_wanted=ranges_wanted, bytes_wanted=bytes_wanted)
+            if wide is not None:
+                first = np.zeros(1, np.int64)
+                for number, part in enumerate(parts):
+                    self._check(part, first, wide[0][number : number + 1], wide[1][number : number + 1])
+            return parts
         data, positions = self.read_arena_joined(starts, stops, ranges_wanted=ranges_wanted, bytes_wanted=bytes_wanted)
         ends = positions + (stops - starts)
         return [data[start:stop] for start, stop in zip(positions.tolist(), ends.tolist(), strict=True)]
@@ -113,6 +118,10 @@ class VerifiedSource(MeteredSource):
         super().read_into(starts, stops, out, out_starts)
         if wide is not None:
             self._check(out, out_starts, starts, stops)
+
+    def widened(self, starts: Positions, stops: Positions) -> tuple[Positions, Positions]:
+        """Extend ranges to the borders of the unchecked blocks that they begin and end in."""
+        return self._widened(starts, stops) or (starts, stops)
 
     def _widened(self, starts: Positions, stops: Positions) -> tuple[Positions, Positions] | None:
         """Extend ranges to the borders of unchecked blocks; None if all blocks are checked."""

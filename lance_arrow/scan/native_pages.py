@@ -18,6 +18,7 @@ from lance_arrow.container.descriptions import Description
 from lance_arrow.container.pages import PageMeta
 from lance_arrow.engine import NativePage, OpenPages, PagesWithRows
 from lance_arrow.errors import CorruptFileError, LanceError, located
+from lance_arrow.io import MeteredSource, Positional, RangeSource
 from lance_arrow.scan.file_pages import FilePages, Indices
 from lance_arrow.scan.native_take import Pages
 from lance_arrow.spi import BoundLayout, BufferRole, LeafType, ManyPages, OpensManyPages, PageIndex, RowRanges
@@ -27,6 +28,10 @@ from lance_arrow.structure.row_selection import pages_with
 
 _LEAST_TOGETHER = 4
 _NO_BYTES = np.empty(0, np.uint8)
+
+
+Missing: TypeAlias = tuple[PageTask, Pages, int]
+"""A page without an index, the pages of its leaf, and its position in them."""
 
 
 @dataclass(slots=True, eq=False)
@@ -43,12 +48,24 @@ class PagesAtHand:
         Pages that read their index themselves; the cache has not counted their memory yet.
     are_kept
         Whether the reader keeps the pages itself; else the cache does, which counts them.
+    missing
+        Pages whose index must be loaded before the engine can read them.
     """
 
     wanted: list[Pages]
     loaded: Indices = field(default_factory=dict)
     uncounted: list[tuple[Hashable, NativePage]] = field(default_factory=list)
     are_kept: bool = False
+    missing: list[Missing] = field(default_factory=list)
+
+    def load_missing(self, source: RangeSource, cache: IndexCache, *, is_scan: bool) -> None:
+        """Load indices that are missing, in one round; raises as reading the pages."""
+        tasks = [task for task, _, _ in self.missing]
+        load_indices(source, tasks, cache, with_whole_pages=False)
+        for task, pages, place in self.missing:
+            pages[place] = (_native(task.index, is_scan), *pages[place][1:])
+        self.loaded = {task.cache_key: task.index for task in tasks if task.index is not None}
+        self.missing = []
 
     def keep(self, cache: IndexCache) -> None:
         """Keep pages for the next read, in another thread perhaps, before they have read their index."""
@@ -109,6 +126,10 @@ def pages_at_hand(
     is_scan
         Whether pages that the layouts read faster, where many rows are wanted, are left to them.
 
+    Notes
+    -----
+    Indices of far files stay missing: they are fetched along with what else is wanted.
+
     Raises
     ------
     UnknownEncodingError, UnsupportedError, CorruptFileError, TruncatedReadError, ResourceLimitError
@@ -143,23 +164,23 @@ def pages_at_hand(
                 pages.append((native, page.first_row, page.buffer_offsets, page.buffer_sizes))
             at += 1
         found.wanted.append(pages)
-    missing: list[tuple[PageTask, Pages, int]] = []
     for natives, members in unopened.opened():
         for opened, (leaf, meta, number, pages, place, key) in zip(natives, members, strict=True):
             if not isinstance(opened, NativePage):
-                missing.append((PageTask(leaf.path, meta.pages[number], opened, rows, key), pages, place))
+                found.missing.append((PageTask(leaf.path, meta.pages[number], opened, rows, key), pages, place))
                 continue
             if opened.is_for_scans or not is_scan:
                 pages[place] = (opened, *pages[place][1:])
             if not opened.is_counted:
                 found.uncounted.append((key, opened))
-    if missing:
-        tasks = [task for task, _, _ in missing]
-        load_indices(file.source, tasks, cache, with_whole_pages=False)
-        for task, pages, place in missing:
-            pages[place] = (_native(task.index, is_scan), *pages[place][1:])
-        found.loaded = {task.cache_key: task.index for task in tasks if task.index is not None}
+    if found.missing and positional_of(file.source) is not None:
+        found.load_missing(file.source, cache, is_scan=is_scan)
     return found
+
+
+def positional_of(source: RangeSource) -> Positional | None:
+    """Return how native code reads a source by itself; None for far files, whose bytes must be fetched before."""
+    return source.positional() if isinstance(source, MeteredSource) else None
 
 
 _Member: TypeAlias = tuple[LeafNode, ColumnMeta, int, Pages, int, Hashable]

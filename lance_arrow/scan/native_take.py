@@ -21,7 +21,7 @@ from lance_arrow.arrays.blob_fields import PLACE_TYPE
 from lance_arrow.arrays.column_destination import LeafBuffers
 from lance_arrow.arrays.column_tree import LeafNode, storage_type
 from lance_arrow.arrays.unravel import NodeStructure
-from lance_arrow.io import MeteredSource, Positional
+from lance_arrow.io import MeteredSource, Positional, RangeSource
 from lance_arrow.kernels import native_codecs
 from lance_arrow.pages import struct_field_bytes, value_bits
 from lance_arrow.runtime import Runtime
@@ -194,7 +194,7 @@ def take_leaves(
     wanted: ReadPlan,
     pages: engine.PagesWithRows,
     rows: tuple[RowRanges, int],
-    source: tuple[MeteredSource, Positional],
+    source: tuple[RangeSource, Positional],
     runtime: Runtime,
     pool: pa.MemoryPool | None,
     num_threads: int,
@@ -238,15 +238,24 @@ def take_leaves(
         place.memory,
         place.size_bytes,
         place.checks,
+        place.segments,
         *memory,
     )
     if isinstance(done, str):
         native_codecs.raise_pending()
-    counted.add(requests, ranges, wanted_bytes, read_bytes, time.perf_counter() - begun)
+    # What was fetched was counted then.
+    if place.segments is None and isinstance(counted, MeteredSource):
+        counted.add(requests, ranges, wanted_bytes, read_bytes, time.perf_counter() - begun)
     if isinstance(done, str):
         return []
-    if wanted.has_blob_bytes and not all(
-        _read_large(plan, one, source, runtime) for plan, one in zip(wanted.plans, done, strict=True) if one
+    if (
+        wanted.has_blob_bytes
+        and isinstance(counted, MeteredSource)
+        and not all(
+            _read_large(plan, one, (counted, place), runtime)
+            for plan, one in zip(wanted.plans, done, strict=True)
+            if one
+        )
     ):
         return []
     return done
@@ -298,7 +307,7 @@ def _take_parts(
     pages: engine.PagesWithRows,
     parts: Sequence[RowRanges],
     memory: tuple[int, int, pa.MemoryPool | None, Callable[[int], pa.Buffer] | None],
-    source: tuple[MeteredSource, Positional],
+    source: tuple[RangeSource, Positional],
     runtime: Runtime,
 ) -> Taken:
     """Read all parts of all leaves, side by side."""
@@ -311,7 +320,14 @@ def _take_parts(
     def run(number: int) -> tuple[str | None, int, int, int, int]:
         part = parts[number]
         done: tuple[str | None, int, int, int, int] = making.run(
-            number, part.starts, part.stops, place.descriptor, place.memory, place.size_bytes, place.checks
+            number,
+            part.starts,
+            part.stops,
+            place.descriptor,
+            place.memory,
+            place.size_bytes,
+            place.checks,
+            place.segments,
         )
         if done[0] is not None:
             native_codecs.raise_pending()
@@ -320,6 +336,8 @@ def _take_parts(
     results = runtime.side_by_side(run, range(len(parts)))
     seconds = time.perf_counter() - begun
     for number, (_, requests, ranges, wanted, fetched) in enumerate(results):
+        if place.segments is not None or not isinstance(counted, MeteredSource):
+            break  # what was fetched was counted then
         # All parts are one wave: it is counted with the first.
         counted.add(requests, ranges, wanted, fetched, seconds if number == 0 else 0.0, waves=int(number == 0))
     if any(refusal is not None for refusal, *_ in results):

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TypeVar
 from weakref import ref
 
 import numpy as np
@@ -22,17 +23,19 @@ from lance_arrow.arrays.unravel import NodeStructure, unravel
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.engine import OpenPages, PagesWithRows
 from lance_arrow.errors import CorruptPageError, LanceError, ResourceLimitError, located
-from lance_arrow.io import MeteredSource
+from lance_arrow.io import Positional
 from lance_arrow.runtime import Runtime, making_objects
 from lance_arrow.scan.blobs.native_blobs import blob_limits
 from lance_arrow.scan.file_pages import FilePages, Indices
-from lance_arrow.scan.native_pages import PagesAtHand, PagesFound, pages_at_hand
-from lance_arrow.scan.native_take import Done, take_leaves
+from lance_arrow.scan.native_pages import PagesAtHand, PagesFound, pages_at_hand, positional_of
+from lance_arrow.scan.native_take import Taken, take_leaves
 from lance_arrow.scan.read_plan import ReadPlan
 from lance_arrow.scan.sparse_selection import are_short, hull, in_order, is_cheaper_whole, marks_of, picked
 from lance_arrow.spi import LoadedPage, RowRanges
 from lance_arrow.structure.page_scan import load_pages
 from lance_arrow.structure.row_selection import halves
+
+T = TypeVar("T")
 
 _INT32_MAX = np.iinfo(np.int32).max
 _MAX_NOTED = 16
@@ -49,6 +52,14 @@ class ReadCounts:
     def joined(self, other: ReadCounts) -> ReadCounts:
         """Return the counts of both."""
         return ReadCounts(self.pages + other.pages, (*self.columns, *other.columns), self.seconds + other.seconds)
+
+
+@dataclass(slots=True, eq=False)
+class _Beside:
+    """Leaves that the layouts have decoded while the engine's bytes were fetched, and their pages."""
+
+    decoded: dict[int, DecodedLeaf] = field(default_factory=dict)
+    num_pages: int = 0
 
 
 class RowReader(FilePages):
@@ -133,11 +144,8 @@ class RowReader(FilePages):
 
     def _close_nodes(self, nodes: Sequence[ColumnNode], rows: RowRanges) -> list[ColumnNode]:
         """Return the columns of which the engine reads many short runs as fast as all rows; none of a far file."""
-        source = self.source
-        if source.coalescing.is_far or not isinstance(source, MeteredSource):
-            return []
         plans = self._read_plan(nodes).plans
-        if not plans or source.positional() is None:
+        if not plans or self.source.coalescing.is_far or positional_of(self.source) is None:
             return []
         with located(path=self.file.name):
             pages = self._pages_of([plan.leaf for plan in plans], rows, is_scan=True).wanted
@@ -165,9 +173,9 @@ class RowReader(FilePages):
         leaves: Sequence[LeafNode],
         rows: RowRanges,
         pool: pa.MemoryPool | None,
-        finish: Callable[[dict[int, DecodedLeaf]], pa.RecordBatch],
+        finish: Callable[[dict[int, DecodedLeaf]], T],
         indices: Indices,
-    ) -> tuple[pa.RecordBatch | None, int]:
+    ) -> tuple[T | None, int]:
         """Decode leaves, let `finish` make a batch of them, and count pages; None where 32-bit offsets overflow."""
         for leaf in leaves:
             refuse_unreadable(leaf)
@@ -217,10 +225,9 @@ class RowReader(FilePages):
         source = self.source
         data_stop = self.file.footer.data_stop
         wanted = self._blob_read_plans.of(nodes, lambda: ReadPlan.of(nodes, blob_limits(data_stop, self.runtime)))
-        place = source.positional() if isinstance(source, MeteredSource) else None
+        place = positional_of(source)
         if place is None or not len(rows) or len(wanted.plans) < len(wanted.leaves):
             return None
-        assert isinstance(source, MeteredSource)
         num_rows = rows.num_rows
         with located(path=self.file.name):
             found = self._found(wanted, rows, is_scan=False)
@@ -245,23 +252,27 @@ class RowReader(FilePages):
         """
         source = self.source
         wanted = self._read_plan(nodes)
-        place = source.positional() if isinstance(source, MeteredSource) else None
-        if not wanted.plans or not len(rows) or place is None:
+        place = positional_of(source)
+        if not wanted.plans or not len(rows):
             return self._read(nodes, rows, pool, {})
-        assert isinstance(source, MeteredSource)
         num_rows = rows.num_rows
         num_threads = 1 if is_scan else self.runtime.settings.num_threads
-        found = None
+        found, beside = None, _Beside()
+        leaves_some = is_scan and place is not None
         try:
-            pages = self._noted_pages(wanted, rows, is_scan=is_scan)
+            pages = self._noted_pages(wanted, rows, is_scan=leaves_some)
             if pages is None:
                 with making_objects(len(wanted.plans)):
-                    found = self._found(wanted, rows, is_scan=is_scan)
+                    found = self._found(wanted, rows, is_scan=leaves_some)
                 pages = found.pages
+            if place is None:
+                place, pages = self._fetched(wanted, pages, found, rows, pool, beside)
+            done: Taken = []
             try:
-                done = take_leaves(
-                    wanted, pages, (rows, num_rows), (source, place), self.runtime, pool, num_threads, _INT32_MAX
-                )
+                if place is not None:
+                    done = take_leaves(
+                        wanted, pages, (rows, num_rows), (source, place), self.runtime, pool, num_threads, _INT32_MAX
+                    )
             except ResourceLimitError:
                 # The layouts ask for the same memory, and can name the column.
                 done = []
@@ -270,7 +281,9 @@ class RowReader(FilePages):
             if isinstance(done, pa.RecordBatch):
                 return [done], ReadCounts(pages.num_pages, wanted.paths)
             with making_objects(len(wanted.plans)):
-                return self._completed(nodes, wanted, done, rows, pool, pages.num_pages, found)
+                decoded = {**wanted.decoded(done), **beside.decoded}
+                num_pages = pages.num_pages + beside.num_pages
+                return self._completed(nodes, wanted, decoded, rows, pool, num_pages, found)
         except LanceError as error:
             located(path=self.file.name).fill(error)
             raise
@@ -279,7 +292,7 @@ class RowReader(FilePages):
         self,
         nodes: Sequence[ColumnNode],
         wanted: ReadPlan,
-        done: Sequence[Done | None],
+        decoded: dict[int, DecodedLeaf | pa.Array],
         rows: RowRanges,
         pool: pa.MemoryPool | None,
         num_pages: int,
@@ -287,7 +300,6 @@ class RowReader(FilePages):
     ) -> tuple[list[pa.RecordBatch], ReadCounts]:
         """Let the layouts read what the engine did not, or all of it."""
         num_rows, loaded = rows.num_rows, {} if found is None else found.loaded
-        decoded = wanted.decoded(done)
         if not decoded:
             return self._read(nodes, rows, pool, loaded)
 
@@ -306,17 +318,60 @@ class RowReader(FilePages):
             return self._read(nodes, rows, pool, loaded)
         return [batch], ReadCounts(num_pages + more_pages, wanted.paths)
 
+    def _fetched(
+        self,
+        wanted: ReadPlan,
+        pages: PagesWithRows,
+        found: PagesFound | None,
+        rows: RowRanges,
+        pool: pa.MemoryPool | None,
+        beside: _Beside,
+    ) -> tuple[Positional | None, PagesWithRows]:
+        """Fetch what the engine needs of a far file, while the layouts read the leaves that are theirs.
+
+        Both wait for waves of requests. What the layouts have decoded goes to `beside`.
+        """
+        from lance_arrow.scan.far_leaves import fetched  # noqa: PLC0415 - for far files alone
+
+        at_hand = None if found is None else found.at_hand
+
+        def fetch() -> tuple[Positional | None, PagesWithRows]:
+            return fetched(wanted, pages, at_hand, rows, self.source, self.runtime)
+
+        natively = {plan.leaf.column for plan in wanted.plans}
+        if at_hand is not None:
+            natively -= {leaf.column for leaf in _left_to_layouts(wanted, at_hand)}
+        others = [leaf for leaf in wanted.leaves if leaf.column not in natively]
+        if not others or not natively:
+            return fetch()
+
+        def decode() -> tuple[Positional | None, PagesWithRows]:
+            decoded, beside.num_pages = self._decode_leaves(others, rows, pool, dict, {})
+            beside.decoded = decoded or {}
+            return None, pages
+
+        return self.runtime.side_by_side(lambda call: call(), [fetch, decode])[0]
+
     def keep_indices(self, nodes: Sequence[ColumnNode], rows: RowRanges | None = None) -> None:
-        source = self.source
         wanted = self._read_plan(nodes)
-        if not wanted.plans or not isinstance(source, MeteredSource) or source.positional() is None:
+        if not wanted.plans:
             super().keep_indices(nodes, rows)
             return
         rows = RowRanges.one(0, self.num_rows) if rows is None else rows
         with located(path=self.file.name):
             natively = [plan.leaf for plan in wanted.plans]
-            self._pages_of(natively, rows, is_scan=True).keep(self.runtime.indices)
-            self._load_indices([leaf for leaf in self._readable(nodes) if leaf not in natively], rows)
+            is_near = positional_of(self.source) is not None
+            found = self._pages_of(natively, rows, is_scan=is_near)
+            found.keep(self.runtime.indices)
+            others = [leaf for leaf in self._readable(nodes) if leaf not in natively]
+            if not is_near and len(rows):
+                from lance_arrow.scan.far_leaves import fetched  # noqa: PLC0415 - for far files alone
+
+                others += _left_to_layouts(wanted, found)
+                pages = PagesWithRows(wanted.forms, found.wanted)
+                fetched(wanted, pages, found, rows, self.source, self.runtime, indices_only=True)
+                found.count(self.runtime.indices)
+            self._load_indices(others, rows)
 
     def _noted_pages(self, wanted: ReadPlan, rows: RowRanges, *, is_scan: bool) -> PagesWithRows | None:
         """Find the pages that hold the rows natively; None where not all were noted."""
@@ -365,6 +420,16 @@ class RowReader(FilePages):
     ) -> list[pa.RecordBatch]:
         first, second = halves(rows)
         return self.read(nodes, first, pool)[0] + self.read(nodes, second, pool)[0]
+
+
+def _left_to_layouts(wanted: ReadPlan, found: PagesAtHand) -> list[LeafNode]:
+    """Return the leaves with a page that the engine does not read, also when its index is loaded."""
+    missing = {id(pages) for _, pages, _ in found.missing}
+    return [
+        plan.leaf
+        for plan, pages in zip(wanted.plans, found.wanted, strict=True)
+        if id(pages) not in missing and any(page is None for page, *_ in pages)
+    ]
 
 
 def _values(

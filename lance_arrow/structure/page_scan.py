@@ -19,7 +19,7 @@ import numpy as np
 from lance_arrow.container.pages import PageMeta
 from lance_arrow.engine import NativePage
 from lance_arrow.errors import CorruptPageError, LanceError, located
-from lance_arrow.io import RangeSource, fetch
+from lance_arrow.io import Positions, RangeSource, fetch
 from lance_arrow.spi import (
     BoundLayout,
     BufferRole,
@@ -133,6 +133,31 @@ def load_indices(
         if task.cache_key is not None and task.index is not None:
             cache.put(task.cache_key, task.index)
     return [fetched.get(n, ()) if whole[n] else None for n in range(len(tasks))]
+
+
+def index_ranges(tasks: Sequence[PageTask]) -> tuple[Positions, Positions]:
+    """Return what `load_indices` reads of a file for tasks without an index: ``(n,) int64`` starts and stops.
+
+    Rows of the tasks are those of the file. If all rows of a page are wanted, its other bytes are in the ranges too.
+
+    Raises
+    ------
+    CorruptPageError
+        As `load_indices`.
+    """
+    starts, stops = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for task in tasks:
+        rows, first, stop = task.rows, task.meta.first_row, task.meta.first_row + task.meta.num_rows
+        run = int(np.searchsorted(rows.stops, first, "right"))
+        if run < len(rows) and rows.starts[run] <= first and stop <= rows.stops[run]:
+            wanted = tuple(BufferSlices.whole(task.facts, number) for number in range(len(task.facts.buffer_sizes)))
+        else:
+            wanted = _at(task, "reading", lambda t=task: t.layout.index_slices(t.facts))
+        for slices in wanted:
+            offset = _file_offset(task, slices)
+            starts.append(slices.starts + offset)
+            stops.append(slices.stops + offset)
+    return np.concatenate(starts), np.concatenate(stops)
 
 
 def _index_of_layout(held: PageIndex | None) -> PageIndex | None:

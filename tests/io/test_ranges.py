@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.io import ByteRange, coalesce, requests_for
-from lance_arrow.io.source import REMOTE_COALESCING
+from lance_arrow.io.source import REMOTE_COALESCING, THREADED_COALESCING
 
 wanted_ranges = st.lists(
     st.tuples(st.integers(0, 400), st.integers(0, 40)).map(lambda r: (r[0], r[0] + r[1])), max_size=40
@@ -113,8 +113,8 @@ def test_wide_gaps_are_read_only_to_have_few_requests(ranges, least, more, span,
 class Sized:
     """What a plan needs to know of a source."""
 
-    def __init__(self, size: int) -> None:
-        self.coalescing = REMOTE_COALESCING
+    def __init__(self, size: int, coalescing=REMOTE_COALESCING) -> None:
+        self.coalescing = coalescing
         self._size = size
 
     def size(self) -> int:
@@ -147,6 +147,18 @@ def test_gaps_of_far_files_are_read_where_requests_would_be_many():
         if count == 17:
             # The narrowest gap is read.
             assert plan.request_of.tolist() == [*range(15), 15, 15]
+
+
+def test_waves_of_cheap_requests_read_small_gaps():
+    source = Sized(1 << 30, THREADED_COALESCING)
+    few = THREADED_COALESCING.many_requests
+    for gap_kib, count, requests in ((48, 90, 3), (49, few, few), (50, few + 1, few), (129, 200, 200)):
+        # Each gap is a byte wider than the one before.
+        starts = np.cumsum(np.full(count, 8 + gap_kib) * 1024 + (np.arange(count) if gap_kib > 48 else 0))
+        plan = requests_for(source, starts, starts + 8 * 1024)
+        assert len(plan.starts) == requests
+        if count == few + 1:
+            assert plan.request_of.tolist() == [0, *range(few)]
 
 
 def test_byte_range_size():

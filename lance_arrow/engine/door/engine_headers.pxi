@@ -88,6 +88,7 @@ cdef extern from "engine/plan/reader.hpp" namespace "lance_arrow::engine" nogil:
         const uint8_t* memory
         int64_t size
         Checks* checks
+        const _Segments* segments
 
     cdef cppclass ReadCount:
         ReadCount()

@@ -251,7 +251,8 @@ cdef class OpenPages:
 
 
 cdef Request _request(
-    const int64_t[::1] starts, const int64_t[::1] stops, int fd, const uint8_t[::1] memory, int64_t size, checks
+    const int64_t[::1] starts, const int64_t[::1] stops, int fd, const uint8_t[::1] memory, int64_t size, checks,
+    Segments segments,
 ):
     cdef Request request
     request.rows.starts, request.rows.stops, request.rows.num_runs = &starts[0], &stops[0], starts.shape[0]
@@ -260,9 +261,12 @@ cdef Request _request(
     request.reader.memory = NULL
     if memory is not None:
         request.reader.memory = &memory[0]
+    # `segments` and `checks` are held by the caller's arguments as long as the request is used.
+    request.reader.segments = NULL
+    if segments is not None:
+        request.reader.segments = &segments.held
     request.reader.checks = NULL
     if checks is not None:
-        # `checks` is held by the caller's argument as long as the request is used.
         request.reader.checks = <Checks*>PyCapsule_GetPointer(checks.pointer, "lance_arrow.BlockChecks")
     return request
 
@@ -282,7 +286,7 @@ cdef class RowsInTheMaking:
 
     def run(
         self, size_t part, const int64_t[::1] starts not None, const int64_t[::1] stops not None, int fd,
-        const uint8_t[::1] memory, int64_t size, checks=None,
+        const uint8_t[::1] memory, int64_t size, checks=None, Segments segments=None,
     ) -> tuple[str | None, int, int, int, int]:
         """Read and open one part of the rows; parts may run in several threads.
 
@@ -296,6 +300,8 @@ cdef class RowsInTheMaking:
             An open file, or (fd -1) its bytes, and its size.
         checks
             `BlockChecks` of the file: unchecked blocks are compared with their checksums. None: no checks.
+        segments
+            Parts of a far file, read instead of `memory`, in which nothing is `wanted` any more.
 
         Returns
         -------
@@ -304,7 +310,7 @@ cdef class RowsInTheMaking:
         requests, ranges, bytes_wanted, bytes_read
             What was read.
         """
-        cdef Request request = _request(starts, stops, fd, memory, size, checks)
+        cdef Request request = _request(starts, stops, fd, memory, size, checks, segments)
         cdef Outcome outcome
         with nogil:
             outcome = self.taking.get().run(part, &request)
@@ -478,8 +484,8 @@ cdef class ReadForms:
 
     def take(
         self, PagesWithRows pages not None, const int64_t[::1] starts not None, const int64_t[::1] stops not None,
-        int64_t num_rows, int fd, const uint8_t[::1] memory, int64_t size, checks, int64_t limit_bytes,
-        int64_t largest_offset, pool, allocate,
+        int64_t num_rows, int fd, const uint8_t[::1] memory, int64_t size, checks, Segments segments,
+        int64_t limit_bytes, int64_t largest_offset, pool, allocate,
     ) -> tuple[pa.RecordBatch | list[tuple[int, Any, Any, list[Any]] | None] | str, int, int, int, int]:
         """Read, open and lay out leaves one after the other; they share their read buffers.
 
@@ -487,7 +493,7 @@ cdef class ReadForms:
         ----------
         pages
             The pages with these rows.
-        starts, stops, fd, memory, size, checks
+        starts, stops, fd, memory, size, checks, segments
             As for `RowsInTheMaking.run`, and the number of the rows.
         limit_bytes
             Most bytes of values, of one read or of one buffer.
@@ -511,7 +517,7 @@ cdef class ReadForms:
             What was read.
         """
         cdef RowsInTheMaking rows = self._begin(pages, num_rows, limit_bytes, largest_offset, pool, allocate)
-        cdef Request request = _request(starts, stops, fd, memory, size, checks)
+        cdef Request request = _request(starts, stops, fd, memory, size, checks, segments)
         cdef Outcome outcome
         cdef SelectionBitmap selection
         cdef ArrowArray batch

@@ -13,7 +13,8 @@ constexpr int64_t kKeptArena = 8 << 20;
 inline Outcome read_bytes(const Reader& reader, int64_t start, int64_t size, uint8_t* out) {
   if (!inside(start, size, reader.size)) return corrupt("a range lies outside the file", start);
   if (reader.fd < 0) {
-    copy_bytes(out, reader.memory + start, size);
+    if (reader.segments == nullptr) copy_bytes(out, reader.memory + start, size);
+    else if (!reader.segments->copy(start, size, out)) return misuse("bytes were not fetched", start);
     return success();
   }
   const int64_t received = read_at(reader.fd, start, size, out);
@@ -37,6 +38,8 @@ class Fetcher {
   explicit Fetcher(const Reader& reader) : reader_(reader) {}
 
   bool has(int64_t start, int64_t size) const { return inside(start, size, reader_.size); }
+
+  const Segments* segments() const { return reader_.segments; }
 
   // Whether some of these bytes were never compared with their checksums, and must be.
   bool is_pending(int64_t start, int64_t size) const {

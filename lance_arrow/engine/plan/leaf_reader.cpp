@@ -20,29 +20,39 @@ class LeafReader {
       : pages_(pages), fetcher_(reader), selection_(selection) {}
 
   // Appends rows (of the column, within the pages given) to `out`.
-  Outcome run(const LaRuns& rows, LeafPart* out) {
+  Outcome run(const LaRuns& rows, LeafPart* out) { return walk(rows, Run{this, out}); }
+
+  // Lists what `run` will read and what was not fetched. Pages whose index is missing list that, and all of their bytes
+  // where all rows are wanted; their rows are planned by a later call. Indices that are there are loaded.
+  Outcome want(const LaRuns& rows, bool indices_only, int64_t limit, Wanted* out) {
+    LeafPart part;
+    part.limit = limit;
+    return walk(rows, Want{this, &rows, indices_only, &part, out});
+  }
+
+  const ReadCount& count() const { return fetcher_.count(); }
+
+ private:
+  // Visits the pages that hold rows, and batches of their rows, in order.
+  template <class Visitor>
+  Outcome walk(const LaRuns& rows, Visitor visit) {
     int64_t run = 0;
     for (const PageRef& ref : pages_) {
       const int64_t first = ref.first_row, stop = first + ref.page->num_rows;
       if (run >= rows.num_runs) break;
-      const LevelPart part{&ref.page->layers, 0, static_cast<int64_t>(out->rep.size()),
-                           static_cast<int64_t>(out->def.size())};
-      const int64_t values_before = out->num_values;
       // Pages without wanted rows are left as they are.
       if (rows.starts[run] >= stop) continue;
-      if (!ref.page->is_indexed()) {
-        const Outcome outcome = ref.page->load_index(ref.buffers, &fetcher_);
-        if (outcome.message != nullptr) return outcome;
-      }
-      if (selection_ != nullptr && selection_->any() && ref.page->picks_selected(selection_->rows_per_wanted())) {
-        Outcome outcome = read_selected(ref, out);
-        if (outcome.message == nullptr) outcome = out->code_values();
-        if (outcome.message != nullptr) return outcome;
-        if (out->num_values > values_before) note_levels(part, values_before, out);
+      bool is_open = true;
+      Outcome outcome = visit.enter(ref, run, &is_open);
+      if (outcome.message != nullptr) return outcome;
+      const bool is_picked = is_open && selection_ != nullptr && selection_->any() &&
+                             ref.page->picks_selected(selection_->rows_per_wanted());
+      if (is_picked) outcome = each_selected(ref, visit);
+      if (outcome.message != nullptr) return outcome;
+      if (!is_open || is_picked) {
         run = std::upper_bound(rows.stops + run, rows.stops + rows.num_runs, stop) - rows.stops;
         continue;
       }
-      bool any = false;
       for (int64_t from = first; run < rows.num_runs && std::max(from, rows.starts[run]) < stop;) {
         from = std::max(from, rows.starts[run]);
         const int64_t border = first + ref.page->batch_stop(from - first);
@@ -56,23 +66,126 @@ class LeafReader {
         const int64_t first_run = run;
         local_.cut(rows.starts, rows.stops, num_runs, from, end, first, &run);
         if (local_.count == 0) break;
-        any = true;
-        const LaRuns wanted = local_.view();
-        Outcome outcome = ref.page->may_be_stored(wanted) ? read_stored(ref, wanted, out) : batch(ref, wanted, out);
-        if (outcome.message == nullptr) outcome = out->code_values();
+        outcome = visit.batch(ref, local_.view());
         if (outcome.message != nullptr) return outcome;
         if (arena_bytes_ > kMostArena) max_runs_ = std::max<int64_t>(1, (run - first_run) / 4);
         if (run < rows.num_runs && rows.stops[run] > end) from = end;  // goes on in the next batch, or page
       }
-      if (any) note_levels(part, values_before, out);
+      visit.leave();
     }
     return run == rows.num_runs ? success() : misuse("rows lie outside the pages");
   }
 
-  const ReadCount& count() const { return fetcher_.count(); }
+  // Rows that are selected, out of all from the first of them to the last.
+  template <class Visitor>
+  Outcome each_selected(const PageRef& ref, Visitor& visit) {
+    const int64_t first = ref.first_row, last = std::min(first + ref.page->num_rows, selection_->stop_row());
+    int64_t end = 0;
+    for (int64_t from = std::max(first, selection_->first_row()); from < last; from = end) {
+      end = std::min(last, first + ref.page->close_stop(from - first));
+      if (end <= from) return misuse("a page opens no row");
+      const int64_t count = selection_->count(from, end);
+      if (count == 0) continue;
+      Outcome outcome = ref.page->plan_all(from - first, end - first, &ranges_);
+      if (outcome.message == nullptr) outcome = visit.selected(ref, from - first, end - first, count);
+      if (outcome.message != nullptr) return outcome;
+    }
+    visit.leave();
+    return success();
+  }
 
- private:
-  void note_levels(LevelPart part, int64_t values_before, LeafPart* out) const {
+  // Reads and decodes.
+  struct Run {
+    LeafReader* reader;
+    LeafPart* out;
+    LevelPart part{};
+    int64_t values_before = 0;
+
+    Outcome enter(const PageRef& ref, int64_t, bool*) {
+      part = {&ref.page->layers, 0, static_cast<int64_t>(out->rep.size()), static_cast<int64_t>(out->def.size())};
+      values_before = out->num_values;
+      return ref.page->is_indexed() ? success() : ref.page->load_index(ref.buffers, &reader->fetcher_);
+    }
+
+    Outcome selected(const PageRef& ref, int64_t start, int64_t stop, int64_t count) {
+      return coded(reader->read_selected(ref, start, stop, count, out));
+    }
+
+    Outcome batch(const PageRef& ref, const LaRuns& wanted) {
+      return coded(ref.page->may_be_stored(wanted) ? reader->read_stored(ref, wanted, out)
+                                                   : reader->batch(ref, wanted, out));
+    }
+
+    void leave() const {
+      if (out->num_values > values_before || out->rep.size() > static_cast<size_t>(part.rep_at) ||
+          out->def.size() > static_cast<size_t>(part.def_at))
+        note_levels(part, values_before, out);
+    }
+
+    Outcome coded(const Outcome& outcome) const { return outcome.message == nullptr ? out->code_values() : outcome; }
+  };
+
+  // Lists ranges that are missing.
+  struct Want {
+    LeafReader* reader;
+    const LaRuns* rows;
+    bool indices_only;
+    LeafPart* part;
+    Wanted* out;
+
+    Outcome enter(const PageRef& ref, int64_t run, bool* is_open) {
+      *is_open = !indices_only;
+      if (ref.page->is_indexed()) return success();
+      const size_t before = out->starts.size();
+      const size_t num_buffers = std::min(ref.buffers.count, PageBuffers::kMost);
+      const int64_t first = ref.first_row, stop = first + ref.page->num_rows;
+      const bool is_whole = !indices_only && rows->starts[run] <= first && rows->stops[run] >= stop;
+      for (size_t buffer = 0; buffer < num_buffers; ++buffer)
+        if (is_whole || ref.buffers.starts[buffer] != ref.data_start) {
+          const Outcome outcome = add(ref.buffers.starts[buffer], ref.buffers.sizes[buffer]);
+          if (outcome.message != nullptr) return outcome;
+        }
+      if (out->starts.size() == before) return ref.page->load_index(ref.buffers, &reader->fetcher_);
+      *is_open = false;
+      return success();
+    }
+
+    Outcome selected(const PageRef& ref, int64_t, int64_t, int64_t) { return add_all(ref, reader->ranges_); }
+
+    Outcome batch(const PageRef& ref, const LaRuns& wanted) {
+      Outcome outcome = ref.page->plan(wanted, &reader->ranges_);
+      const size_t before = out->starts.size();
+      if (outcome.message == nullptr) outcome = add_all(ref, reader->ranges_);
+      if (outcome.message != nullptr || !ref.page->in_two_steps || out->starts.size() > before) return outcome;
+      Buffer large;
+      Fetched fetched;
+      outcome = reader->gather(ref, reader->ranges_, part->limit, &large, &fetched);
+      if (outcome.message == nullptr)
+        outcome = ref.page->plan_values(wanted, reader->ranges_, fetched, &reader->values_, part);
+      part->clear();
+      return outcome.message != nullptr ? outcome : add_all(ref, reader->values_);
+    }
+
+    void leave() const {}
+
+    Outcome add(int64_t start, int64_t size) {
+      if (!reader->fetcher_.has(start, size)) return corrupt("a range lies outside the file", start);
+      out->add(*reader->fetcher_.segments(), start, size);
+      return success();
+    }
+
+    Outcome add_all(const PageRef& ref, const Ranges& ranges) {
+      if (!lie_inside(ref, ranges)) return corrupt("rows lie outside their page", 0);
+      for (size_t range = 0; range < ranges.starts.size(); ++range) {
+        const int64_t base = range < ranges.second ? ref.data_start : ref.second_start;
+        const Outcome outcome = add(base + ranges.starts[range], ranges.stops[range] - ranges.starts[range]);
+        if (outcome.message != nullptr) return outcome;
+      }
+      return success();
+    }
+  };
+
+  static void note_levels(LevelPart part, int64_t values_before, LeafPart* out) {
     const auto rep = static_cast<int64_t>(out->rep.size()) - part.rep_at;
     const auto def = static_cast<int64_t>(out->def.size()) - part.def_at;
     part.num_entries = rep > 0 ? rep : def > 0 ? def : out->num_values - values_before;
@@ -99,25 +212,13 @@ class LeafReader {
     return outcome.message != nullptr ? outcome : read_values(ref, end, out);
   }
 
-  // Rows that are selected, out of all from the first of them to the last.
-  Outcome read_selected(const PageRef& ref, LeafPart* out) {
-    const int64_t first = ref.first_row, last = std::min(first + ref.page->num_rows, selection_->stop_row());
-    int64_t end = 0;
-    for (int64_t from = std::max(first, selection_->first_row()); from < last; from = end) {
-      end = std::min(last, first + ref.page->close_stop(from - first));
-      if (end <= from) return misuse("a page opens no row");
-      const int64_t count = selection_->count(from, end);
-      if (count == 0) continue;
-      Outcome outcome = ref.page->plan_all(from - first, end - first, &ranges_);
-      if (outcome.message != nullptr) return outcome;
-      Buffer large;
-      Fetched fetched;
-      outcome = gather(ref, ranges_, out->limit, &large, &fetched);
-      if (outcome.message != nullptr) return outcome;
-      outcome = ref.page->open_selected(from - first, end - first, *selection_, first, count, ranges_, fetched, out);
-      if (outcome.message != nullptr) return outcome;
-    }
-    return success();
+  // Picks the rows that are selected out of start .. stop, which are planned.
+  Outcome read_selected(const PageRef& ref, int64_t start, int64_t stop, int64_t count, LeafPart* out) {
+    Buffer large;
+    Fetched fetched;
+    const Outcome outcome = gather(ref, ranges_, out->limit, &large, &fetched);
+    if (outcome.message != nullptr) return outcome;
+    return ref.page->open_selected(start, stop, *selection_, ref.first_row, count, ranges_, fetched, out);
   }
 
   static bool lie_inside(const PageRef& ref, const Ranges& ranges) {
@@ -135,13 +236,16 @@ class LeafReader {
     const size_t num_ranges = ranges.starts.size();
     if (!lie_inside(ref, ranges)) return corrupt("rows lie outside their page", 0);
     places_.resize(num_ranges);
+    if (fetcher_.segments() != nullptr && lie_together(ref, ranges, fetched)) return success();
+    // What lies between ranges of a far file was perhaps not fetched.
+    const int64_t max_gap = fetcher_.segments() == nullptr ? kMaxGap : 0;
     fetcher_.count().ranges += static_cast<int64_t>(num_ranges);
     int64_t arena_bytes = 0;
     spans_.clear();
     for (size_t range = 0; range < num_ranges;) {
       size_t end = range + 1;
       const int64_t start = ranges.starts[range];
-      while (end < num_ranges && end != ranges.second && ranges.starts[end] - ranges.stops[end - 1] <= kMaxGap &&
+      while (end < num_ranges && end != ranges.second && ranges.starts[end] - ranges.stops[end - 1] <= max_gap &&
              ranges.stops[end] - start <= kMaxSpan)
         ++end;
       for (size_t one = range; one < end; ++one) {
@@ -163,6 +267,26 @@ class LeafReader {
     }
     *fetched = {arena, places_.data()};
     return success();
+  }
+
+  // Whether all ranges lie in one segment, where they are decoded.
+  bool lie_together(const PageRef& ref, const Ranges& ranges, Fetched* fetched) {
+    int64_t first = 0, behind = 0;
+    for (size_t range = 0; range < places_.size(); ++range) {
+      const int64_t start = (range < ranges.second ? ref.data_start : ref.second_start) + ranges.starts[range];
+      const int64_t size = ranges.stops[range] - ranges.starts[range];
+      if (range == 0) {
+        fetched->data = fetcher_.segments()->find(start, size, &behind);
+        if (fetched->data == nullptr) return false;
+        first = start;
+      }
+      // A second buffer may lie before the first one.
+      if (start < first || size > behind - (start - first)) return false;
+      places_[range] = start - first;
+    }
+    fetched->places = places_.data();
+    arena_bytes_ = 0;
+    return !places_.empty();
   }
 
   // Reads the values that the second step named to where `end` says; all else of them is there already.
@@ -299,6 +423,11 @@ Outcome read_leaf(const std::vector<PageRef>& pages, const Reader& reader, const
   const Outcome outcome = leaf.run(rows, out);
   count->add(leaf.count());
   return outcome;
+}
+
+Outcome want_leaf(const std::vector<PageRef>& pages, const Reader& reader, const SelectionBitmap* selection,
+                  const LaRuns& rows, bool indices_only, int64_t limit, Wanted* out) {
+  return LeafReader(pages, reader, selection).want(rows, indices_only, limit, out);
 }
 
 }  // namespace lance_arrow::engine

@@ -30,4 +30,10 @@ int64_t expected_bytes(const std::vector<PageRef>& pages, const LaRuns& rows);
 Outcome read_leaf(const std::vector<PageRef>& pages, const Reader& reader, const SelectionBitmap* selection,
                   const LaRuns& rows, LeafPart* out, ReadCount* count);
 
+// Lists the bytes that `read_leaf` will read of a reader of segments and that were not fetched, as far as they are
+// known: pages whose index is missing want that first. Fetch them and ask again until nothing is wanted.
+// `indices_only`: only the indices of the pages are wanted, and loaded. `limit`: most bytes of what is read on the way.
+Outcome want_leaf(const std::vector<PageRef>& pages, const Reader& reader, const SelectionBitmap* selection,
+                  const LaRuns& rows, bool indices_only, int64_t limit, Wanted* out);
+
 }  // namespace lance_arrow::engine

@@ -1,5 +1,6 @@
 #include "engine/plan/zipped_page.hpp"
 
+#include <algorithm>
 #include <atomic>
 
 namespace lance_arrow::engine {
@@ -17,7 +18,12 @@ class ZippedPage : public Page {
   }
 
   int64_t batch_stop(int64_t row) const override {
-    if (row_starts_ != nullptr || is_plain) return num_rows;
+    if (is_plain) return num_rows;
+    if (row_starts_ != nullptr) {
+      const int64_t* behind =
+          std::upper_bound(row_starts_ + row, row_starts_ + num_rows + 1, row_starts_[row] + kBatchBytes);
+      return std::max(row + 1, static_cast<int64_t>(behind - row_starts_) - 1);
+    }
     return std::min(num_rows, row + std::max<int64_t>(1, kBatchBytes / std::max<int64_t>(1, row_bytes_)));
   }
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -36,6 +37,8 @@ from lance_arrow.scan.row_reader import RowReader
 from lance_arrow.spi import HoldsItems, LeafType, LoadedPage, NodeKind, ReadNatively, RowRanges, SlotStructure
 from lance_arrow.structure.page_scan import PageTask, load_indices, load_pages
 from lance_arrow.structure.row_selection import by_page, joined_ranges, pages_with
+
+T = TypeVar("T")
 
 _LIST = LeafType(None, (NodeKind.LIST,))
 _INT32_MAX = np.iinfo(np.int32).max
@@ -119,9 +122,9 @@ class V20RowReader(RowReader):
         leaves: Sequence[LeafNode],
         rows: RowRanges,
         pool: pa.MemoryPool | None,
-        finish: Callable[[dict[int, DecodedLeaf]], pa.RecordBatch],
+        finish: Callable[[dict[int, DecodedLeaf]], T],
         indices: Indices,
-    ) -> tuple[pa.RecordBatch | None, int]:
+    ) -> tuple[T | None, int]:
         for leaf in leaves:
             refuse_unreadable(leaf)
         descent = _Descent(self, pool)
@@ -242,8 +245,8 @@ class _Descent:
         self,
         leaves: Sequence[LeafNode],
         rows: RowRanges,
-        finish: Callable[[dict[int, DecodedLeaf]], pa.RecordBatch],
-    ) -> pa.RecordBatch | None:
+        finish: Callable[[dict[int, DecodedLeaf]], T],
+    ) -> T | None:
         """Decode leaves, and let `finish` assemble them; None where 32-bit offsets overflow, if rows can be divided."""
         ways = [_Way(leaf, rows, len(leaf.list_columns) - 1) for leaf in leaves]
         pending = ways
