@@ -127,7 +127,7 @@ def plain_plan(
         steps = _NO_STEPS if isinstance(root, LeafNode) else list(_steps(root))
         for (one, form), below in zip(columns[top], steps, strict=True):
             assert form is not None
-            path = ((place, root.field.nullable),) if root is one.leaf else _path((place, *below), one.leaf)
+            path = ((place, root.field.nullable, 0),) if root is one.leaf else _path((place, *below), one.leaf)
             plain.append(one)
             places.append(place)
             native.append((path, one.leaf.column, *form.numbers))
@@ -185,9 +185,9 @@ def _form(one: LeafPlan, encoders: list[NativeEncoders], encoder: PageEncoder) -
     return _Form(bits, offset_bits > 0, numbers)
 
 
-def _path(children: Sequence[int], leaf: LeafNode) -> tuple[tuple[int, bool], ...]:
-    """Return the children that lead from the batch to a leaf, and whether each may be null."""
-    return tuple(zip(children, reversed(leaf.nullable), strict=True))
+def _path(children: Sequence[int], leaf: LeafNode) -> tuple[tuple[int, bool, int], ...]:
+    """Return the children that lead from the batch to a leaf, whether each may be null, and bits of a list's offsets."""
+    return tuple(zip(children, reversed(leaf.nullable), reversed(leaf.offset_bits), strict=True))
 
 
 def _steps(node: ColumnNode) -> Iterator[tuple[int, ...]]:
@@ -201,9 +201,9 @@ def _steps(node: ColumnNode) -> Iterator[tuple[int, ...]]:
 
 
 def is_plain(plan: LeafPlan) -> bool:
-    """Return whether a leaf has nothing but structs above it, and values that Arrow has in one buffer, or two."""
+    """Return whether a leaf has structs and lists above it at most, and values that Arrow has in one buffer, or two."""
     leaf = plan.leaf
-    if leaf.leaf.items is not None or leaf.is_blob or any(kind is not NodeKind.ITEM for kind in leaf.leaf.nodes):
+    if leaf.leaf.items is not None or leaf.is_blob or NodeKind.FIXED_SIZE_LIST in leaf.leaf.nodes:
         return False
     shape, type_ = leaf.leaf.shape, leaf.field.type
     if isinstance(shape, VariableWidth):

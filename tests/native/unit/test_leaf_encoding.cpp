@@ -154,8 +154,12 @@ ArrowArray lent(Batch& given) {
 class Writing {
  public:
   Writing(std::vector<LeafForm> forms, const EncoderSet* encoders, BlockSums* sums, int64_t page_bytes)
-      : forms(std::move(forms)), records(static_cast<int64_t>(this->forms.size())), encoders_(encoders),
-        held_(&this->forms, page_bytes, 1 << 20), places_(&records, sums), bounds(this->forms.size()) {}
+      : forms(std::move(forms)),
+        records(static_cast<int64_t>(this->forms.size())),
+        encoders_(encoders),
+        held_(&this->forms, page_bytes, 1 << 20),
+        places_(&records, sums),
+        bounds(this->forms.size()) {}
 
   void add(ArrowArray batch) {
     REQUIRE(refusal(held_.add(&batch, &pages_)) == "");
@@ -291,7 +295,8 @@ TEST_CASE("arrays are released as soon as no leaf needs them") {
   ArrowArray* columns[1] = {&around};
   ArrowArray batch{100, 0, 0, 1, 1, buffers, columns, nullptr, release, nullptr};
   narrow.array.release = wide.array.release = release;
-  const std::vector<LeafForm> forms{{{{0, true}, {0, true}}, 0, 8, 0, 0, {}}, {{{0, true}, {1, true}}, 1, 64, 0, 0, {}}};
+  const std::vector<LeafForm> forms{{{{0, true}, {0, true}}, 0, 8, 0, 0, {}},
+                                    {{{0, true}, {1, true}}, 1, 64, 0, 0, {}}};
   HeldRows held(&forms, 800, 1000);
   std::vector<PageRows> pages;
   REQUIRE(refusal(held.add(&batch, &pages)) == "");
