@@ -52,16 +52,36 @@ struct ChunkPages : ChunkPageForm {
     constexpr int64_t header = 16, group_values = 1024, run_bytes = 3;
     const int64_t room = large ? 2 * kMaxSmallChunk * 64 : kMaxSmallChunk - header - padded(of.max_bytes);
     const int64_t stream_bytes = room / 2;
-    const int64_t bits = std::max<int64_t>(std::bit_width(static_cast<uint64_t>(std::max(page.max_rep, page.max_def))), 1);
+    const int64_t bits =
+        std::max<int64_t>(std::bit_width(static_cast<uint64_t>(std::max(page.max_rep, page.max_def))), 1);
     const int64_t packed = stream_bytes / (group_values / 8 * bits) * group_values;
     return std::min(std::max(stream_bytes / 2, packed), kMaxStreamBytes / run_bytes);
+  }
+
+  // Whether any `most` entries have more than `num_values` values, as blocks of entries tell, which is soon known.
+  static bool has_many_values(const LaPage& page, int64_t most, int64_t num_values) {
+    constexpr int64_t block_entries = 2048;
+    // So many whole blocks lie within the entries, wherever these begin.
+    const int64_t num_blocks = (most + 1) / block_entries - 1;
+    if (num_blocks < 1 || page.def_levels == nullptr) return false;
+    std::vector<int64_t> sums{0};
+    for (int64_t first = 0; first + block_entries <= page.num_entries; first += block_entries) {
+      uint16_t count = 0;
+      for (int64_t entry = first; entry < first + block_entries; ++entry)
+        count += page.def_levels[entry] <= static_cast<uint16_t>(page.max_visible);
+      sums.push_back(sums.back() + count);
+      const auto last = static_cast<int64_t>(sums.size()) - 1;
+      if (last >= num_blocks && sums.back() - sums[static_cast<size_t>(last - num_blocks)] <= num_values) return false;
+    }
+    return true;
   }
 
   // Limits the values of a chunk so that its entries fit; false if there are too many entries between values.
   bool limit_values(const LaPage& page, LaChunkRules* of) const {
     if (page.rep_levels == nullptr) return true;
     const int64_t num_values = page.values->num_values, most = most_entries(page, *of);
-    if (of->max_values + page.num_entries - num_values <= most) return true;
+    if (page.num_entries <= most || of->max_values + page.num_entries - num_values <= most) return true;
+    if (has_many_values(page, most, of->max_values)) return true;
     std::vector<int64_t> visible;
     visible.reserve(static_cast<size_t>(num_values));
     for (int64_t entry = 0; entry < page.num_entries; ++entry)

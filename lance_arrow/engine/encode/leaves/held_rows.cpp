@@ -146,8 +146,8 @@ Outcome HeldRows::add(ArrowArray* batch, std::vector<PageRows>* pages) {
   static const Shape other{};
   std::vector<Tree> columns;
   for (size_t child = 0; child < static_cast<size_t>(batch->n_children); ++child)
-    columns.push_back(Tree::of(batch->children[child], nullptr,
-                               child < shape_.children.size() ? shape_.children[child] : other));
+    columns.push_back(
+        Tree::of(batch->children[child], nullptr, child < shape_.children.size() ? shape_.children[child] : other));
   if (batch->release != nullptr) batch->release(batch);
   for (size_t leaf = 0; leaf < held_.size() && count > 0; ++leaf) {
     const std::vector<Tree>* children = &columns;

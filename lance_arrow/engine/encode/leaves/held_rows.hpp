@@ -15,8 +15,8 @@ namespace lance_arrow::engine {
 // An array without its children, released when it is needed no more, and the one around it.
 class HeldArray {
  public:
-  // Takes the array; the given one is released. An array with several leaves below it has no children any more. Its nulls
-  // and the offsets of a list are copied: who lent an array lends its children with it, and these must go alone.
+  // Takes the array; the given one is released. An array with several leaves below it has no children any more. Its
+  // nulls and the offsets of a list are copied: who lent an array lends its children with it, and these must go alone.
   HeldArray(ArrowArray* given, std::shared_ptr<const HeldArray> outer, bool has_leaves, int list_bits);
   ~HeldArray() {
     if (array_.release != nullptr) array_.release(&array_);

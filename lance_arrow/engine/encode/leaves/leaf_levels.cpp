@@ -25,7 +25,8 @@ int64_t num_def_levels(uint8_t layer) {
 template <class Offset>
 bool descend(const uint8_t* offsets, int64_t start, int64_t stop) {
   bool found = false;
-  for (int64_t slot = start; slot < stop; ++slot) found |= load<Offset>(offsets, slot + 1) < load<Offset>(offsets, slot);
+  for (int64_t slot = start; slot < stop; ++slot)
+    found |= load<Offset>(offsets, slot + 1) < load<Offset>(offsets, slot);
   return found;
 }
 

@@ -12,7 +12,7 @@ namespace lance_arrow::engine {
 struct PathStep {
   int64_t child;  // of the array around it; of the batch for the first node
   bool nullable;
-  int list_bits;  // of the offsets of a list; 0 for structs and the leaf
+  int list_bits = 0;  // of the offsets of a list; 0 for structs and the leaf
 };
 
 // Rows of the arrays on the path to a leaf, outer-most first; they are those of the first array.

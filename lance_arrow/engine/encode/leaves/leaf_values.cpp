@@ -71,13 +71,18 @@ Outcome LeafValues::open_nulls() {
   const std::vector<uint16_t>& def = levels_.def();
   num_nulls_ = 0;
   value_levels_.clear();
-  if (levels_.max_rep() > 0 && !def.empty()) {
-    value_levels_.reserve(static_cast<size_t>(levels_.num_values()));
+  if (levels_.max_rep() > 0 && levels_.max_visible() > 0) {
+    const auto num_values = static_cast<size_t>(levels_.num_values());
     const auto most = static_cast<uint16_t>(levels_.max_visible());
-    for (const uint16_t level : def)
-      if (level <= most) value_levels_.push_back(level);
-    if (static_cast<int64_t>(value_levels_.size()) != levels_.num_values())
-      return misuse("levels and values differ in number");
+    value_levels_.resize(num_values + 1);
+    size_t value = 0;
+    for (const uint16_t level : def) {
+      // The one behind the last is overwritten, or dropped.
+      value_levels_[std::min(value, num_values)] = level;
+      value += level <= most;
+    }
+    if (value != num_values) return misuse("levels and values differ in number");
+    value_levels_.pop_back();
   }
   const std::vector<uint16_t>& own = levels_.max_rep() > 0 ? value_levels_ : def;
   present_.assign((own.size() + 7) / 8, 0);

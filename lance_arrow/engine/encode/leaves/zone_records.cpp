@@ -38,9 +38,9 @@ std::string packed_zone(const LeafBounds& bounds, int64_t width, int64_t offset_
   const std::vector<uint8_t>& high = is_fixed ? bounds.maxs : bounds.highs[0].bytes;
   const int64_t low_size = is_fixed ? width : static_cast<int64_t>(low.size());
   const int64_t high_size = is_fixed ? width : static_cast<int64_t>(high.size());
-  const auto flags =
-      static_cast<uint8_t>((has_min ? kHasMin : 0) | (has_max ? kHasMax : 0) | (nulls > 0 ? kHasNulls : 0) |
-                           (nans > 0 ? kHasNans : 0) | (slots != num_rows ? kHasValues : 0) | (min_exact != has_min || max_exact != has_max ? kIsInexact : 0));
+  const auto flags = static_cast<uint8_t>(
+      (has_min ? kHasMin : 0) | (has_max ? kHasMax : 0) | (nulls > 0 ? kHasNulls : 0) | (nans > 0 ? kHasNans : 0) |
+      (slots != num_rows ? kHasValues : 0) | (min_exact != has_min || max_exact != has_max ? kIsInexact : 0));
   const uint8_t head[8] = {
       'L', 'A', 'Z', flags, static_cast<uint8_t>(low_size), static_cast<uint8_t>(high_size), min_exact, max_exact};
   std::string out(reinterpret_cast<const char*>(head), sizeof head);
