@@ -171,7 +171,7 @@ def _form(one: LeafPlan, encoders: list[NativeEncoders], encoder: PageEncoder) -
 
 
 def _path(children: Sequence[int], leaf: LeafNode) -> tuple[tuple[int, bool, int], ...]:
-    """Return the children that lead from the batch to a leaf, whether each may be null, and bits of a list's offsets."""
+    """Return the children that lead from the batch to a leaf, whether each may be null, and bits of offsets."""
     return tuple(zip(children, reversed(leaf.nullable), reversed(leaf.offset_bits), strict=True))
 
 
