@@ -1,8 +1,8 @@
-"""`PlainPlan`: leaves whose pages are written natively, all of a batch in one call; planned once for a schema.
+"""`PlainPlan`: leaves whose pages are written natively; planned once for a schema.
 
-These are columns of values of one width, of byte strings, and of structs of such at any depth. Their encoders all have
-a native side (`structure/native_encoders.py`). Rows of other columns, and pages that only Python can choose, take
-`RowWriter`'s way.
+These are columns of values of one width, of byte strings, and of structs, lists and maps of such at any depth. Their
+encoders all have a native side (`structure/native_encoders.py`). Rows of other columns, and pages that only Python can
+choose, take `RowWriter`'s way.
 """
 
 from __future__ import annotations
@@ -46,14 +46,10 @@ class PlainPlan:
         Numbers of their top-level columns.
     places
         For each leaf the position of its column among `tops`.
-    num_fixed, num_fixed_tops
-        How many of the leaves, and of the columns, have no byte strings in their column.
+    num_fixed
+        How many of the leaves have no byte strings in their column.
     native
         The same for the engine.
-    row_bytes
-        Bytes of a row of all leaves of one width, rounded up.
-    most_bits
-        Bits of the widest value of one width.
     with_zones, without_zones
         Descriptions of columns with a zone map, and without one.
     encoder
@@ -64,10 +60,7 @@ class PlainPlan:
     tops: tuple[int, ...]
     places: tuple[int, ...]
     num_fixed: int
-    num_fixed_tops: int
     native: NativePlan
-    row_bytes: int
-    most_bits: int
     with_zones: bytes
     without_zones: bytes
     encoder: PageEncoder
@@ -120,29 +113,24 @@ def plain_plan(
     plain: list[LeafPlan] = []
     native: list[tuple[Any, ...]] = []
     places: list[int] = []
-    num_fixed = num_bits = most_bits = 0
+    num_fixed = 0
     for place, top in enumerate((*tops, *with_strings)):
         num_fixed += len(columns[top]) if place < len(tops) else 0
         root = tree[top]
         steps = _NO_STEPS if isinstance(root, LeafNode) else list(_steps(root))
         for (one, form), below in zip(columns[top], steps, strict=True):
             assert form is not None
-            path = ((place, root.field.nullable),) if root is one.leaf else _path((place, *below), one.leaf)
+            path = ((place, root.field.nullable, 0),) if root is one.leaf else _path((place, *below), one.leaf)
             plain.append(one)
             places.append(place)
             native.append((path, one.leaf.column, *form.numbers))
-            num_bits += form.bits
-            most_bits = form.bits if form.bits > most_bits else most_bits
     zoned = max(rows_per_zone, default=None)
     return PlainPlan(
         leaves=tuple(plain),
         tops=(*tops, *with_strings),
         places=tuple(places),
         num_fixed=num_fixed,
-        num_fixed_tops=len(tops),
         native=NativePlan(encoders, native),
-        row_bytes=-(-num_bits // 8),
-        most_bits=max(most_bits, 1),
         with_zones=described(encoder.column(zoned)),
         without_zones=described(encoder.column(None)),
         encoder=encoder,
@@ -155,15 +143,12 @@ class _Form:
 
     Parameters
     ----------
-    bits
-        Bits of a value of one width; 0 for byte strings.
     is_variable
         Whether values are byte strings.
     numbers
         As `NativePlan` takes them, behind the path and the column.
     """
 
-    bits: int
     is_variable: bool
     numbers: tuple[Any, ...]
 
@@ -182,12 +167,12 @@ def _form(one: LeafPlan, encoders: list[NativeEncoders], encoder: PageEncoder) -
     bounds = kind_of_bounds(one.leaf.storage) if one.rows_per_zone and bits else _NO_BOUNDS
     is_text = not bits and one.leaf.leaf.is_text
     numbers = (bits, offset_bits, len(encoders) - 1, *bounds, is_text, one.rows_per_zone)
-    return _Form(bits, offset_bits > 0, numbers)
+    return _Form(offset_bits > 0, numbers)
 
 
-def _path(children: Sequence[int], leaf: LeafNode) -> tuple[tuple[int, bool], ...]:
-    """Return the children that lead from the batch to a leaf, and whether each may be null."""
-    return tuple(zip(children, reversed(leaf.nullable), strict=True))
+def _path(children: Sequence[int], leaf: LeafNode) -> tuple[tuple[int, bool, int], ...]:
+    """Return the children that lead from the batch to a leaf, whether each may be null, and bits of offsets."""
+    return tuple(zip(children, reversed(leaf.nullable), reversed(leaf.offset_bits), strict=True))
 
 
 def _steps(node: ColumnNode) -> Iterator[tuple[int, ...]]:
@@ -201,9 +186,9 @@ def _steps(node: ColumnNode) -> Iterator[tuple[int, ...]]:
 
 
 def is_plain(plan: LeafPlan) -> bool:
-    """Return whether a leaf has nothing but structs above it, and values that Arrow has in one buffer, or two."""
+    """Return whether a leaf has structs and lists above it at most, and values that Arrow has in one buffer, or two."""
     leaf = plan.leaf
-    if leaf.leaf.items is not None or leaf.is_blob or any(kind is not NodeKind.ITEM for kind in leaf.leaf.nodes):
+    if leaf.leaf.items is not None or leaf.is_blob or NodeKind.FIXED_SIZE_LIST in leaf.leaf.nodes:
         return False
     shape, type_ = leaf.leaf.shape, leaf.field.type
     if isinstance(shape, VariableWidth):

@@ -154,12 +154,14 @@ class PlainPages:
     def _zones(self, number: int, num_rows: int) -> ZoneBuilder:
         """Return the bounds of the placed pages of a leaf, which have so many rows."""
         one = self.plan.leaves[number]
-        read, bound = self._pages.zones, fixed_bounds
-        if isinstance(one.leaf.leaf.shape, VariableWidth):
-            read, bound = self._pages.string_zones, string_bounds
         zones = ZoneBuilder(one.leaf, one.rows_per_zone)
-        if num_rows:
-            zones.add_bounds(bound(one.leaf.storage, *read(number)), num_rows)
+        if not num_rows:
+            return zones
+        if isinstance(one.leaf.leaf.shape, VariableWidth):
+            bounds = string_bounds(one.leaf.storage, *self._pages.string_zones(number))
+        else:
+            bounds = fixed_bounds(one.leaf.storage, *self._pages.zones(number))
+        zones.add_bounds(bounds, num_rows)
         return zones
 
     def take(self, type_of: Callable[[LeafPlan], pa.DataType]) -> Iterator[LeftLeaf]:

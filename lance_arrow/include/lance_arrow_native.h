@@ -184,10 +184,15 @@ typedef struct LaPage {
   const LaBlock* values;
   int64_t num_rows;
   int64_t num_entries;
-  const uint16_t* def_levels; /* NULL without levels; 0 where the value is not null */
+  const uint16_t* def_levels; /* of each entry; NULL without levels; 0 where the value is not null */
   int64_t max_def;
   const uint8_t* layers; /* numbers of `RepDefLayer`, the inner-most first */
   int64_t num_layers;
+  /* Leaves within lists: an entry is a value, or a null or empty list, or lies in a null. */
+  const uint16_t* rep_levels; /* NULL without lists; `max_rep` where a row begins */
+  int64_t max_rep;
+  int64_t max_visible; /* entries have a value up to this definition level */
+  const uint16_t* value_levels; /* of each value 0 if it is not null; NULL without nulls */
 } LaPage;
 
 /* What the writer does for a layout: it chooses among the codecs. */

@@ -117,7 +117,7 @@ def _rules(is_variable: bool, is_large: bool, scope: EncodeScope) -> ChunkRules:
 
 
 def native_chunk_pages(leaf: LeafType, scope: EncodeScope) -> object | None:
-    """Return the capsule that writes chunks of values without lists natively, for `native_pages`; None for others."""
+    """Return the capsule that writes chunks of values natively, for `native_pages`; None for nested shapes."""
     if not isinstance(leaf.shape, FixedWidth | VariableWidth):
         return None
     is_large = scope.file_version >= "2.2"

@@ -90,9 +90,10 @@ class ZoneBuilder:
         self.num_rows = stop
 
     def add_bounds(self, bounds: Bounds, num_rows: int) -> None:
-        """Add the next rows, of one item each, by the bounds of their zones; the first row begins a zone."""
+        """Add the next rows by the bounds of their zones; the first row begins a zone."""
         starts = np.arange(0, num_rows, self.rows_per_zone, dtype=np.int64)
-        self._add_part(bounds, np.diff(np.append(starts, num_rows)), self.num_rows + starts)
+        slots = bounds.num_values + bounds.num_nulls + bounds.num_nans
+        self._add_part(bounds, slots, self.num_rows + starts)
         self.num_rows += num_rows
 
     def add_zones(self, zone_map: ZoneMap) -> bool:

@@ -77,7 +77,7 @@ class FullZip:
         return scope.options.layout_cost("full_zip", num_bytes)
 
     def native_pages(self, leaf: spi.LeafType, scope: EncodeScope) -> object | None:
-        """Return the C side of `score` for values that are not nested; such pages are written in Python."""
+        """Return the C side of `score`; pages that it wins are written in Python."""
         if scope.file_version >= "2.3":
             return native_codecs.no_pages_encoder()
         is_plain = isinstance(leaf.shape, FixedWidth | VariableWidth)

@@ -69,7 +69,7 @@ class MiniBlock:
         return found if found is None or dictionary is None else 0.0
 
     def native_pages(self, leaf: spi.LeafType, scope: EncodeScope) -> object | None:
-        """Return the C side of the encoder, for values that are not nested."""
+        """Return the C side of the encoder, for values of one width and byte strings."""
         if scope.file_version >= "2.3":
             return native_codecs.no_pages_encoder()
         return pages.native_chunk_pages(leaf, scope)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pytest
 from call_counts import count_calls
 
-from lance_arrow import LanceTable, write_table
+from lance_arrow import LanceTable, LanceWriter, write_table
 
 ROWS = 200
 MOST_CALLS = 30
@@ -74,6 +75,15 @@ def no_strings(rng: np.random.Generator) -> pa.Array:
     return pa.nulls(ROWS, pa.string())
 
 
+def lists(rng: np.random.Generator) -> pa.Array:
+    offsets = np.concatenate([[0], np.cumsum(rng.integers(0, 5, ROWS))]).astype(np.int32)
+    return pa.ListArray.from_arrays(offsets, rng.normal(size=int(offsets[-1])), mask=pa.array(rng.random(ROWS) < 0.1))
+
+
+def structs_in_lists(rng: np.random.Generator) -> pa.Array:
+    return pa.array([[{"n": one, "t": f"text {one}"}] * int(one % 3) for one in rng.integers(0, 1000, ROWS)])
+
+
 FIXED = (doubles, with_nulls, integers, times, flags, nothing, runs)
 STRINGS = (strings, strings_with_nulls, words, categories, bytes_, one_string, no_strings)
 KINDS = FIXED + STRINGS
@@ -84,7 +94,7 @@ def wide(make: Callable[[np.random.Generator], pa.Array], num_columns: int) -> p
     return pa.table({f"c{number}": make(rng) for number in range(num_columns)})
 
 
-@pytest.mark.parametrize("make", KINDS)
+@pytest.mark.parametrize("make", [*KINDS, lists, structs_in_lists])
 def test_each_further_column_of_a_file(tmp_path: Path, make: Callable[[np.random.Generator], pa.Array]) -> None:
     found = []
     for num_columns in (100, 500):
@@ -93,6 +103,20 @@ def test_each_further_column_of_a_file(tmp_path: Path, make: Callable[[np.random
         found.append(count_calls(lambda table=table: write_table(table, tmp_path / "file.lance")))
     # The plan of the schema is kept; the rest is a few calls for all columns.
     assert (found[1] - found[0]) / 400 <= MOST_CALLS
+
+
+@pytest.mark.parametrize("make", [doubles, with_nulls, flags, lists])
+def test_each_further_page_of_a_column(make: Callable[[np.random.Generator], pa.Array]) -> None:
+    found = []
+    for num_columns in (50, 250):
+        table = wide(make, num_columns)
+        with LanceWriter(io.BytesIO(), table.schema, page_bytes=200) as writer:
+            writer.write(table)
+        # Without what closing costs: it describes each column that has several zones, or none.
+        with LanceWriter(io.BytesIO(), table.schema, page_bytes=200) as writer:
+            found.append(count_calls(lambda writer=writer, table=table: writer.write(table)))
+    # A hundred before: each page was encoded by Python.
+    assert (found[1] - found[0]) / 200 <= MOST_CALLS, found
 
 
 @pytest.mark.parametrize("make", KINDS)

@@ -15,6 +15,7 @@ import pytest
 from flat_tables import flat_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from list_tables import list_table
 from money import decimals
 from same import assert_same
 from string_tables import string_table
@@ -304,13 +305,44 @@ def test_several_pages_are_those_of_python(in_python: Callable[..., bytes], vers
             "rows_per_zone": (8192, 100, 7, None)[seed // 4 % 4],
         }
         chunks = [pa.Table.from_batches(table.to_batches(max_chunksize=most)) for most in (10_000, 97)]
-        of_first = None
         for rows in chunks:
             found, expected = (write(rows, **options) for write in (written, in_python))
             assert pages_of(found) == pages_of(expected), seed
             assert zone_maps_of(found) == zone_maps_of(expected), seed
             assert_same(rows_of(found), rows)
-            of_first = of_first or len(found)
+
+
+@pytest.mark.parametrize("version", ["2.1", "2.2"])
+def test_pages_of_lists_are_those_of_python(in_python: Callable[..., bytes], version: str) -> None:
+    for seed in SEEDS[:24]:
+        table = list_table(seed, has_maps=version == "2.2")
+        options = {
+            "file_version": version,
+            "preset": ("default", "fast", "compact")[seed % 3],
+            "page_bytes": (8 << 20, 300, 4000)[seed // 3 % 3],
+            "rows_per_zone": (8192, 100, 7)[seed // 2 % 3],
+        }
+        rows = pa.Table.from_batches(table.to_batches(max_chunksize=(10_000, 97)[seed % 2]), schema=table.schema)
+        found, expected = (write(rows, **options) for write in (written, in_python))
+        assert pages_of(found) == pages_of(expected), seed
+        assert zone_maps_of(found) == zone_maps_of(expected), seed
+        assert_same(rows_of(found), rows)
+
+
+def test_lists_need_no_python(asked: list[tuple[int, int]]) -> None:
+    for seed in range(20):
+        written(list_table(seed))
+    # Large values may be zipped or compressed.
+    assert sum(in_python for in_python, _ in asked) <= 0.3 * sum(leaves for _, leaves in asked)
+
+
+def test_offsets_of_lists_that_go_back_are_refused() -> None:
+    wrong = pa.ListArray.from_buffers(
+        pa.list_(pa.int64()), 3, [None, pa.py_buffer(np.array([0, 3, 1, 4], np.int32))], children=[pa.array(range(4))]
+    )
+    with pytest.raises(InvalidArgumentError) as caught:
+        written(pa.table({"a": [1, 2, 3], "l": wrong}))
+    assert caught.value.column == "l"
 
 
 def test_offsets_that_go_back_are_refused_before_anything_is_written() -> None:

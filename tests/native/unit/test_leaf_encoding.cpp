@@ -154,8 +154,12 @@ ArrowArray lent(Batch& given) {
 class Writing {
  public:
   Writing(std::vector<LeafForm> forms, const EncoderSet* encoders, BlockSums* sums, int64_t page_bytes)
-      : forms(std::move(forms)), records(static_cast<int64_t>(this->forms.size())), encoders_(encoders),
-        held_(&this->forms, page_bytes, 1 << 20), places_(&records, sums), bounds(this->forms.size()) {}
+      : forms(std::move(forms)),
+        records(static_cast<int64_t>(this->forms.size())),
+        encoders_(encoders),
+        held_(&this->forms, page_bytes, 1 << 20),
+        places_(&records, sums),
+        bounds(this->forms.size()) {}
 
   void add(ArrowArray batch) {
     REQUIRE(refusal(held_.add(&batch, &pages_)) == "");
@@ -291,7 +295,8 @@ TEST_CASE("arrays are released as soon as no leaf needs them") {
   ArrowArray* columns[1] = {&around};
   ArrowArray batch{100, 0, 0, 1, 1, buffers, columns, nullptr, release, nullptr};
   narrow.array.release = wide.array.release = release;
-  const std::vector<LeafForm> forms{{{{0, true}, {0, true}}, 0, 8, 0, 0, {}}, {{{0, true}, {1, true}}, 1, 64, 0, 0, {}}};
+  const std::vector<LeafForm> forms{{{{0, true}, {0, true}}, 0, 8, 0, 0, {}},
+                                    {{{0, true}, {1, true}}, 1, 64, 0, 0, {}}};
   HeldRows held(&forms, 800, 1000);
   std::vector<PageRows> pages;
   REQUIRE(refusal(held.add(&batch, &pages)) == "");
@@ -311,6 +316,103 @@ TEST_CASE("arrays are released as soon as no leaf needs them") {
   held.take_largest(-1, &pages);
   pages.clear();
   CHECK(num_released == 4);
+}
+
+namespace {
+
+// Lists of 32-bit offsets around an array.
+struct Lists {
+  Bytes offsets, validity;
+  const void* buffers[2];
+  ArrowArray* children[1];
+  ArrowArray array{};
+
+  Lists(const std::vector<int32_t>& given, int64_t offset, const Bytes& valid, ArrowArray* items)
+      : offsets(tests::bytes_of(given)),
+        validity(valid),
+        buffers{valid.empty() ? nullptr : validity.data(), offsets.data()},
+        children{items} {
+    array.length = static_cast<int64_t>(given.size()) - 1 - offset;
+    array.offset = offset;
+    array.null_count = valid.empty() ? 0 : -1;
+    array.n_buffers = 2;
+    array.n_children = 1;
+    array.buffers = buffers;
+    array.children = children;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("entries of lists are values, nulls and empty lists; zones count values") {
+  Numbers numbers(9);
+  Column items(64, 1, 9, false, 100, numbers);
+  items.validity = {0xEF, 0xFF};  // item 3
+  items.buffers[0] = items.validity.data();
+  items.array.null_count = -1;
+  // The first slot is before the array. Then 2 items, none, null with 2 items that nobody sees, 3 items.
+  const Lists lists({0, 1, 3, 3, 5, 8}, 1, {0b10111}, &items.array);
+  const Batch batch(lists.array);
+  const std::vector<PathStep> path{{0, true, 32}, {0, true}};
+  LeafValues values;
+  REQUIRE(refusal(open_rows(values, batch.array, path, 4)) == "");
+  const LeafLevels& levels = values.levels();
+  CHECK(levels.rep() == std::vector<uint16_t>{1, 0, 1, 1, 1, 0, 0});
+  CHECK(levels.num_values() == 5);
+  CHECK(levels.max_rep() == 1);
+  // Item 3 lies in the null list.
+  CHECK(levels.layers() == std::vector<uint8_t>{1, 6});
+  CHECK(levels.def() == std::vector<uint16_t>{0, 0, 2, 1, 0, 0, 0});
+  CHECK((levels.max_visible() == 0 && levels.max_def() == 2));
+  CHECK(values.value_levels() == nullptr);
+  const int64_t expected[] = {1, 2, 5, 6, 7};
+  for (int64_t value = 0; value < 5; ++value)
+    CHECK(load<uint64_t>(values.block().values, value) == load<uint64_t>(items.values.data(), 1 + expected[value]));
+  LeafBounds bounds;
+  REQUIRE(refusal(bound_leaf({1, 8, 3, false}, values, 2, &bounds)) == "");
+  // Rows 2, then rows 3 to 5.
+  CHECK((bounds.num_zones == 2 && bounds.values == std::vector<int64_t>{2, 3}));
+  const LeafForm form{path, 0, 64, 0, 0, {1, 8, 0, false}};
+  LeafLevels again;
+  bool is_refused = true;
+  REQUIRE(refusal(check_leaf(form, batch.array, &again, &is_refused)) == "");
+  CHECK(!is_refused);
+  const Lists back({0, 1, 3, 2, 5, 8}, 1, {}, &items.array);
+  REQUIRE(refusal(check_leaf(form, Batch(back.array).array, &again, &is_refused)) == "");
+  CHECK(is_refused);
+  const Lists beyond({0, 1, 3, 3, 5, 10}, 1, {}, &items.array);
+  CHECK(refusal(check_leaf(form, Batch(beyond.array).array, &again, &is_refused)) == "list offsets leave their items");
+}
+
+TEST_CASE("lists become pages of whole rows within their memory") {
+  Numbers numbers(11);
+  int64_t num_pages = 0;
+  for (const bool large : {false, true}) {
+    const Format format(large);
+    for (int round = 0; round < 60; ++round) {
+      const auto num_rows = static_cast<int64_t>(numbers.next(300)) + 1;
+      std::vector<int32_t> offsets{static_cast<int32_t>(numbers.next(3))};
+      for (int64_t row = 0; row <= num_rows; ++row)
+        offsets.push_back(offsets.back() + static_cast<int32_t>(numbers.next(round % 3 == 0 ? 2 : 9)));
+      Bytes valid(static_cast<size_t>(num_rows / 8 + 1), 0xFF);
+      for (uint8_t& byte : valid) byte = static_cast<uint8_t>(numbers.next(256) | numbers.next(256));
+      const int64_t bits = round % 2 == 0 ? 32 : 64;
+      Column items(bits, 2, offsets.back(), round % 4 == 0, 1000, numbers);
+      Lists lists(offsets, 1, round % 5 == 0 ? Bytes{} : valid, &items.array);
+      items.array.release = &leave;
+      Batch batch(lists.array);
+      BlockSums sums(16 << 10);
+      const ZoneForm zones{1, bits / 8, 40, false};
+      Writing writing({{{{0, true, 32}, {0, true}}, 0, bits, 0, 0, zones}}, &format.set, &sums,
+                      round % 3 == 1 ? 500 : 1 << 20);
+      writing.add(lent(batch));
+      writing.end();
+      CHECK(writing.bounds[0].num_zones == (num_rows + 39) / 40);
+      CHECK((writing.num_asked > 0 || writing.records.length(0) == num_rows));
+      num_pages += writing.num_pages;
+    }
+  }
+  CHECK(num_pages > 200);
 }
 
 TEST_CASE("equal tables of chunks lie in one place") {

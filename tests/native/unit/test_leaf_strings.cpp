@@ -88,8 +88,8 @@ TEST_CASE("strings are taken from slices, and nothing is left under nulls") {
     CHECK(values.levels().def() == std::vector<uint16_t>{0, 1, 0, 0});
     CHECK(values.block().num_nulls == 1);
     CHECK(values.block().max_value_bytes == 4);
-    CHECK(string_bytes(given.array, 0, 4, large ? 64 : 32) == 13 + 4 * (large ? 8 : 4));
-    CHECK(!offsets_go_back(given.array, 4, large ? 64 : 32));
+    CHECK(string_bytes(given.array, {0, 4}, large ? 64 : 32) == 13 + 4 * (large ? 8 : 4));
+    CHECK(!offsets_go_back(given.array, {0, 4}, large ? 64 : 32));
   }
 }
 
@@ -97,7 +97,7 @@ TEST_CASE("offsets that go back, and text that is none, are found") {
   Strings given({"ab", "cd", "ef"}, 0, {}, false);
   tests::Bytes back = tests::bytes_of(std::vector<int32_t>{0, 4, 2, 6});
   given.buffers[1] = back.data();
-  CHECK(offsets_go_back(given.array, 3, 32));
+  CHECK(offsets_go_back(given.array, {0, 3}, 32));
   LeafValues values;
   CHECK(refusal(open_rows(values, given.batch, 3, 32)) == "offsets go back");
   const Strings halves({"\xc3", "\xa9"}, 0, {}, false);

@@ -11,6 +11,7 @@ cdef extern from "engine/encode/leaves/leaf_form.hpp" namespace "lance_arrow::en
     cdef struct PathStep:
         int64_t child
         cbool nullable
+        int list_bits
 
     cdef cppclass LeafLevels:
         LeafLevels()
@@ -94,6 +95,7 @@ cdef extern from "engine/encode/leaves/leaf_pages.hpp" namespace "lance_arrow::e
         Outcome place(const LeafForm&, const PageRows&, const EncodedLeaf&) except +
 
 cdef extern from "engine/encode/leaves/zone_records.hpp" namespace "lance_arrow::engine" nogil:
+    cbool is_packed_count(const LeafBounds&)
     string packed_zone(const LeafBounds&, int64_t, int64_t, int64_t) except +
 
 cdef extern from *:
@@ -117,8 +119,8 @@ cdef class LeafPlan:
         the order of their names, which decides between equal scores.
     leaves
         Tuples ``(path, column, bits, bits of an offset, kind of leaf, kind of bounds, bytes of a bound, whether values
-        are text, rows per zone)``. A path has ``(child of the array around it, whether nulls are allowed)`` for each
-        node, the column of the batch first. Byte strings have no bits; their bounds have no kind. Kinds of bounds are
+        are text, rows per zone)``. A path has ``(child of the array around it, whether nulls are allowed, bits of the
+        offsets of a list or 0)`` for each node, the column of the batch first. Byte strings have no bits; their bounds have no kind. Kinds of bounds are
         those of `bound_fixed`; without a zone map, rows per zone are 0.
     """
 
@@ -148,13 +150,13 @@ cdef class LeafPlan:
             (path, form.column, form.bits, form.offset_bits, form.encoders, form.zones.kind, form.zones.width,
              form.zones.is_text, form.zones.rows_per_zone) = leaf
             form.path.clear()
-            for child, nullable in path:
-                step.child, step.nullable = child, nullable
+            for child, nullable, list_bits in path:
+                step.child, step.nullable, step.list_bits = child, nullable, list_bits
                 form.path.push_back(step)
             if not 0 <= form.encoders < <int64_t>self.encoders.size():
                 raise refusal(b"a leaf has no encoders", form.column, 0)
             self.leaves.push_back(form)
-            self.checks |= form.bits == 0 or not all(nullable for _, nullable in path)
+            self.checks |= form.bits == 0 or not all([nullable and not list_bits for _, nullable, list_bits in path])
 
     def __len__(self) -> int:
         return self.leaves.size()
@@ -250,8 +252,8 @@ cdef class LeafPages:
     ----------
     plan
         The leaves.
-    page_bytes, page_rows
-        Most bytes of the values, and most rows, of a page; a single row of more bytes is a page of its own.
+    page_bytes, page_levels
+        Most bytes of the values, and most level entries, of a page; a single row with more is a page of its own.
     records
         Metadata of the file.
     sums
@@ -269,14 +271,14 @@ cdef class LeafPages:
     cdef int64_t num_rows
 
     def __init__(
-        self, LeafPlan plan not None, int64_t page_bytes, int64_t page_rows, ColumnRecords records not None,
+        self, LeafPlan plan not None, int64_t page_bytes, int64_t page_levels, ColumnRecords records not None,
         BlockSums sums,
     ) -> None:
         self.plan, self.records, self.sums = plan, records, sums
         cdef CBlockSums* to = NULL
         if sums is not None:
             to = sums.sums.get()
-        self.held.reset(new HeldRows(&plan.leaves, page_bytes, page_rows))
+        self.held.reset(new HeldRows(&plan.leaves, page_bytes, page_levels))
         self.pages.reset(new CLeafPages(records.records.get(), to))
         self.bounds.resize(plan.leaves.size())
         self.page_bytes.resize(plan.leaves.size())
@@ -363,6 +365,7 @@ cdef class LeafPages:
                     break
                 for buffer in range(job.pages[number].buffers.size()):
                     self.page_bytes[leaf] += <int64_t>job.pages[number].buffers[buffer].size()
+                job.pages[number] = EncodedLeaf()
                 number += 1
         _check(outcome)
         return self.pages.get().piece(), number
@@ -402,7 +405,7 @@ cdef class LeafPages:
             placed.sizes.clear()
             described = _bytes_view(without)
             if form.zones.rows_per_zone > 0 and self.num_rows > 0:
-                if self.bounds[leaf].num_zones != 1:
+                if self.bounds[leaf].num_zones != 1 or not is_packed_count(self.bounds[leaf]):
                     others.push_back(leaf)
                     continue
                 one = packed_zone(self.bounds[leaf], form.zones.width, form.offset_bits, self.num_rows)

@@ -1,6 +1,8 @@
 // Layouts of 2.1 and 2.2: pages of chunks and of one scalar, with the same choices and bytes as their Python halves.
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <utility>
 
 #include "engine/common/layer_kinds.hpp"
 #include "engine/encode/block_facts.hpp"
@@ -28,6 +30,13 @@ LaRefusal describe(const std::string& message, LaEncoded* out) {
                        static_cast<int64_t>(message.size()));
 }
 
+LaRefusal put(LaEncoded& out, int64_t buffer, const void* bytes, size_t size) {
+  uint8_t* room = out.room(out.host, buffer, static_cast<int64_t>(size));
+  if (room == nullptr) return kNoRoom;
+  copy_bytes(room, static_cast<const uint8_t*>(bytes), static_cast<int64_t>(size));
+  return nullptr;
+}
+
 std::vector<uint8_t> layers_of(const LaPage& page) { return {page.layers, page.layers + page.num_layers}; }
 
 int64_t num_valid(const LaPage& page) { return page.values->num_values - page.values->num_nulls; }
@@ -35,6 +44,64 @@ int64_t num_valid(const LaPage& page) { return page.values->num_values - page.va
 // --- chunks ---------------------------------------------------------------------------------------------------------
 
 struct ChunkPages : ChunkPageForm {
+  static constexpr int64_t kFewestValues = 32;
+
+  // How many entries always fit a chunk: as they are, or packed in whole groups with the bits of the largest level.
+  // Source: `pages.level_writing.max_chunk_entries`.
+  int64_t most_entries(const LaPage& page, const LaChunkRules& of) const {
+    constexpr int64_t header = 16, group_values = 1024, run_bytes = 3;
+    const int64_t room = large ? 2 * kMaxSmallChunk * 64 : kMaxSmallChunk - header - padded(of.max_bytes);
+    const int64_t stream_bytes = room / 2;
+    const int64_t bits =
+        std::max<int64_t>(std::bit_width(static_cast<uint64_t>(std::max(page.max_rep, page.max_def))), 1);
+    const int64_t packed = stream_bytes / (group_values / 8 * bits) * group_values;
+    return std::min(std::max(stream_bytes / 2, packed), kMaxStreamBytes / run_bytes);
+  }
+
+  // Whether any `most` entries have more than `num_values` values, as blocks of entries tell, which is soon known.
+  static bool has_many_values(const LaPage& page, int64_t most, int64_t num_values) {
+    constexpr int64_t block_entries = 2048;
+    // So many whole blocks lie within the entries, wherever these begin.
+    const int64_t num_blocks = (most + 1) / block_entries - 1;
+    if (num_blocks < 1 || page.def_levels == nullptr) return false;
+    std::vector<int64_t> sums{0};
+    for (int64_t first = 0; first + block_entries <= page.num_entries; first += block_entries) {
+      uint16_t count = 0;
+      for (int64_t entry = first; entry < first + block_entries; ++entry)
+        count += page.def_levels[entry] <= static_cast<uint16_t>(page.max_visible);
+      sums.push_back(sums.back() + count);
+      const auto last = static_cast<int64_t>(sums.size()) - 1;
+      if (last >= num_blocks && sums.back() - sums[static_cast<size_t>(last - num_blocks)] <= num_values) return false;
+    }
+    return true;
+  }
+
+  // Limits the values of a chunk so that its entries fit; false if there are too many entries between values.
+  bool limit_values(const LaPage& page, LaChunkRules* of) const {
+    if (page.rep_levels == nullptr) return true;
+    const int64_t num_values = page.values->num_values, most = most_entries(page, *of);
+    if (page.num_entries <= most || of->max_values + page.num_entries - num_values <= most) return true;
+    if (has_many_values(page, most, of->max_values)) return true;
+    std::vector<int64_t> visible;
+    visible.reserve(static_cast<size_t>(num_values));
+    for (int64_t entry = 0; entry < page.num_entries; ++entry)
+      if (page.def_levels == nullptr || page.def_levels[entry] <= page.max_visible) visible.push_back(entry);
+    const auto longest = [&](int64_t values) {
+      const int64_t count = std::min(values, num_values);
+      int64_t found = 0, before = -1;
+      for (int64_t first = 0; first + count <= num_values; ++first) {
+        const bool is_last = first + count == num_values;
+        const int64_t end = is_last ? page.num_entries - 1 : visible[static_cast<size_t>(first + count - 1)];
+        found = std::max(found, end - before);
+        before = visible[static_cast<size_t>(first)];
+      }
+      return found;
+    };
+    const int64_t fewest = std::min(kFewestValues, of->max_values);
+    while (of->max_values >= 2 && longest(of->max_values) > most) of->max_values /= 2;
+    return of->max_values >= std::max<int64_t>(fewest, 2);
+  }
+
   // Whether a dictionary is no choice: there are too many distinct values, or its indices alone are too large.
   bool has_no_dictionary(const LaPage& page, const LaPageHost& host) const {
     const LaBlock& values = *page.values;
@@ -48,7 +115,7 @@ struct ChunkPages : ChunkPageForm {
     int64_t num_items = 0;
     const DistinctOut out{indices.data(), values.num_values, firsts.data(), most_items};
     const Outcome outcome =
-        index_fixed(values.values, values.num_bytes, values.bits / 8, page.def_levels, out, &num_items);
+        index_fixed(values.values, values.num_bytes, values.bits / 8, page.value_levels, out, &num_items);
     if (outcome.message != nullptr) return false;
     if (num_items <= 0) return true;  // all are null, or there are too many
     const double estimate = host.estimate_chunks(host.host, &values, &rules);
@@ -92,7 +159,7 @@ struct ChunkPages : ChunkPageForm {
       constexpr int64_t width = sizeof(int64_t);
       const Outcome outcome =
           index_variable(reinterpret_cast<const uint8_t*>(values.offsets), (values.num_values + 1) * width, 64,
-                         values.values, values.num_bytes, page.def_levels, out, &num_items);
+                         values.values, values.num_bytes, page.value_levels, out, &num_items);
       if (outcome.message != nullptr || num_items <= 0) return false;
       offsets.assign(1, 0);
       for (int64_t item = 0; item < num_items; ++item) {
@@ -143,12 +210,15 @@ struct ChunkPages : ChunkPageForm {
 
   double score_strings(const LaPage& page, const LaPageHost& host) const {
     const LaBlock& values = *page.values;
-    const double estimate = host.estimate_chunks(host.host, &values, &rules);
+    LaChunkRules own_rules = rules, of_indices = index_rules;
+    const bool fits = limit_values(page, &own_rules);
+    const double estimate = fits ? host.estimate_chunks(host.host, &values, &own_rules) : LANCE_ARROW_UNFIT;
     if (estimate == LANCE_ARROW_ASK) return estimate;
     Dictionary dictionary;
     const double num_items = choose_dictionary(page, host, &dictionary);
     if (num_items == LANCE_ARROW_ASK) return num_items;
-    if (num_items > 0) return static_cast<double>(raw_bytes(values));
+    if (num_items > 0)
+      return limit_values(page, &of_indices) ? static_cast<double>(raw_bytes(values)) : LANCE_ARROW_UNFIT;
     if (estimate < 0) return estimate;
     // A row in a chunk of few large values costs more to read.
     constexpr double penalty = 4.0;
@@ -161,7 +231,9 @@ struct ChunkPages : ChunkPageForm {
     if (page->values->bits == 0) return own->score_strings(*page, *host);
     if (page->values->bits >= 8 * kZippedFromBytes) return LANCE_ARROW_ASK;
     if (!own->has_no_dictionary(*page, *host)) return LANCE_ARROW_ASK;
-    const double estimate = host->estimate_chunks(host->host, page->values, &own->rules);
+    LaChunkRules own_rules = own->rules;
+    if (!own->limit_values(*page, &own_rules)) return LANCE_ARROW_UNFIT;
+    const double estimate = host->estimate_chunks(host->host, page->values, &own_rules);
     return estimate < 0 ? estimate : static_cast<double>(page->values->num_bytes);
   }
 
@@ -170,40 +242,47 @@ struct ChunkPages : ChunkPageForm {
   }
 
   LaRefusal write(const LaPage& page, const LaPageHost& host, LaEncoded& out) const {
-    Encoded values, levels, of_items;
+    Encoded values, rep, def, of_items;
     LaEncoded into = values.face();
-    const LaChunkRules* chunk_rules = &rules;
     Dictionary dictionary;
     const double num_items = page.values->bits == 0 ? choose_dictionary(page, host, &dictionary) : 0;
     if (num_items < 0) return "only Python knows whether there is a dictionary";
+    LaChunkRules chunk_rules = num_items > 0 ? index_rules : rules;
+    if (!limit_values(page, &chunk_rules)) return "too many entries lie between values";
     if (num_items > 0) {
-      chunk_rules = &index_rules;
       const LaBlock* own = &dictionary.index_block();
-      if (const LaRefusal refusal = indices->encode(indices->self, own, chunk_rules, &into)) return refusal;
+      if (const LaRefusal refusal = indices->encode(indices->self, own, &chunk_rules, &into)) return refusal;
       if (!values.is_whole(own->num_values)) return "an encoder wrote no whole chunks";
       if (const LaRefusal refusal = encode_items(dictionary, &of_items)) return refusal;
-    } else if (const LaRefusal refusal = host.encode_chunks(host.host, page.values, chunk_rules, &into)) {
+    } else if (const LaRefusal refusal = host.encode_chunks(host.host, page.values, &chunk_rules, &into)) {
       return refusal;
     }
     const auto num_chunks = static_cast<int64_t>(values.counts.size());
-    std::vector<int64_t> starts{0}, num_levels(values.counts.size(), 0);
+    std::vector<int64_t> starts{0}, num_levels(values.counts.size(), 0), index;
     for (const int64_t count : values.counts) {
-      if (count > chunk_rules->max_values) return "an encoder cut chunks that break the rules";
+      if (count > chunk_rules.max_values) return "an encoder cut chunks that break the rules";
       starts.push_back(starts.back() + count);
     }
     ChunkWriting writing{num_levels.data(), {}, {}, values.counts.data(), num_chunks, large};
-    if (page.def_levels != nullptr) {
-      FactsOfBlock of_levels;
-      const auto* bytes = reinterpret_cast<const uint8_t*>(page.def_levels);
-      const Outcome outcome = of_levels.set(bytes, 16, page.num_entries);
+    if (page.rep_levels != nullptr) {
+      const std::vector<int64_t> value_starts = starts;
+      index.resize(2 * values.counts.size());
+      const LevelCut cut{page.rep_levels, page.def_levels, page.num_entries, static_cast<int>(page.max_rep),
+                         static_cast<int>(page.max_visible)};
+      const Outcome outcome = cut_levels(cut, value_starts.data(), num_chunks, starts.data(), index.data());
       if (outcome.message != nullptr) return outcome.message;
-      into = levels.face();
+    }
+    for (const auto& [given, encoded] : {std::pair{page.rep_levels, &rep}, std::pair{page.def_levels, &def}}) {
+      if (given == nullptr) continue;
+      FactsOfBlock of_levels;
+      const Outcome outcome = of_levels.set(reinterpret_cast<const uint8_t*>(given), 16, page.num_entries);
+      if (outcome.message != nullptr) return outcome.message;
+      into = encoded->face();
       const LaRefusal refusal = host.encode_blocks(host.host, &of_levels.block, starts.data(), num_chunks, &into);
       if (refusal != nullptr) return refusal;
-      if (levels.buffers.size() != 1) return "levels have no bytes";
-      num_levels = values.counts;
-      writing.num_levels = num_levels.data();
-      writing.levels.push_back(part_of(levels, 0));
+      if (encoded->buffers.size() != 1) return "levels have no bytes";
+      for (size_t chunk = 0; chunk < num_levels.size(); ++chunk) num_levels[chunk] = starts[chunk + 1] - starts[chunk];
+      writing.levels.push_back(part_of(*encoded, 0));
     }
     for (size_t buffer = 0; buffer < values.buffers.size(); ++buffer) writing.values.push_back(part_of(values, buffer));
     int64_t num_bytes = 0;
@@ -217,13 +296,15 @@ struct ChunkPages : ChunkPageForm {
     uint8_t* words = out.room(out.host, 0, words_bytes);
     if (words == nullptr) return kNoRoom;
     copy_bytes(words, table.data(), words_bytes);
+    int64_t buffer = 2;
     if (num_items > 0) {
-      const auto size = of_items.buffers.empty() ? 0 : static_cast<int64_t>(of_items.buffers[0].size());
-      uint8_t* room = out.room(out.host, 2, size);
-      if (room == nullptr) return kNoRoom;
-      if (size > 0) copy_bytes(room, of_items.buffers[0].data(), size);
+      const ByteVector none;
+      const ByteVector& bytes = of_items.buffers.empty() ? none : of_items.buffers[0];
+      if (const LaRefusal refusal = put(out, buffer++, bytes.data(), bytes.size())) return refusal;
     }
-    return describe(message(page, values, levels, of_items, static_cast<uint64_t>(num_items)), &out);
+    if (!index.empty())
+      if (const LaRefusal refusal = put(out, buffer, index.data(), sizeof(int64_t) * index.size())) return refusal;
+    return describe(message(page, values, rep, def, of_items, static_cast<uint64_t>(num_items)), &out);
   }
 
   LaRefusal encode_items(Dictionary& dictionary, Encoded* out) const {
@@ -258,15 +339,17 @@ struct ChunkPages : ChunkPageForm {
   }
 
   // Source: lance.encodings21.MiniBlockLayout.
-  std::string message(const LaPage& page, const Encoded& values, const Encoded& levels, const Encoded& of_items,
-                      uint64_t num_items) const {
+  std::string message(const LaPage& page, const Encoded& values, const Encoded& rep, const Encoded& def,
+                      const Encoded& of_items, uint64_t num_items) const {
     std::string layout;
-    if (!levels.description.empty()) put_bytes(layout, 2, view_of(levels.description));
+    if (!rep.description.empty()) put_bytes(layout, 1, view_of(rep.description));
+    if (!def.description.empty()) put_bytes(layout, 2, view_of(def.description));
     put_bytes(layout, 3, view_of(values.description));
     if (num_items > 0) put_bytes(layout, 4, view_of(of_items.description));
     put_number(layout, 5, num_items);
     put_packed(layout, 6, layers_of(page));
     put_number(layout, 7, values.buffers.size());
+    put_number(layout, 8, page.rep_levels != nullptr);
     put_number(layout, 9, static_cast<uint64_t>(page.values->num_values));
     put_number(layout, 10, large);
     std::string outer;
@@ -285,7 +368,7 @@ struct ConstantPages {
   // Position of the first valid value if all valid values are equal to it; -1 if they differ.
   static int64_t common(const LaPage& page) {
     const LaBlock& values = *page.values;
-    const auto is_valid = [&](int64_t at) { return page.def_levels == nullptr || page.def_levels[at] == 0; };
+    const auto is_valid = [&](int64_t at) { return page.value_levels == nullptr || page.value_levels[at] == 0; };
     if (values.bits == 0) return common_string(page);
     const auto bit = [&](int64_t at) { return values.values[at / 8] >> (at % 8) & 1; };
     const int64_t width = values.bits / 8;
@@ -309,7 +392,7 @@ struct ConstantPages {
     const LaBlock& values = *page.values;
     int64_t first = -1, size = 0;
     for (int64_t at = 0; at < values.num_values; ++at) {
-      if (page.def_levels != nullptr && page.def_levels[at] != 0) continue;
+      if (page.value_levels != nullptr && page.value_levels[at] != 0) continue;
       const int64_t start = values.offsets[at], own_size = values.offsets[at + 1] - start;
       if (first < 0) {
         first = at;
@@ -331,13 +414,6 @@ struct ConstantPages {
     std::string out(reinterpret_cast<const char*>(head), sizeof head);
     for (const uint64_t word : words) out.append(reinterpret_cast<const char*>(&word), width);
     return out.append(reinterpret_cast<const char*>(values.values + values.offsets[at]), static_cast<size_t>(size));
-  }
-
-  static LaRefusal put(LaEncoded& out, int64_t buffer, const void* bytes, size_t size) {
-    uint8_t* room = out.room(out.host, buffer, static_cast<int64_t>(size));
-    if (room == nullptr) return kNoRoom;
-    copy_bytes(room, static_cast<const uint8_t*>(bytes), static_cast<int64_t>(size));
-    return nullptr;
   }
 
   static double score(const void* self, const LaPage* page, const LaPageHost*) {
@@ -364,15 +440,17 @@ struct ConstantPages {
                                     static_cast<size_t>(width)};
       put_bytes(layout, 6, values.bits == 1 ? std::string_view{&bit, 1} : scalar);
     }
-    if (page->def_levels != nullptr)
-      if (const LaRefusal refusal = put_levels(*out, buffer, page->def_levels, page->num_entries)) return refusal;
+    if (page->rep_levels != nullptr || page->def_levels != nullptr)
+      if (const LaRefusal refusal = put_levels(*out, buffer, *page, page->def_levels)) return refusal;
     return describe_constant(layout, out);
   }
 
-  // No repetition levels, then definition levels as they are.
-  static LaRefusal put_levels(LaEncoded& out, int64_t buffer, const uint16_t* levels, int64_t num_levels) {
-    if (const LaRefusal refusal = put(out, buffer, nullptr, 0)) return refusal;
-    return put(out, buffer + 1, levels, 2 * static_cast<size_t>(num_levels));
+  // Levels as they are: two buffers, empty ones where there are none.
+  static LaRefusal put_levels(LaEncoded& out, int64_t buffer, const LaPage& page, const uint16_t* def) {
+    const size_t size = 2 * static_cast<size_t>(page.num_entries);
+    const size_t rep_size = page.rep_levels == nullptr ? 0 : size;
+    if (const LaRefusal refusal = put(out, buffer, page.rep_levels, rep_size)) return refusal;
+    return put(out, buffer + 1, def, def == nullptr ? 0 : size);
   }
 
   static LaRefusal describe_constant(const std::string& layout, LaEncoded* out) {
@@ -399,22 +477,30 @@ struct ConstantPages {
     if (levels.empty()) return "a page without values, levels and rows";
     const auto num_levels = static_cast<int64_t>(levels.size());
     if (!has_scalars) {
-      if (const LaRefusal refusal = put_levels(out, 0, levels.data(), num_levels)) return refusal;
+      if (const LaRefusal refusal = put_levels(out, 0, page, levels.data())) return refusal;
       return describe_constant(layout, &out);
     }
-    FactsOfBlock of_levels;
-    const Outcome outcome = of_levels.set(reinterpret_cast<const uint8_t*>(levels.data()), 16, num_levels);
-    if (outcome.message != nullptr) return outcome.message;
-    Encoded encoded;
-    LaEncoded into = encoded.face();
+    Encoded rep, def;
     const int64_t whole[2] = {0, num_levels};
-    if (const LaRefusal refusal = host.encode_blocks(host.host, &of_levels.block, whole, 1, &into)) return refusal;
-    if (encoded.buffers.size() > 1) return "levels have more than one buffer";
-    const ByteVector none;
-    const ByteVector& bytes = encoded.buffers.empty() ? none : encoded.buffers[0];
-    if (const LaRefusal refusal = put(out, 0, nullptr, 0)) return refusal;
-    if (const LaRefusal refusal = put(out, 1, bytes.data(), bytes.size())) return refusal;
-    put_bytes(layout, 8, view_of(encoded.description));
+    int64_t buffer = 0;
+    for (const auto& [given, encoded] :
+         {std::pair{page.rep_levels, &rep}, std::pair{const_cast<const uint16_t*>(levels.data()), &def}}) {
+      ByteVector bytes;
+      if (given != nullptr) {
+        FactsOfBlock of_levels;
+        const Outcome outcome = of_levels.set(reinterpret_cast<const uint8_t*>(given), 16, num_levels);
+        if (outcome.message != nullptr) return outcome.message;
+        LaEncoded into = encoded->face();
+        const LaRefusal refusal = host.encode_blocks(host.host, &of_levels.block, whole, 1, &into);
+        if (refusal != nullptr) return refusal;
+        if (encoded->buffers.size() > 1) return "levels have more than one buffer";
+        if (!encoded->buffers.empty()) bytes = encoded->buffers[0];
+      }
+      if (const LaRefusal refusal = put(out, buffer++, bytes.data(), bytes.size())) return refusal;
+    }
+    if (page.rep_levels != nullptr) put_bytes(layout, 7, view_of(rep.description));
+    put_bytes(layout, 8, view_of(def.description));
+    if (page.rep_levels != nullptr) put_number(layout, 9, static_cast<uint64_t>(num_levels));
     put_number(layout, 10, static_cast<uint64_t>(num_levels));
     return describe_constant(layout, &out);
   }

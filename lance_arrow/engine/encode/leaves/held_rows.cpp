@@ -9,40 +9,31 @@ namespace lance_arrow::engine {
 
 namespace {
 
-// Bytes of rows `start` to `stop` of an array that begins at row `start` of its part.
-int64_t bytes_of(const LeafForm& form, const ArrowArray& array, int64_t start, int64_t stop) {
-  if (form.bits == 0) return string_bytes(array, start, stop, form.offset_bits);
-  return ((stop - start) * form.bits + 7) / 8;
+// What rows of a leaf take.
+struct Weight {
+  int64_t num_bytes;
+  int64_t num_levels;
+};
+
+Weight weigh(const LeafForm& form, const LeafPath& path, int64_t start, int64_t stop) {
+  Weight weight{};
+  const SlotRange slots = path.slots(start, stop, &weight.num_levels);
+  weight.num_bytes = form.bits == 0 ? string_bytes(path.leaf(), slots, form.offset_bits)
+                                    : ((slots.stop - slots.start) * form.bits + 7) / 8;
+  return weight;
 }
 
-// How many rows from `start` on have at most so many bytes.
-int64_t rows_within(const LeafForm& form, const ArrowArray& array, int64_t start, int64_t most_rows, int64_t most_bytes) {
+// How many of `most_rows` from `start` on have at most so many bytes and levels.
+int64_t rows_within(const LeafForm& form, const LeafPath& path, int64_t start, int64_t most_rows, Weight most) {
   int64_t low = 0, high = most_rows;
   while (low < high) {
     const int64_t middle = low + (high - low + 1) / 2;
-    if (bytes_of(form, array, start, start + middle) <= most_bytes) low = middle;
+    const Weight weight = weigh(form, path, start, start + middle);
+    if (weight.num_bytes <= most.num_bytes && weight.num_levels <= most.num_levels) low = middle;
     else high = middle - 1;
   }
   return low;
 }
-
-// Arrays of a batch, each moved out of the one around it, as the interface allows, so that it can be released alone.
-struct HeldTree {
-  SharedArray array;
-  std::vector<HeldTree> children;
-
-  static HeldTree of(ArrowArray* given, SharedArray outer) {
-    // The children are moved first: the array around them would release them.
-    std::vector<ArrowArray> moved;
-    for (int64_t child = 0; child < given->n_children; ++child) {
-      moved.push_back(*given->children[child]);
-      given->children[child]->release = nullptr;
-    }
-    HeldTree tree{std::make_shared<HeldArray>(given, std::move(outer)), {}};
-    for (ArrowArray& child : moved) tree.children.push_back(of(&child, tree.array));
-    return tree;
-  }
-};
 
 // Arrays on the path to a leaf, lent to who releases the first one.
 struct LentArrays {
@@ -59,10 +50,39 @@ struct LentArrays {
 
 }  // namespace
 
-HeldArray::HeldArray(ArrowArray* given, std::shared_ptr<const HeldArray> outer)
+// Arrays of a batch, each moved out of the one around it, as the interface allows, so that it can be released alone.
+struct HeldRows::Tree {
+  SharedArray array;
+  std::vector<Tree> children{};
+
+  static Tree of(ArrowArray* given, SharedArray outer, const Shape& shape) {
+    const bool has_leaves = shape.num_leaves > 1;
+    // Children are moved before the array around them would release them. Those of a single leaf go with it.
+    std::vector<ArrowArray> below;
+    for (int64_t child = 0; child < given->n_children; ++child) {
+      ArrowArray* own = given->children[child];
+      below.push_back(*own);
+      (has_leaves ? own->release : below.back().release) = nullptr;
+    }
+    Tree tree{std::make_shared<HeldArray>(given, std::move(outer), has_leaves, shape.list_bits)};
+    for (size_t child = 0; child < below.size(); ++child) {
+      static const Shape other{};
+      tree.children.push_back(
+          of(&below[child], tree.array, child < shape.children.size() ? shape.children[child] : other));
+    }
+    return tree;
+  }
+};
+
+HeldArray::HeldArray(ArrowArray* given, std::shared_ptr<const HeldArray> outer, bool has_leaves, int list_bits)
     : array_(*given), outer_(std::move(outer)) {
   given->release = nullptr;
-  if (array_.n_children == 0) return;
+  if (!has_leaves) return;
+  if (list_bits != 0 && array_.n_buffers > 1 && array_.buffers[1] != nullptr) {
+    const auto* offsets = static_cast<const uint8_t*>(array_.buffers[1]);
+    offsets_.assign(offsets, offsets + (array_.offset + array_.length + 1) * (list_bits / 8));
+    buffers_[1] = offsets_.data();
+  }
   if (array_.null_count != 0 && array_.n_buffers > 0 && array_.buffers[0] != nullptr) {
     const auto* bits = static_cast<const uint8_t*>(array_.buffers[0]);
     validity_.assign(bits, bits + (array_.offset + array_.length + 7) / 8);
@@ -71,7 +91,7 @@ HeldArray::HeldArray(ArrowArray* given, std::shared_ptr<const HeldArray> outer)
   if (array_.release != nullptr) array_.release(&array_);
   array_.release = nullptr;
   array_.buffers = buffers_;
-  array_.n_buffers = 1;
+  array_.n_buffers = list_bits == 0 ? 1 : 2;
   array_.n_children = 0;
   array_.children = nullptr;
 }
@@ -106,20 +126,32 @@ ArrowArray lend_rows(const HeldPart& part) {
   return column;
 }
 
-HeldRows::HeldRows(const std::vector<LeafForm>* forms, int64_t page_bytes, int64_t page_rows)
-    : forms_(forms), page_bytes_(page_bytes), page_rows_(page_rows) {
-  for (size_t leaf = 0; leaf < forms->size(); ++leaf) held_.push_back({leaf, 0});
+HeldRows::HeldRows(const std::vector<LeafForm>* forms, int64_t page_bytes, int64_t page_levels)
+    : forms_(forms), page_bytes_(page_bytes), page_levels_(page_levels) {
+  for (size_t leaf = 0; leaf < forms->size(); ++leaf) {
+    held_.push_back({leaf, 0});
+    Shape* at = &shape_;
+    for (const PathStep& step : (*forms)[leaf].path) {
+      const auto child = static_cast<size_t>(step.child);
+      if (at->children.size() <= child) at->children.resize(child + 1);
+      at = &at->children[child];
+      ++at->num_leaves;
+      at->list_bits = step.list_bits;
+    }
+  }
 }
 
 Outcome HeldRows::add(ArrowArray* batch, std::vector<PageRows>* pages) {
   const int64_t start = batch->offset, count = batch->length;
-  std::vector<HeldTree> columns;
-  for (int64_t child = 0; child < batch->n_children; ++child)
-    columns.push_back(HeldTree::of(batch->children[child], nullptr));
+  static const Shape other{};
+  std::vector<Tree> columns;
+  for (size_t child = 0; child < static_cast<size_t>(batch->n_children); ++child)
+    columns.push_back(
+        Tree::of(batch->children[child], nullptr, child < shape_.children.size() ? shape_.children[child] : other));
   if (batch->release != nullptr) batch->release(batch);
   for (size_t leaf = 0; leaf < held_.size() && count > 0; ++leaf) {
-    const std::vector<HeldTree>* children = &columns;
-    const HeldTree* at = nullptr;
+    const std::vector<Tree>* children = &columns;
+    const Tree* at = nullptr;
     for (const PathStep& step : (*forms_)[leaf].path) {
       const auto child = static_cast<size_t>(step.child);
       if (child >= children->size()) return misuse("a batch has another form than its leaves");
@@ -135,22 +167,22 @@ Outcome HeldRows::add(ArrowArray* batch, std::vector<PageRows>* pages) {
 Outcome HeldRows::add_part(HeldPart part, size_t leaf, std::vector<PageRows>* pages) {
   const LeafForm& form = (*forms_)[leaf];
   const int64_t count = part.count;
-  ArrowArray array{};
-  const Outcome outcome = array_of_leaf(rows_of(part), &array);
+  LeafPath path;
+  const Outcome outcome = path.open(rows_of(part), form.path);
   if (outcome.message != nullptr) return outcome;
   PageRows& held = held_[leaf];
   for (int64_t row = 0; row < count;) {
-    const int64_t room_bytes = page_bytes_ - held.num_bytes;
-    const int64_t most_rows = std::min(count - row, page_rows_ - held.num_rows);
-    int64_t num_rows = rows_within(form, array, row, most_rows, room_bytes);
+    const Weight room{page_bytes_ - held.num_bytes, page_levels_ - held.num_levels};
+    int64_t num_rows = rows_within(form, path, row, count - row, room);
     // A row that is too large for any page is a page of its own.
     if (num_rows == 0 && held.num_rows == 0) num_rows = 1;
     if (num_rows > 0) {
-      const int64_t num_bytes = bytes_of(form, array, row, row + num_rows);
+      const Weight weight = weigh(form, path, row, row + num_rows);
       held.parts.push_back({part.leaf, part.start + row, num_rows});
       held.num_rows += num_rows;
-      held.num_bytes += num_bytes;
-      num_bytes_ += num_bytes + kPartBytes;
+      held.num_levels += weight.num_levels;
+      held.num_bytes += weight.num_bytes;
+      num_bytes_ += weight.num_bytes + kPartBytes;
       row += num_rows;
     }
     if (row < count) take(leaf, pages);

@@ -15,9 +15,9 @@ namespace lance_arrow::engine {
 // An array without its children, released when it is needed no more, and the one around it.
 class HeldArray {
  public:
-  // Takes the array; the given one is released. Of arrays with children the nulls are copied: who lent an array lends
-  // its children with it, and these must go alone.
-  HeldArray(ArrowArray* given, std::shared_ptr<const HeldArray> outer);
+  // Takes the array; the given one is released. An array with several leaves below it has no children any more. Its
+  // nulls and the offsets of a list are copied: who lent an array lends its children with it, and these must go alone.
+  HeldArray(ArrowArray* given, std::shared_ptr<const HeldArray> outer, bool has_leaves, int list_bits);
   ~HeldArray() {
     if (array_.release != nullptr) array_.release(&array_);
   }
@@ -30,8 +30,8 @@ class HeldArray {
  private:
   ArrowArray array_;
   const std::shared_ptr<const HeldArray> outer_;
-  std::vector<uint8_t> validity_;
-  const void* buffers_[1] = {nullptr};
+  std::vector<uint8_t> validity_, offsets_;
+  const void* buffers_[2] = {nullptr, nullptr};
 };
 
 using SharedArray = std::shared_ptr<const HeldArray>;
@@ -53,8 +53,9 @@ struct PageRows {
   size_t leaf;
   int64_t first_row;
   int64_t num_rows = 0;
+  int64_t num_levels = 0;  // at most
   int64_t num_bytes = 0;  // of its values, without encoding
-  std::vector<HeldPart> parts;
+  std::vector<HeldPart> parts{};
 };
 
 class HeldRows {
@@ -62,9 +63,9 @@ class HeldRows {
   // The memory that a part takes beside its values.
   static constexpr int64_t kPartBytes = 512;
 
-  HeldRows(const std::vector<LeafForm>* forms, int64_t page_bytes, int64_t page_rows);
+  HeldRows(const std::vector<LeafForm>* forms, int64_t page_bytes, int64_t page_levels);
 
-  // Adds rows of a batch, which is released; adds the pages that are full to `pages`.
+  // Adds rows of a batch that `check_leaf` accepts, which is released; adds the pages that are full to `pages`.
   Outcome add(ArrowArray* batch, std::vector<PageRows>* pages);
 
   int64_t num_bytes() const { return num_bytes_; }
@@ -79,8 +80,17 @@ class HeldRows {
     return rows.num_bytes + kPartBytes * static_cast<int64_t>(rows.parts.size());
   }
 
+  // How the leaves are nested: `num_leaves` below an array, and whether it is a list.
+  struct Shape {
+    int64_t num_leaves = 0;
+    int list_bits = 0;
+    std::vector<Shape> children{};
+  };
+  struct Tree;
+
   const std::vector<LeafForm>* forms_;
-  const int64_t page_bytes_, page_rows_;
+  Shape shape_;  // of a batch
+  const int64_t page_bytes_, page_levels_;
   std::vector<PageRows> held_;  // of each leaf
   int64_t num_bytes_ = 0;
 };

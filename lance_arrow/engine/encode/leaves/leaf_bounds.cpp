@@ -69,6 +69,33 @@ bool raise_bytes(std::vector<uint8_t>& prefix) {
   return true;
 }
 
+// Turns ascending rows, the last of which is behind the page, into the values that are before them.
+void rows_to_values(const LeafLevels& levels, std::vector<int64_t>* rows) {
+  const std::vector<uint16_t>& rep = levels.rep();
+  const std::vector<uint16_t>& def = levels.def();
+  const auto max_rep = static_cast<uint16_t>(levels.max_rep()),
+             max_visible = static_cast<uint16_t>(levels.max_visible());
+  // Blocks in which no row of these begins are counted, which compilers turn into vectors.
+  constexpr size_t block_entries = 1024;
+  size_t next = 0;
+  int64_t row = 0, value = 0;
+  for (size_t first = 0; first < rep.size() && next < rows->size(); first += block_entries) {
+    const size_t stop = std::min(first + block_entries, rep.size());
+    uint16_t num_rows = 0, num_values = 0;
+    for (size_t entry = first; entry < stop; ++entry) num_rows += rep[entry] == max_rep;
+    for (size_t entry = first; entry < stop && !def.empty(); ++entry) num_values += def[entry] <= max_visible;
+    if (def.empty()) num_values = static_cast<uint16_t>(stop - first);
+    int64_t before = value;
+    for (size_t entry = first, at = static_cast<size_t>(row); entry < stop && (*rows)[next] < row + num_rows; ++entry) {
+      if (rep[entry] == max_rep && (*rows)[next] == static_cast<int64_t>(at++)) (*rows)[next++] = before;
+      before += def.empty() || def[entry] <= max_visible;
+    }
+    row += num_rows;
+    value += num_values;
+  }
+  for (; next < rows->size(); ++next) (*rows)[next] = value;
+}
+
 Outcome bound_strings(const ZoneForm& form, const LeafValues& values, const Validity& validity, const Zones& zones,
                       const ZoneCounts& counts, LeafBounds* bounds) {
   const LaBlock& block = values.block();
@@ -123,8 +150,7 @@ void join_strings(const LeafBounds& page, LeafBounds* bounds) {
   StringBound& high = bounds->highs.back();
   join_bound(page.lows.front(), true, &bounds->lows.back());
   // If a part has no upper bound, the whole has none.
-  const bool is_unbounded =
-      (page.values.front() > 0 && !other.exists) || (bounds->values.back() > 0 && !high.exists);
+  const bool is_unbounded = (page.values.front() > 0 && !other.exists) || (bounds->values.back() > 0 && !high.exists);
   if (is_unbounded) high = {};
   else join_bound(other, false, &high);
 }
@@ -152,6 +178,7 @@ Outcome bound_leaf(const ZoneForm& form, const LeafValues& values, int64_t first
     starts.push_back(row);
   bounds->num_zones = static_cast<int64_t>(starts.size());
   starts.push_back(num_rows);
+  if (values.levels().max_rep() > 0) rows_to_values(values.levels(), &starts);
   const auto num_zones = static_cast<size_t>(bounds->num_zones);
   for (std::vector<int64_t>* counts : {&bounds->values, &bounds->nulls, &bounds->nans}) counts->assign(num_zones, 0);
   const Validity validity{block.present, values.present_bytes(), 0};

@@ -1,10 +1,13 @@
 #include "engine/encode/leaves/leaf_encoding.hpp"
 
+#include "engine/common/layer_kinds.hpp"
 #include "engine/tables/column_records.hpp"
 
 namespace lance_arrow::engine {
 
 namespace {
+
+constexpr int64_t kZippedFromBytes = 256;
 
 // What layouts ask about a page. The choice for the page's own values is kept: a layout that scores asks again.
 struct PageHost {
@@ -82,13 +85,21 @@ Outcome LeafEncoder::encode(const LeafForm& form, const EncoderSet& encoders, co
   if (outcome.message != nullptr) return outcome;
   const LeafLevels& levels = values_.levels();
   const std::vector<uint8_t>& layers = levels.layers();
+  const int64_t largest = form.bits == 0 ? values_.block().max_value_bytes : form.bits / 8;
+  // Python marks large items of lists as nullable, for releases of the reference (`arrays/readable_items.py`).
+  out->is_asked = levels.max_rep() > 0 && layers[0] == kAllValidItem && largest >= kZippedFromBytes;
+  if (out->is_asked) return success();
   const LaPage page{&values_.block(),
                     rows.num_rows,
-                    rows.num_rows,
+                    levels.num_entries(),
                     levels.max_def() == 0 ? nullptr : levels.def().data(),
                     levels.max_def(),
                     layers.data(),
-                    static_cast<int64_t>(layers.size())};
+                    static_cast<int64_t>(layers.size()),
+                    levels.max_rep() == 0 ? nullptr : levels.rep().data(),
+                    levels.max_rep(),
+                    levels.max_visible(),
+                    values_.value_levels()};
   out->is_asked = !choose(encoders, page, &out->description);
   if (!out->is_asked) out->buffers = std::move(page_.buffers);
   return success();

@@ -1,4 +1,4 @@
-// What a plan knows of a leaf with structs above it at most.
+// What a plan knows of a leaf, which may have structs and lists above it.
 #pragma once
 
 #include <vector>
@@ -24,7 +24,7 @@ struct LeafForm {
   ZoneForm zones;
 };
 
-// Sets `is_refused` if a null is not allowed, or offsets go back; `levels` is memory that is used again.
+// Sets `is_refused` if a null is not allowed, or offsets go back, also of lists; `levels` is memory that is used again.
 Outcome check_leaf(const LeafForm& form, const ArrowArray& batch, LeafLevels* levels, bool* is_refused);
 
 }  // namespace lance_arrow::engine

@@ -24,119 +24,150 @@ bool go_back(const uint8_t* offsets, int64_t num_rows) {
 
 }  // namespace
 
-bool offsets_go_back(const ArrowArray& array, int64_t num_rows, int64_t offset_bits) {
+bool offsets_go_back(const ArrowArray& array, SlotRange slots, int64_t offset_bits) {
   const uint8_t* offsets = buffer_of(array, 1);
-  if (offsets == nullptr) return num_rows > 0;
-  offsets += array.offset * (offset_bits / 8);
-  return offset_bits == 32 ? go_back<int32_t>(offsets, num_rows) : go_back<int64_t>(offsets, num_rows);
+  const int64_t count = slots.stop - slots.start;
+  if (offsets == nullptr) return count > 0;
+  offsets += (array.offset + slots.start) * (offset_bits / 8);
+  return offset_bits == 32 ? go_back<int32_t>(offsets, count) : go_back<int64_t>(offsets, count);
 }
 
-int64_t string_bytes(const ArrowArray& array, int64_t start, int64_t stop, int64_t offset_bits) {
+int64_t string_bytes(const ArrowArray& array, SlotRange slots, int64_t offset_bits) {
   const uint8_t* offsets = buffer_of(array, 1);
   if (offsets == nullptr) return 0;
-  const int64_t first = array.offset + start, last = array.offset + stop;
+  const int64_t first = array.offset + slots.start, last = array.offset + slots.stop;
   const int64_t held = offset_bits == 32 ? load<int32_t>(offsets, last) - int64_t{load<int32_t>(offsets, first)}
                                          : load<int64_t>(offsets, last) - load<int64_t>(offsets, first);
-  return held + (stop - start) * (offset_bits / 8);
+  return held + (last - first) * (offset_bits / 8);
 }
 
 Outcome LeafValues::open(const std::vector<LeafRows>& parts, const std::vector<PathStep>& path, int64_t bits,
                          int64_t offset_bits) {
   Outcome outcome = levels_.open(parts, path);
   if (outcome.message != nullptr) return outcome;
-  for (const ArrowArray& array : levels_.leaves()) {
+  for (const Run& run : levels_.runs()) {
+    const ArrowArray& array = levels_.leaf(run.part);
     if (array.n_buffers != (bits == 0 ? 3 : 2)) return misuse("an array has another form than its leaf");
     if (buffer_of(array, 1) == nullptr) return misuse("an array has no values");
-    if (bits == 0 && offsets_go_back(array, array.length, offset_bits)) return misuse("offsets go back");
+    if (run.start < 0 || run.stop > array.length) return misuse("an array has too few values");
+    if (bits == 0 && offsets_go_back(array, {run.start, run.stop}, offset_bits)) return misuse("offsets go back");
   }
-  const std::vector<uint16_t>& def = levels_.def();
-  present_.assign((def.size() + 7) / 8, 0);
-  int64_t nulls = 0;
-  outcome = validity_from_levels(def.data(), static_cast<int64_t>(def.size()), 1, present_.data(),
-                                 static_cast<int64_t>(present_.size()), 0, &nulls);
+  outcome = open_nulls();
   if (outcome.message != nullptr) return outcome;
   if (bits == 0) {
     const uint8_t* data = offset_bits == 32 ? open_strings<int32_t>() : open_strings<int64_t>();
-    facts_.set_strings(data, offsets_.data(), offset_bits, levels_.num_rows());
+    facts_.set_strings(data, offsets_.data(), offset_bits, levels_.num_values());
   } else {
-    outcome = facts_.set(open_fixed(bits), bits, levels_.num_rows());
+    outcome = facts_.set(open_fixed(bits), bits, levels_.num_values());
   }
-  if (nulls > 0) {
+  if (num_nulls_ > 0) {
     facts_.block.present = present_.data();
-    facts_.block.num_nulls = nulls;
+    facts_.block.num_nulls = num_nulls_;
   }
   return outcome;
 }
 
-const uint8_t* LeafValues::open_fixed(int64_t bits) {
-  const std::vector<ArrowArray>& arrays = levels_.leaves();
-  const int64_t width = bits / 8, num_rows = levels_.num_rows();
-  if (bits == 1) {
-    copy_.assign(static_cast<size_t>((num_rows + 7) / 8), 0);
-    int64_t row = 0;
-    for (const ArrowArray& array : arrays) {
-      copy_bit_run(buffer_of(array, 1), array.offset, copy_.data(), row, array.length);
-      row += array.length;
+Outcome LeafValues::open_nulls() {
+  const std::vector<uint16_t>& def = levels_.def();
+  num_nulls_ = 0;
+  value_levels_.clear();
+  if (levels_.max_rep() > 0 && levels_.max_visible() > 0) {
+    const auto num_values = static_cast<size_t>(levels_.num_values());
+    const auto most = static_cast<uint16_t>(levels_.max_visible());
+    value_levels_.resize(num_values + 1);
+    size_t value = 0;
+    for (const uint16_t level : def) {
+      // The one behind the last is overwritten, or dropped.
+      value_levels_[std::min(value, num_values)] = level;
+      value += level <= most;
     }
-    if (!present_.empty())
-      for (size_t byte = 0; byte < copy_.size(); ++byte) copy_[byte] &= present_[byte];
+    if (value != num_values) return misuse("levels and values differ in number");
+    value_levels_.pop_back();
+  }
+  const std::vector<uint16_t>& own = levels_.max_rep() > 0 ? value_levels_ : def;
+  present_.assign((own.size() + 7) / 8, 0);
+  const Outcome outcome = validity_from_levels(own.data(), static_cast<int64_t>(own.size()), 1, present_.data(),
+                                               static_cast<int64_t>(present_.size()), 0, &num_nulls_);
+  if (num_nulls_ == 0) present_.clear();
+  return outcome;
+}
+
+const uint16_t* LeafValues::value_levels() const {
+  if (num_nulls_ == 0) return nullptr;
+  return levels_.max_rep() > 0 ? value_levels_.data() : levels_.def().data();
+}
+
+const uint8_t* LeafValues::open_fixed(int64_t bits) {
+  const std::vector<Run>& runs = levels_.runs();
+  const int64_t width = bits / 8, num_values = levels_.num_values();
+  if (bits == 1) {
+    copy_.assign(static_cast<size_t>((num_values + 7) / 8), 0);
+    int64_t value = 0;
+    for (const Run& run : runs) {
+      const ArrowArray& array = levels_.leaf(run.part);
+      copy_bit_run(buffer_of(array, 1), array.offset + run.start, copy_.data(), value, run.stop - run.start);
+      value += run.stop - run.start;
+    }
+    for (size_t byte = 0; byte < present_.size(); ++byte) copy_[byte] &= present_[byte];
     return copy_.data();
   }
-  const auto values_of = [&](const ArrowArray& array) { return buffer_of(array, 1) + array.offset * width; };
-  if (present_.empty() && arrays.size() == 1) return values_of(arrays.front());
+  const auto values_of = [&](const Run& run, int64_t slot) {
+    const ArrowArray& array = levels_.leaf(run.part);
+    return buffer_of(array, 1) + (array.offset + slot) * width;
+  };
+  if (present_.empty() && runs.size() == 1) return values_of(runs.front(), runs.front().start);
   copy_.clear();
-  copy_.reserve(static_cast<size_t>(num_rows * width));
-  for (const ArrowArray& array : arrays)
-    copy_.insert(copy_.end(), values_of(array), values_of(array) + array.length * width);
+  copy_.reserve(static_cast<size_t>(num_values * width));
+  for (const Run& run : runs) copy_.insert(copy_.end(), values_of(run, run.start), values_of(run, run.stop));
   if (!present_.empty())
-    for (int64_t row = 0; row < num_rows; ++row)
-      if (is_null(row)) std::memset(copy_.data() + row * width, 0, static_cast<size_t>(width));
+    for (int64_t value = 0; value < num_values; ++value)
+      if (is_null(value)) std::memset(copy_.data() + value * width, 0, static_cast<size_t>(width));
   return copy_.data();
 }
 
-// Offsets from 0 on, and the bytes: those of an only array if none are under nulls.
+// Offsets from 0 on, and the bytes: those of an only run if none are under nulls.
 template <class Offset>
 const uint8_t* LeafValues::open_strings() {
-  const std::vector<ArrowArray>& arrays = levels_.leaves();
+  const std::vector<Run>& runs = levels_.runs();
   const bool has_nulls = !present_.empty();
-  offsets_.resize(static_cast<size_t>(levels_.num_rows()) + 1);
+  offsets_.resize(static_cast<size_t>(levels_.num_values()) + 1);
   offsets_[0] = 0;
-  int64_t row = 0, hidden = 0;
-  for (const ArrowArray& array : arrays) {
-    const uint8_t* offsets = buffer_of(array, 1) + array.offset * static_cast<int64_t>(sizeof(Offset));
+  const auto offsets_of = [&](const Run& run) {
+    const ArrowArray& array = levels_.leaf(run.part);
+    return buffer_of(array, 1) + (array.offset + run.start) * static_cast<int64_t>(sizeof(Offset));
+  };
+  int64_t* to = offsets_.data();
+  int64_t value = 0, hidden = 0;
+  for (const Run& run : runs) {
+    const uint8_t* offsets = offsets_of(run);
+    const int64_t count = run.stop - run.start;
     const auto at = [&](int64_t slot) { return static_cast<int64_t>(load<Offset>(offsets, slot)); };
-    const int64_t base = at(0) - offsets_[static_cast<size_t>(row)];
-    for (int64_t slot = 0; slot < array.length && !has_nulls; ++slot)
-      offsets_[static_cast<size_t>(row + slot) + 1] = at(slot + 1) - base;
-    for (int64_t slot = 0; slot < array.length && has_nulls; ++slot) {
+    const int64_t base = at(0) - to[value];
+    for (int64_t slot = 0; slot < count && !has_nulls; ++slot) to[value + slot + 1] = at(slot + 1) - base;
+    for (int64_t slot = 0; slot < count && has_nulls; ++slot) {
       const int64_t size = at(slot + 1) - at(slot);
-      const bool hides = is_null(row + slot);
+      const bool hides = is_null(value + slot);
       hidden += hides ? size : 0;
-      offsets_[static_cast<size_t>(row + slot) + 1] =
-          offsets_[static_cast<size_t>(row + slot)] + (hides ? 0 : size);
+      to[value + slot + 1] = to[value + slot] + (hides ? 0 : size);
     }
-    row += array.length;
+    value += count;
   }
   static constexpr uint8_t nothing = 0;
   if (offsets_.back() == 0) return &nothing;
-  const auto first_byte = [&](const ArrowArray& array) {
-    return buffer_of(array, 2) + static_cast<int64_t>(load<Offset>(buffer_of(array, 1), array.offset));
+  const auto first_byte = [&](const Run& run, int64_t slot) {
+    return buffer_of(levels_.leaf(run.part), 2) + static_cast<int64_t>(load<Offset>(offsets_of(run), slot));
   };
-  if (hidden == 0 && arrays.size() == 1) return first_byte(arrays.front());
+  if (hidden == 0 && runs.size() == 1) return first_byte(runs.front(), 0);
   copy_.resize(static_cast<size_t>(offsets_.back()));
-  row = 0;
-  for (const ArrowArray& array : arrays) {
-    const uint8_t* offsets = buffer_of(array, 1) + array.offset * static_cast<int64_t>(sizeof(Offset));
-    const uint8_t* data = buffer_of(array, 2);
-    const int64_t to = offsets_[static_cast<size_t>(row)],
-                  stop = offsets_[static_cast<size_t>(row + array.length)];
-    if (data != nullptr && hidden == 0) copy_bytes(copy_.data() + to, first_byte(array), stop - to);
-    for (int64_t slot = 0; slot < array.length && hidden > 0 && data != nullptr; ++slot) {
-      const int64_t start = offsets_[static_cast<size_t>(row + slot)];
-      copy_bytes(copy_.data() + start, data + static_cast<int64_t>(load<Offset>(offsets, slot)),
-                 offsets_[static_cast<size_t>(row + slot) + 1] - start);
+  value = 0;
+  for (const Run& run : runs) {
+    const int64_t count = run.stop - run.start;
+    if (hidden == 0) copy_bytes(copy_.data() + to[value], first_byte(run, 0), to[value + count] - to[value]);
+    for (int64_t slot = 0; slot < count && hidden > 0; ++slot) {
+      const int64_t start = to[value + slot], size = to[value + slot + 1] - start;
+      if (size > 0) copy_bytes(copy_.data() + start, first_byte(run, slot), size);
     }
-    row += array.length;
+    value += count;
   }
   return copy_.data();
 }

@@ -8,11 +8,11 @@
 
 namespace lance_arrow::engine {
 
-// Whether the offsets of the first rows of an array of byte strings go back.
-bool offsets_go_back(const ArrowArray& array, int64_t num_rows, int64_t offset_bits);
+// Whether the offsets of some slots of an array of byte strings go back.
+bool offsets_go_back(const ArrowArray& array, SlotRange slots, int64_t offset_bits);
 
-// Bytes of byte strings with `offset_bits`, rows `start` to `stop` of an array, their offsets included.
-int64_t string_bytes(const ArrowArray& array, int64_t start, int64_t stop, int64_t offset_bits);
+// Bytes of byte strings with `offset_bits`, their offsets included.
+int64_t string_bytes(const ArrowArray& array, SlotRange slots, int64_t offset_bits);
 
 // Used again from leaf to leaf, so that memory is allocated once.
 class LeafValues {
@@ -25,17 +25,24 @@ class LeafValues {
   const LaBlock& block() const { return facts_.block; }
   const LeafLevels& levels() const { return levels_; }
   int64_t present_bytes() const { return static_cast<int64_t>(present_.size()); }
+  // Of each value 0 if it is not null; NULL without nulls. Without lists these are the definition levels.
+  const uint16_t* value_levels() const;
 
   bool is_text() const;
 
  private:
-  bool is_null(int64_t row) const { return levels_.def()[static_cast<size_t>(row)] != 0; }
+  using Run = LeafLevels::Run;
+
+  bool is_null(int64_t value) const { return (present_[static_cast<size_t>(value / 8)] >> (value % 8) & 1) == 0; }
+  Outcome open_nulls();
   const uint8_t* open_fixed(int64_t bits);
   template <class Offset>
   const uint8_t* open_strings();
 
   FactsOfBlock facts_;
   LeafLevels levels_;
+  int64_t num_nulls_ = 0;
+  std::vector<uint16_t> value_levels_;  // with lists
   std::vector<uint8_t> present_, copy_;
   std::vector<int64_t> offsets_;
 };

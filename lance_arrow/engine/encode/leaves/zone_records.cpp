@@ -4,7 +4,7 @@ namespace lance_arrow::engine {
 
 namespace {
 
-constexpr uint8_t kHasMin = 1, kHasMax = 2, kHasNulls = 4, kHasNans = 8, kIsInexact = 32;
+constexpr uint8_t kHasMin = 1, kHasMax = 2, kHasNulls = 4, kHasNans = 8, kHasValues = 16, kIsInexact = 32;
 
 void put_count(std::string& out, int64_t count) {
   const auto word = static_cast<uint32_t>(count);
@@ -26,6 +26,8 @@ void put_offsets(std::string& out, uint64_t size, int64_t offset_bits) {
 
 std::string packed_zone(const LeafBounds& bounds, int64_t width, int64_t offset_bits, int64_t num_rows) {
   const int64_t values = bounds.values[0], nulls = bounds.nulls[0], nans = bounds.nans[0];
+  // Within lists, rows have any number of values.
+  const int64_t slots = values + nulls + nans;
   // Of one width, bounds take the bytes of a value even where there are none; these are at most 64.
   const bool is_fixed = width > 0;
   const bool has_min = is_fixed ? values > 0 : bounds.lows[0].exists;
@@ -36,9 +38,9 @@ std::string packed_zone(const LeafBounds& bounds, int64_t width, int64_t offset_
   const std::vector<uint8_t>& high = is_fixed ? bounds.maxs : bounds.highs[0].bytes;
   const int64_t low_size = is_fixed ? width : static_cast<int64_t>(low.size());
   const int64_t high_size = is_fixed ? width : static_cast<int64_t>(high.size());
-  const auto flags =
-      static_cast<uint8_t>((has_min ? kHasMin : 0) | (has_max ? kHasMax : 0) | (nulls > 0 ? kHasNulls : 0) |
-                           (nans > 0 ? kHasNans : 0) | (min_exact != has_min || max_exact != has_max ? kIsInexact : 0));
+  const auto flags = static_cast<uint8_t>(
+      (has_min ? kHasMin : 0) | (has_max ? kHasMax : 0) | (nulls > 0 ? kHasNulls : 0) | (nans > 0 ? kHasNans : 0) |
+      (slots != num_rows ? kHasValues : 0) | (min_exact != has_min || max_exact != has_max ? kIsInexact : 0));
   const uint8_t head[8] = {
       'L', 'A', 'Z', flags, static_cast<uint8_t>(low_size), static_cast<uint8_t>(high_size), min_exact, max_exact};
   std::string out(reinterpret_cast<const char*>(head), sizeof head);
@@ -51,6 +53,7 @@ std::string packed_zone(const LeafBounds& bounds, int64_t width, int64_t offset_
   put_count(out, num_rows);
   if (nulls > 0) put_count(out, nulls);
   if (nans > 0) put_count(out, nans);
+  if (slots != num_rows) put_count(out, slots);
   return out;
 }
 
