@@ -240,13 +240,13 @@ def take_leaves(
         place.checks,
         *memory,
     )
+    seconds = time.perf_counter() - begun
     if isinstance(done, str):
         native_codecs.raise_pending()
-    counted.add(requests, ranges, wanted_bytes, read_bytes, time.perf_counter() - begun)
-    if isinstance(done, str):
-        return []
+        done = []
+    counted.add(requests, ranges, wanted_bytes, read_bytes, seconds)
     if wanted.has_blob_bytes and not all(
-        _read_large(plan, one, source, runtime) for plan, one in zip(wanted.plans, done, strict=True) if one
+        _read_large(plan, one, source, runtime) for plan, one in zip(wanted.plans, done, strict=False) if one
     ):
         return []
     return done

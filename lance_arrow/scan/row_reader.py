@@ -245,10 +245,11 @@ class RowReader(FilePages):
         """
         source = self.source
         wanted = self._read_plan(nodes)
-        place = source.positional() if isinstance(source, MeteredSource) else None
-        if not wanted.plans or not len(rows) or place is None:
+        if not isinstance(source, MeteredSource) or not wanted.plans or not rows.starts.size:
             return self._read(nodes, rows, pool, {})
-        assert isinstance(source, MeteredSource)
+        place = source.positional()
+        if place is None:
+            return self._read(nodes, rows, pool, {})
         num_rows = rows.num_rows
         num_threads = 1 if is_scan else self.runtime.settings.num_threads
         found = None
