@@ -1,4 +1,4 @@
-"""Pages that were read before are found natively: the same rows as the first time, under any budget, by many threads."""
+"""Pages that were read before are found natively: the same rows as at first, under any budget, by many threads."""
 
 from __future__ import annotations
 
