@@ -76,6 +76,7 @@ include "door/engine_headers.pxi"
 include "door/codec_capsules.pxi"
 include "door/codec_checks.pxi"
 include "door/pages.pxi"
+include "door/opened_pages.pxi"
 include "door/taking.pxi"
 include "door/blobs.pxi"
 
