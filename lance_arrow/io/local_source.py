@@ -85,8 +85,9 @@ class LocalSource:
 
     def identity(self) -> Hashable | None:
         """Return absolute path, size, modification time and inode, as they were when the file was opened."""
-        path, state = self.local_state()
-        return "file", os.path.abspath(path), *state
+        status = self._status
+        path = os.path.abspath(self._path)
+        return "file", path, status.st_size, status.st_mtime_ns, status.st_dev, status.st_ino
 
     def local_state(self) -> tuple[str, tuple[int, int, int, int]]:
         """Return the absolute path, and size, modification time, device and inode when the file was opened."""
