@@ -71,6 +71,12 @@ def bench_cold(session: nox.Session) -> None:
 
 
 @nox.session
+def bench_threads(session: nox.Session) -> None:
+    """Count rows that one to sixteen threads take in a second, beside the reference; asserts nothing."""
+    _bench(session, "threads")
+
+
+@nox.session
 def bench_operations(session: nox.Session) -> None:
     """Time changes of a table beside the reference; prints medians and ratios, asserts nothing."""
     _bench(session, "table_operations")

@@ -15,6 +15,7 @@ SANITIZED = (
     "kernels", "container", "arrays", "scan", "statistics", "pruning", "plugins", "faults", "files", "arrow_dataset",
 )  # fmt: skip
 SANITIZED_THREADS = (
+    "scan/test_noted_pages.py",
     "scan/test_windows.py",
     "arrow_dataset/test_bridge_scan.py",
     "arrow_dataset/test_bridge_dataset.py",

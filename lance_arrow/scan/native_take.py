@@ -65,6 +65,10 @@ class TakePlan:
         The type of a column that is one array of values, with nothing around or inside; else None.
     blobs
         For a column of blobs that is taken as its bytes: its `BlobLimits`, and the width of offsets.
+    kind
+        Of `engine.KINDS`, where values are one buffer, or one with offsets, under their validity; else None.
+    is_text
+        Whether values are checked as UTF-8.
     """
 
     leaf: LeafNode
@@ -74,6 +78,8 @@ class TakePlan:
     field_bytes: tuple[int, ...]
     plain_type: pa.DataType | None
     blobs: tuple[int, int, int, int] | None = None
+    kind: str | None = None
+    is_text: bool = False
 
     @classmethod
     def of(cls, leaf: LeafNode, blob_limits: BlobLimits | None = None) -> TakePlan | None:
@@ -109,7 +115,12 @@ class TakePlan:
         is_plain = bits > 0 and isinstance(shape, FixedWidth) and is_column and type_ == leaf.storage
         offset_bits = shape.offset_bits if isinstance(shape, VariableWidth) else 0
         is_bytes = offset_bits > 0 and is_column and (pa.types.is_binary(type_) or pa.types.is_large_binary(type_))
-        return cls(leaf, bits, offset_bits, layers, struct_field_bytes(shape), type_ if is_plain or is_bytes else None)
+        plain_type = type_ if is_plain or is_bytes else None
+        kind = None
+        if not leaf.is_json and not leaf.is_coded and isinstance(shape, FixedWidth | VariableWidth):
+            kind = "strings" if offset_bits else "values"
+        is_text = pa.types.is_string(leaf.storage) or pa.types.is_large_string(leaf.storage)
+        return cls(leaf, bits, offset_bits, layers, struct_field_bytes(shape), plain_type, None, kind, is_text)
 
     @classmethod
     def all_of(cls, leaves: Sequence[LeafNode], blob_limits: BlobLimits | None = None) -> list[TakePlan | None]:
@@ -134,6 +145,9 @@ class TakePlan:
                         like.item_validity,
                         like.field_bytes,
                         like.plain_type,
+                        None,
+                        like.kind,
+                        like.is_text,
                     )
                 )
                 continue
@@ -142,12 +156,6 @@ class TakePlan:
                 known[kind] = plan
             found.append(plan)
         return found
-
-    @property
-    def shape(self) -> tuple[Any, ...]:
-        """The leaf, as `engine.ReadForms` wants it."""
-        leaf = self.leaf
-        return leaf.offset_bits, self.value_bits, self.value_offset_bits, self.field_bytes, self.blobs, leaf.is_coded
 
     def decoded(self, done: Done) -> DecodedLeaf | pa.Array:
         """Take over what the engine laid out; bytes of a plain type are the column already.
@@ -241,19 +249,19 @@ def take_leaves(
         place.segments,
         *memory,
     )
+    seconds = time.perf_counter() - begun
     if isinstance(done, str):
         native_codecs.raise_pending()
+        done = []
     # What was fetched was counted then.
     if place.segments is None and isinstance(counted, MeteredSource):
-        counted.add(requests, ranges, wanted_bytes, read_bytes, time.perf_counter() - begun)
-    if isinstance(done, str):
-        return []
+        counted.add(requests, ranges, wanted_bytes, read_bytes, seconds)
     if (
         wanted.has_blob_bytes
         and isinstance(counted, MeteredSource)
         and not all(
             _read_large(plan, one, (counted, place), runtime)
-            for plan, one in zip(wanted.plans, done, strict=True)
+            for plan, one in zip(wanted.plans, done, strict=False)
             if one
         )
     ):

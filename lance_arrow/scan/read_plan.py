@@ -15,7 +15,6 @@ from lance_arrow.engine import ReadForms
 from lance_arrow.errors import CorruptPageError
 from lance_arrow.scan.blobs.native_blobs import BlobLimits
 from lance_arrow.scan.native_take import Done, TakePlan
-from lance_arrow.spi import FixedWidth, VariableWidth
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,11 +49,36 @@ class ReadPlan:
     @cached_property
     def forms(self) -> ReadForms:
         """The leaves that the engine takes; it makes batches itself where these are all, and plain."""
-        shapes = [plan.shape for plan in self.plans]
-        positions = {plan.leaf.column: position for position, plan in enumerate(self.plans) if _is_plain(plan)}
-        if len(positions) < len(self.leaves):
+        # Without a call for each of thousands of columns.
+        shapes = [
+            (
+                plan.leaf.offset_bits,
+                plan.value_bits,
+                plan.value_offset_bits,
+                plan.field_bytes,
+                plan.blobs,
+                plan.leaf.is_coded,
+            )
+            for plan in self.plans
+        ]
+        places = {plan.leaf.column: place for place, plan in enumerate(self.plans) if plan.kind is not None}
+        if len(places) < len(self.leaves):
             return ReadForms(shapes)
-        return ReadForms(shapes, [_form(builder, positions) for builder in self.builders], self.schema)
+        return ReadForms(shapes, self._columns(self.builders, places), self.schema)
+
+    def _columns(self, builders: Sequence[ArrayBuilder], places: Mapping[int, int]) -> list[tuple[Any, ...]]:
+        """How nodes are made, as `ReadForms` wants it."""
+        columns: list[tuple[Any, ...]] = []
+        for builder in builders:
+            place = places[builder.column]
+            if type(builder.node) is LeafNode:
+                plan = self.plans[place]
+                columns.append((plan.kind, place, 1, plan.is_text, ()))
+            else:
+                kind = "slots" if builder.items_per_slot else "list"
+                children = tuple(self._columns(builder.children, places))
+                columns.append((kind, place, builder.items_per_slot, False, children))
+        return columns
 
     @cached_property
     def has_codes(self) -> bool:
@@ -93,21 +117,3 @@ class ReadPlan:
                 raise CorruptPageError(f"{len(array)} rows were decoded, {num_rows} selected", column=builder.node.path)
             arrays.append(array)
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
-
-
-def _is_plain(plan: TakePlan) -> bool:
-    """Whether the values of a leaf are one buffer, or one with offsets, under its validity."""
-    leaf = plan.leaf
-    is_stored = plan.blobs is None and not leaf.is_json and not leaf.is_coded
-    return is_stored and isinstance(leaf.leaf.shape, FixedWidth | VariableWidth)
-
-
-def _form(builder: ArrayBuilder, positions: Mapping[int, int]) -> tuple[Any, ...]:
-    """How a node is made, as `ReadForms` wants it."""
-    position = positions[builder.column]
-    if isinstance(builder.node, LeafNode):
-        is_text = pa.types.is_string(builder.storage) or pa.types.is_large_string(builder.storage)
-        kind = "values" if isinstance(builder.node.leaf.shape, FixedWidth) else "strings"
-        return kind, position, 1, is_text, ()
-    kind = "slots" if builder.items_per_slot else "list"
-    return kind, position, builder.items_per_slot, False, tuple(_form(child, positions) for child in builder.children)

@@ -253,7 +253,7 @@ class RowReader(FilePages):
         source = self.source
         wanted = self._read_plan(nodes)
         place = positional_of(source)
-        if not wanted.plans or not len(rows):
+        if not wanted.plans or not rows.starts.size:
             return self._read(nodes, rows, pool, {})
         num_rows = rows.num_rows
         num_threads = 1 if is_scan else self.runtime.settings.num_threads

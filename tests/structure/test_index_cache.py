@@ -111,3 +111,57 @@ def test_an_index_that_grew_is_counted_by_what_it_takes():
     assert cache.held_bytes == 40
     cache.forget("a")
     assert cache.held_bytes == 0
+
+
+@dataclass
+class View:
+    nbytes: int
+    was_used: bool = False
+
+    def take_used(self) -> bool:
+        used, self.was_used = self.was_used, False
+        return used
+
+
+def test_views_go_with_the_first_index_they_refer_to() -> None:
+    cache = IndexCache(40)
+    for page in range(3):
+        cache.put(("file", page), Index(10))
+    view = View(10)
+    cache.put_view(("file", "view"), view)
+    assert cache.get(("file", "view")) is view
+    # The same index again, with what it takes by now, changes nothing.
+    index = cache.get(("file", 0))
+    assert index is not None
+    cache.put(("file", 0), index)
+    assert cache.get(("file", "view")) is view
+    # That of another file displaces the oldest page, and so the view of the pages.
+    cache.put(("other", 0), Index(10))
+    assert cache.get(("file", "view")) is None
+    assert cache.held_bytes == 30
+    cache.forget("file")
+    cache.put(("other", 1), Index(10))
+    assert cache.held_bytes == 20
+
+
+def test_pages_that_are_used_through_a_view_count_as_used() -> None:
+    cache = IndexCache(40)
+    for page in range(2):
+        cache.put(("file", page), Index(10))
+    view = View(10)
+    cache.put_view(("file", "view"), view)
+    cache.put(("other", 0), Index(10))
+    view.was_used = True
+    cache.put(("other", 1), Index(10))
+    assert cache.get(("other", 0)) is None
+    assert [cache.get(("file", page)) is not None for page in (0, 1, "view")] == [True] * 3
+    assert not view.was_used
+
+
+def test_views_above_the_budget_are_not_kept() -> None:
+    cache = IndexCache(40)
+    cache.put(("file", 0), Index(10))
+    cache.put_view(("file", "view"), View(50))
+    assert cache.get(("file", "view")) is None
+    cache.put(("other", 0), Index(40))
+    assert cache.held_bytes == 40

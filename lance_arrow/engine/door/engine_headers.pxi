@@ -119,3 +119,77 @@ cdef extern from "engine/arrays/blobs.hpp" namespace "lance_arrow::engine" nogil
 
     Outcome _lay_out_blobs "lance_arrow::engine::lay_out_blobs"(const BlobPlaces&, int64_t, int64_t, int, uint8_t*, int64_t*)
     Outcome read_laid_out(const BlobPlaces&, int, const uint8_t*, int64_t, int64_t, const Reader&, uint8_t*, ReadCount*) except +
+
+cdef extern from "engine/arrays/leaf_taking.hpp" namespace "lance_arrow::engine" nogil:
+    cdef cppclass BlobShape:
+        int64_t data_stop
+        int64_t most_bytes
+        int64_t most_at_once
+        int offset_bits
+
+    cdef cppclass LeafShape:
+        LeafShape()
+        vector[int] offset_bits
+        int64_t value_bits
+        int value_offset_bits
+        vector[int64_t] field_bytes
+        cbool is_coded
+        optional[BlobShape] blobs
+
+    cdef struct Region:
+        uint8_t* bytes
+        int64_t size
+
+    cdef cppclass NodeOut:
+        uint8_t* validity
+        void* offsets
+        int64_t slots
+        int64_t null_count
+
+    cdef cppclass LeafOut:
+        int64_t num_values
+        Region values, offsets, positions, items, item_offsets
+        vector[Region] fields
+        int64_t num_items
+        vector[NodeOut] nodes
+        int64_t num_children(const LeafShape&, size_t)
+
+    cdef cppclass Request:
+        Request()
+        LaRuns rows
+        const SelectionBitmap* selection
+        Reader reader
+        ReadCount count
+
+    cdef cppclass TakeLimits:
+        int64_t bytes
+        int64_t offset
+
+cdef extern from "engine/arrays/array_tree.hpp" namespace "lance_arrow::engine" nogil:
+    cdef struct ArrayForm:
+        int kind
+        int leaf
+        int depth
+        int64_t items
+        int num_children
+        cbool is_text
+
+cdef extern from "engine/arrays/taking.hpp" namespace "lance_arrow::engine" nogil:
+    cdef cppclass Taking:
+        Taking(const vector[LeafShape]&, const Allocator&, const TakeLimits&) except +
+        void set_pages(size_t, const vector[PageRef]&) except +
+        Outcome take_some(int64_t, Request*) except +
+        cbool is_done()
+        Outcome begin(const vector[int64_t]&) except +
+        Outcome run(size_t, Request*) except +
+        Outcome finish() except +
+        const LeafOut& done(size_t)
+        cbool batch(const vector[ArrayForm]&, int64_t, ArrowArray*) except +
+
+cdef extern from "engine/plan/opened_pages.hpp" namespace "lance_arrow::engine" nogil:
+    cdef cppclass OpenedPages:
+        OpenedPages()
+        OpenedPages(vector[int64_t]) except +
+        cbool open(const PageRef&)
+        cbool select(const LaRuns&, vector[PageRef]*) except +
+        int64_t nbytes()

@@ -72,7 +72,7 @@ TEST_CASE("a batch has the arrays of its leaves, and their memory as long as it 
   CHECK(static_cast<const int32_t*>(list.buffers[1])[2] == 2);
   CHECK(std::memcmp(list.children[0]->buffers[2], "abc", 3) == 0);
   batch.release(&batch);
-  CHECK(batch.release == nullptr);
+  CHECK((batch.release == nullptr));
   CHECK(held == 0);
 }
 

@@ -1,0 +1,161 @@
+# Pages with wanted rows, and those that were opened before: rows find these without Python.
+
+cdef bint _has_ref(PageRef* ref, tuple item) except -1:
+    """Write down a page and where it lies; False where there is none."""
+    cdef NativePage page = item[0]
+    if page is None:
+        return False
+    ref.page = page.page.get()
+    ref.first_row, ref.data_start, ref.data_bytes = item[1], item[2][page.data_buffer], item[3][page.data_buffer]
+    ref.second_start = ref.second_bytes = 0
+    if page.second_buffer >= 0:
+        ref.second_start, ref.second_bytes = item[2][page.second_buffer], item[3][page.second_buffer]
+    ref.buffers.count = 0
+    if not page.page.get().is_indexed():
+        _note_buffers(&ref.buffers, item[2], item[3])
+    return True
+
+
+cdef int _note_buffers(PageBuffers* buffers, starts, sizes) except -1:
+    """Write down where the buffers of a page lie; of more than it may have, that it has more."""
+    cdef size_t number, count = len(starts)
+    for number in range(min(count, MOST_BUFFERS)):
+        buffers.starts[number], buffers.sizes[number] = starts[number], sizes[number]
+    buffers.count = count
+    return 0
+
+
+cdef class PagesWithRows:
+    """For each leaf the pages that hold wanted rows, in order, or that the engine does not read the leaf.
+
+    Parameters
+    ----------
+    forms
+        The leaves.
+    wanted
+        Of each leaf its pages, each ``(NativePage or None, first_row, buffer_offsets, buffer_sizes)``.
+    """
+
+    cdef vector[vector[PageRef]] pages
+    cdef vector[uint8_t] is_read
+    cdef readonly Py_ssize_t num_pages
+    cdef readonly bint are_all_read
+    cdef object kept
+
+    def __init__(self, ReadForms forms, wanted) -> None:
+        self.are_all_read, self.kept = True, wanted
+        self.pages.resize(forms.shapes.size())
+        cdef size_t leaf = 0
+        cdef PageRef ref
+        cdef bint is_read
+        for pages in wanted:
+            is_read = True
+            self.num_pages += len(pages)
+            for item in pages:
+                if not (_has_ref(&ref, item) and _fits(&forms.shapes[leaf], item[0])):
+                    is_read = False
+                    break
+                self.pages[leaf].push_back(ref)
+            self.is_read.push_back(is_read)
+            self.are_all_read = self.are_all_read and is_read
+            leaf += 1
+
+
+cdef bint _fits(LeafShape* shape, NativePage page) noexcept:
+    """Whether the values of a page are what the schema says."""
+    return page.page.get().value_bits == shape.value_bits and page.offset_bits == shape.value_offset_bits
+
+
+cdef class OpenPages:
+    """Pages of some columns of one file that were opened, so that rows find them without Python.
+
+    Parameters
+    ----------
+    forms
+        The leaves of the columns.
+    row_starts
+        Of each leaf, ``(num_pages + 1,) int64``: the first row of each page, and the number of rows.
+    """
+
+    cdef vector[OpenedPages] tables
+    cdef ReadForms forms
+    cdef list kept
+    cdef object __weakref__
+    cdef bint was_used
+    cdef bint are_for_scans
+
+    def __init__(self, ReadForms forms not None, row_starts) -> None:
+        self.forms, self.kept, self.was_used, self.are_for_scans = forms, [], False, True
+        cdef vector[int64_t] starts
+        for one in row_starts:
+            starts = one
+            self.tables.push_back(OpenedPages(starts))
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the tables, in bytes."""
+        cdef int64_t total = 0
+        for table in self.tables:
+            total += table.nbytes()
+        return total
+
+    def take_used(self) -> bool:
+        """Tell whether rows were looked for since the last call."""
+        was_used, self.was_used = self.was_used, False
+        return was_used
+
+    def open_all(self, wanted, bint are_kept) -> None:
+        """Note pages of each leaf that need no more of their index.
+
+        Parameters
+        ----------
+        wanted
+            As for `PagesWithRows`.
+        are_kept
+            Whether all may be kept; else those whose memory a cache has counted.
+        """
+        cdef PageRef ref
+        cdef NativePage page
+        cdef size_t leaf = 0
+        for pages in wanted:
+            for item in pages:
+                page = item[0]
+                if page is None or not (are_kept or page.is_counted) or not page.page.get().is_indexed():
+                    continue
+                if _has_ref(&ref, item) and _fits(&self.forms.shapes[leaf], page) and self.tables[leaf].open(ref):
+                    self.kept.append(page)
+                    self.are_for_scans = self.are_for_scans and page.is_for_scans
+            leaf += 1
+
+    def find(
+        self, const int64_t[::1] starts not None, const int64_t[::1] stops not None, bint is_scan
+    ) -> PagesWithRows | None:
+        """Find pages.
+
+        Parameters
+        ----------
+        starts, stops
+            ``(n,) int64``, at least one: rows, ascending.
+        is_scan
+            Whether pages that layouts read faster, where many rows are wanted, are left to them.
+
+        Returns
+        -------
+        PagesWithRows or None
+            None where a page is left to them, or was not opened.
+        """
+        cdef PagesWithRows found = PagesWithRows.__new__(PagesWithRows)
+        cdef LaRuns rows
+        cdef size_t leaf, num_leaves = self.tables.size()
+        if is_scan and not self.are_for_scans:
+            return None
+        rows.starts, rows.stops, rows.num_runs = &starts[0], &stops[0], starts.shape[0]
+        self.was_used = True
+        found.pages.resize(num_leaves)
+        found.is_read.assign(num_leaves, 1)
+        found.are_all_read, found.kept = True, self
+        for leaf in range(num_leaves):
+            if not self.tables[leaf].select(rows, &found.pages[leaf]):
+                return None
+            found.num_pages += found.pages[leaf].size()
+        return found
