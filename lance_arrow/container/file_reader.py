@@ -286,7 +286,8 @@ class LanceFileReader(HasSchema):
             with self._lock:
                 for meta in metas:
                     self._columns.setdefault(meta.column, meta)
-        return [sound.get(index) or self._columns[index] for index in indices]
+        columns = self._columns
+        return [columns[index] if index in columns else sound[index] for index in indices]
 
     def derived(self, what: str, make: Callable[[], T]) -> T:
         """Return a cache of what follows from the metadata alone; files that are opened again share it."""
