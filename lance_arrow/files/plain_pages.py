@@ -169,11 +169,13 @@ class PlainPages:
 
         `type_of` returns the type of the column of a leaf.
         """
-        rest = {leaf: (job, number) for job in self.rest() for number, leaf in enumerate(job.leaves)}
+        rest: dict[int, list[tuple[LeafJob, int]]] = {}
+        for job in self.rest():
+            for page, leaf in enumerate(job.leaves):
+                rest.setdefault(leaf, []).append((job, page))
         for number, plan in enumerate(self.plan.leaves):
-            num_rows, arrays = self._num_rows, []
-            if number in rest:
-                job, page = rest[number]
-                num_rows, arrays = job.first_row(page), job.arrays(page, type_of(plan))
+            own = rest.get(number, [])
+            num_rows = own[0][0].first_row(own[0][1]) if own else self._num_rows
+            arrays = [array for job, page in own for array in job.arrays(page, type_of(plan))]
             zones = self._zones(number, num_rows) if plan.rows_per_zone else None
             yield LeftLeaf(number, plan, zones, self._pages.num_bytes(number), num_rows, arrays)

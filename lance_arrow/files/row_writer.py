@@ -121,6 +121,8 @@ class RowWriter:
         self._most_held_bytes = runtime.settings.row_bytes(len(plan.leaves)) // 2
         page_bytes = max(1, min(page_bytes, budget // _PAGES_IN_BUDGET))
         self._page_bytes = page_bytes
+        # Rows of these columns come as batches.
+        self._plain_tops = () if plan.plain is None else plan.plain.tops
         self._plain = None if plan.plain is None else PlainPages(file, plan.plain, page_bytes)
         # The facts of the last page of each leaf of byte strings that is written natively.
         self._last: dict[int, CarriedFacts] = {}
@@ -140,7 +142,10 @@ class RowWriter:
         if self._plain is not None:
             self._plain.hold(rows.batches)
             self._place_plain(self._plain, self._plain.full())
-        self._hold(self._leaves, rows.columns)
+        columns = dict(enumerate(rows.columns))
+        if self._plain is None:
+            columns |= {top: [batch.column(at) for batch in rows.batches] for at, top in enumerate(self._plain_tops)}
+        self._hold(self._leaves, columns)
         for leaf in self._leaves:
             leaf.pages.join()
         self.num_rows += rows.num_rows
@@ -234,9 +239,7 @@ class RowWriter:
                 one.end()
         return job, asked
 
-    def _hold(
-        self, leaves: Sequence[LeafWriter], columns: Mapping[int, Sequence[pa.Array]] | Sequence[Sequence[pa.Array]]
-    ) -> None:
+    def _hold(self, leaves: Sequence[LeafWriter], columns: Mapping[int, Sequence[pa.Array]]) -> None:
         """Add arrays of top-level columns to leaves, and place the pages that are full."""
         of_leaves: dict[int, Sequence[pa.Array]] = {}
         for top in {leaf.of.plan.top for leaf in leaves}:

@@ -253,10 +253,13 @@ TEST_CASE("leaves of any width, offset and nulls are encoded within their memory
             BlockSums sums(16 << 10);
             Writing writing({{{{0, true}}, 0, bits, 0, 0, zones}}, &format.set, &sums, page_bytes);
             const int64_t first = num_rows / 3;
+            std::vector<std::unique_ptr<Column>> columns;
+            std::vector<std::unique_ptr<Batch>> batches;
             for (const int64_t part : {first, num_rows - first}) {
-              const Column given(bits, static_cast<int64_t>(numbers.next(12)), part, has_nulls, largest, numbers);
-              Batch batch(given.array);
-              writing.add(lent(batch));
+              const auto offset = static_cast<int64_t>(numbers.next(12));
+              columns.push_back(std::make_unique<Column>(bits, offset, part, has_nulls, largest, numbers));
+              batches.push_back(std::make_unique<Batch>(columns.back()->array));
+              writing.add(lent(*batches.back()));
             }
             writing.end();
             const LeafBounds& bounds = writing.bounds[0];
