@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow.dataset import Dataset
 
-from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
+from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment, as_stored
 from lance_arrow.arrow_dataset.scanner_options import ScannerOptions
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.open_files import is_current
@@ -107,7 +107,7 @@ class FileTaking:
     ) -> pa.Table:
         fragment = self.fragments[number]
         taken = fragment.take_as(over, offsets, options, schema, projected)
-        found = fragment.as_stored(options, schema)
+        found = as_stored(fragment, options, schema)
         if found is not None and found[0].rows.num_rows == self.starts[number + 1] - self.starts[number]:
             file, projection = found
             is_shown = projection.schema.equals(projected, check_metadata=True)

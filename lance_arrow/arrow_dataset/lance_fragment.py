@@ -239,12 +239,6 @@ class LanceFileFragment(bridge.BridgeFragment):
         taken = self._taken(file, offsets, options, schema, lambda part: dataset_of([part]))
         return pa.Table.from_arrays(taken.columns, schema=projected)
 
-    def as_stored(self, options: ScannerOptions, schema: pa.Schema) -> tuple[OpenFile, Projection] | None:
-        """Return the file of the fragment and what is wanted of it; None where reading it takes more than that."""
-        file = self._known()
-        projection = None if file is None else _as_stored(file, options, schema)
-        return None if file is None or projection is None else (file, projection)
-
     def opened_rows(self) -> tuple[OpenFile, RowRanges] | None:
         """Return the open file and the rows of it; None when something else than a bare file is behind the fragment."""
         file = self._known()
@@ -374,6 +368,15 @@ class LanceFileFragment(bridge.BridgeFragment):
             physical_schema=self.physical_schema,
             payload=RestrictedPayload(RowRestriction.of(rows), whole),
         )
+
+
+def as_stored(
+    fragment: LanceFileFragment, options: ScannerOptions, schema: pa.Schema
+) -> tuple[OpenFile, Projection] | None:
+    """Return the file of a fragment and what is wanted of it; None where reading it takes more than that."""
+    file = fragment._known()
+    projection = None if file is None else _as_stored(file, options, schema)
+    return None if file is None or projection is None else (file, projection)
 
 
 def _as_stored(file: OpenFile, options: ScannerOptions, schema: pa.Schema) -> Projection | None:
