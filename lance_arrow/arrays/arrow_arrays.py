@@ -171,6 +171,10 @@ def _leaf_array(
         from lance_arrow.arrays.coded_leaves import encoded  # noqa: PLC0415 - for columns read as dictionaries alone
 
         return encoded(_leaf_array(type_.value_type, values, own), type_)
+    if node is not None and node.is_viewed:
+        from lance_arrow.arrays.view_arrays import as_views  # noqa: PLC0415 - for columns read as views alone
+
+        return as_views(_leaf_array(node.stored_type, values, own))
     if node is not None and node.is_json:
         from lance_arrow.arrays.json_texts import text_array  # noqa: PLC0415 - for JSON alone
 

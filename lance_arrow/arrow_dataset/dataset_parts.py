@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
+import numpy as np
 import pyarrow
 import pyarrow.compute
+from numpy.typing import NDArray
 from pyarrow.dataset import FileSystemDataset
 from pyarrow.fs import FileSystem
 
+from lance_arrow.arrays.view_arrays import without_views
 from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
 from lance_arrow.scan.predicates import Predicate, as_expression, fitting
@@ -144,6 +147,27 @@ class DatasetOfFragments(FileSystemDataset):
         """Fragments of which it is not known beforehand that no row satisfies a filter."""
         unfiltered = bridge.show_as(FileSystemDataset, self)
         unfiltered._scan_options = {}
+        schema = without_views(self.schema)
+        if schema != self.schema:
+            # Arrow compares views with views alone.
+            parts = self.fragments, schema, self.format, bridge.filesystem_of(self), self.partition_expression
+            unfiltered = FileSystemDataset(*parts)
         with self._fitting():
             found = list(unfiltered.get_fragments(filter))
         return [LanceFileFragment.from_fragment(fragment) for fragment in found]
+
+    def _over(self, fragments: Sequence[LanceFileFragment]) -> Self:
+        """Return these fragments seen as this dataset sees its own."""
+        return type(self)(
+            list(fragments), self.schema, self.format, bridge.filesystem_of(self), self.partition_expression
+        )
+
+    def _row_starts(self) -> tuple[list[LanceFileFragment], NDArray[np.int64]]:
+        """All fragments, and the number of their first rows, counted once; the last one is that of all rows."""
+        held: tuple[list[LanceFileFragment], NDArray[np.int64]] | None = getattr(self, "_held_starts", None)
+        if held is None:
+            fragments = self.fragments
+            starts = np.zeros(len(fragments) + 1, np.int64)
+            np.cumsum([fragment.num_rows for fragment in fragments], out=starts[1:])
+            held = self._held_starts = fragments, starts
+        return held

@@ -65,6 +65,7 @@ from lance_arrow.engine._engine import (
     try_encoder,
     try_frame_encoder,
     views_of_codes,
+    views_of_values,
     zipped_page,
 )
 
@@ -115,5 +116,6 @@ __all__ = [
     "try_encoder",
     "try_frame_encoder",
     "views_of_codes",
+    "views_of_values",
     "zipped_page",
 ]

@@ -69,6 +69,15 @@ class TakePlan:
     plain_type: pa.DataType | None
     blobs: tuple[int, int, int, int] | None = None
 
+    @property
+    def form(self) -> str:
+        """The form of its values, as `engine.read_leaves` names it."""
+        if self.leaf.is_coded:
+            return "codes"
+        if self.leaf.is_viewed:
+            return "text_views" if pa.types.is_string_view(self.leaf.field.type) else "views"
+        return "plain"
+
     @classmethod
     def of(cls, leaf: LeafNode, blob_limits: BlobLimits | None = None) -> TakePlan | None:
         """Look at a leaf.
@@ -114,7 +123,7 @@ class TakePlan:
             type_ = leaf.field.type
             # Extension types that are defined in Python need not be hashable.
             is_special = leaf.bytes_field is not None or leaf.list_columns or isinstance(type_, pa.BaseExtensionType)
-            if len(leaf.offset_bits) > 1 or is_special or leaf.is_json or leaf.is_coded:
+            if len(leaf.offset_bits) > 1 or is_special or leaf.is_json or leaf.is_coded or leaf.is_viewed:
                 found.append(cls.of(leaf, blob_limits))
                 continue
             kind = id(leaf.leaf), type_
@@ -151,6 +160,12 @@ class TakePlan:
             num_slots, validity, null_count, *_ = nodes[0]
             coded = from_codes(self.leaf.field.type, values, validity, (num_slots, null_count), offsets)
             return coded if len(nodes) == 1 else DecodedLeaf(coded, tuple(map(NodeStructure._make, nodes)))
+        if self.leaf.is_viewed:
+            from lance_arrow.arrays.viewed_leaves import from_views  # noqa: PLC0415 - for views alone
+
+            num_slots, validity, null_count, *_ = nodes[0]
+            views = from_views(self.leaf.field.type, values, validity, (num_slots, null_count), offsets)
+            return views if len(nodes) == 1 else DecodedLeaf(views, tuple(map(NodeStructure._make, nodes)))
         if self.plain_type is not None and offsets is not None and nodes[0][0] == num_values:
             _, validity, null_count, *_ = nodes[0]
             type_ = self.plain_type
@@ -214,8 +229,9 @@ def take_leaves(
     """
     counted, place = source
     allocate = _allocator(runtime.settings.limits, pool)
-    # Parts would have dictionaries of their own.
-    parts = _parts(*rows, len(plans), 1 if any([plan.leaf.is_coded for plan in plans]) else num_threads)
+    # Parts would have dictionaries, or memory behind views, of their own.
+    is_one = any([plan.form != "plain" for plan in plans])
+    parts = _parts(*rows, len(plans), 1 if is_one else num_threads)
     wanted = [
         (
             leaf_pages,
@@ -224,7 +240,7 @@ def take_leaves(
             plan.value_offset_bits,
             plan.field_bytes,
             plan.blobs,
-            plan.leaf.is_coded,
+            plan.form,
         )
         for plan, leaf_pages in zip(plans, pages, strict=True)
     ]

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
+from lance_arrow.arrays.view_arrays import without_views
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError, did_you_mean
 from lance_arrow.late_arrow import pc
 
@@ -84,7 +85,9 @@ def as_expression(predicate: Predicate, schema: pa.Schema | None = None) -> pc.E
     if isinstance(predicate, pc.Expression):
         return predicate
     if isinstance(predicate, str):
-        found: pc.Expression = sql_reader("filters").parse_sql(predicate, schema)
+        # Literals of text are strings: Arrow compares views with views alone.
+        plain = None if schema is None else without_views(schema)
+        found: pc.Expression = sql_reader("filters").parse_sql(predicate, plain)
         return found
     if isinstance(predicate, list):
         try:

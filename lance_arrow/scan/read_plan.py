@@ -93,7 +93,7 @@ class ReadPlan:
 def _is_plain(plan: TakePlan) -> bool:
     """Whether the values of a leaf are one buffer, or one with offsets, under its validity."""
     leaf = plan.leaf
-    is_stored = plan.blobs is None and not leaf.is_json and not leaf.is_coded
+    is_stored = plan.blobs is None and not leaf.is_json and not leaf.is_coded and not leaf.is_viewed
     return is_stored and isinstance(leaf.leaf.shape, FixedWidth | VariableWidth)
 
 

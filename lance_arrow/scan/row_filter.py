@@ -18,6 +18,8 @@ import pyarrow.compute as pc
 from lance_arrow.arrays.column_paths import Path, parse_dot_path, project
 from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.arrays.schema_cache import PerTree
+from lance_arrow.arrays.view_arrays import holds_views, without_views
+from lance_arrow.arrays.viewed_leaves import unviewed
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.pruning.zone_predicates import ZonePredicate
 from lance_arrow.pruning.zone_pruning import PruneResult, zone_predicate
@@ -110,14 +112,17 @@ class FilterPlan:
 def _bound_to_values(
     native: ModuleType, expression: pc.Expression, schema: pa.Schema
 ) -> tuple[pc.Expression, tuple[Path, ...], pa.Schema]:
-    """Bind a filter to a schema in which the dictionary columns that it mentions are plain values.
+    """Bind a filter to a schema in which the dictionary columns, and views, that it mentions are plain values.
 
     Arrow has no kernels for functions of text over dictionaries, and comparisons of some dictionaries end the process.
+    It compares views with views alone.
     """
     # References are resolved before the filter is bound: binding may already compare a dictionary.
     names = dict.fromkeys([path[0] for path in mentioned_paths(native, expression, schema)])
     for place in [schema.get_field_index(name) for name in names]:
         # What is missing or ambiguous is refused when the filter is bound.
+        if place >= 0 and holds_views(schema.field(place).type):
+            schema = schema.set(place, without_views(pa.schema([schema.field(place)])).field(0))
         if place >= 0 and _holds_dictionary(schema.field(place).type):
             from lance_arrow.arrays.dictionaries import decoded_field  # noqa: PLC0415 - for dictionaries alone
 
@@ -134,9 +139,9 @@ def _holds_dictionary(type_: pa.DataType) -> bool:
 
 
 def _mentioned(paths: tuple[Path, ...] | None, roots: Sequence[ColumnNode]) -> tuple[ColumnNode, ...]:
-    """Return the columns at some paths; all where these are unknown."""
+    """Return the columns at some paths, strings as such in place of views; all where paths are unknown."""
     wanted = tuple((root.field.name,) for root in roots) if paths is None else paths
-    return project(roots, wanted, missing_ok=True)
+    return tuple([unviewed(node) for node in project(roots, wanted, missing_ok=True)])
 
 
 class RowFilter:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from lance_arrow.arrays.arrow_arrays import batch_without_columns
 from lance_arrow.arrays.column_paths import parse_path, reach
 from lance_arrow.arrays.column_tree import LeafNode
+from lance_arrow.arrays.view_arrays import taken
 from lance_arrow.scan.projection import Projection
 from lance_arrow.scan.read_counts import receipt_for
 from lance_arrow.scan.row_reader import ReadCounts, RowReader
@@ -103,7 +104,7 @@ def in_callers_order(table: pa.Table, positions: NDArray[np.int64] | None) -> pa
     if positions is None:
         return table
     # pyarrow's `take` forgets how many rows a table without columns has.
-    return table.take(pa.array(positions)) if table.num_columns else rows_without_columns(len(positions))
+    return taken(table, pa.array(positions)) if table.num_columns else rows_without_columns(len(positions))
 
 
 def is_as_stored(file: OpenFile, schema: pa.Schema, columns: object) -> TypeGuard[Sequence[str] | None]:

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from lance_arrow import kernels
 from lance_arrow.arrays.column_tree import ColumnNode
+from lance_arrow.arrays.view_arrays import through_bytes
 from lance_arrow.late_arrow import pc
 from lance_arrow.scan.row_weights import RowWeights
 from lance_arrow.spi import RowRanges
@@ -80,6 +81,10 @@ def picked(batch: pa.RecordBatch, mask: pa.BooleanArray, pool: pa.MemoryPool | N
     """
     if not batch.num_columns:
         return batch.filter(mask)
+    return through_bytes(batch, lambda rows: _picked(rows, mask, pool))
+
+
+def _picked(batch: pa.RecordBatch, mask: pa.BooleanArray, pool: pa.MemoryPool | None) -> pa.RecordBatch:
     known = mask.fill_null(False) if mask.null_count else mask
     num_rows = known.true_count
     columns = [_picked_values(column, known, num_rows, pool) for column in batch.columns]

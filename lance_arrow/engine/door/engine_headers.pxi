@@ -32,9 +32,18 @@ cdef extern from "engine/plan/pages.hpp" namespace "lance_arrow::engine" nogil:
         Outcome settle_empty(const uint8_t*, int64_t) except +
         void copy_items(uint8_t*, uint8_t*, int)
 
+    cdef cppclass ValueViews:
+        ValueViews(cbool, int64_t) except +
+        void lend(uint8_t*, int64_t)
+        const uint8_t* views()
+        int64_t num_views()
+        cbool is_lent()
+        int64_t buffer_bytes()
+
     cdef cppclass LeafPart:
         LeafPart() except +
         unique_ptr[ItemCodes] coded
+        unique_ptr[ValueViews] viewed
         int64_t limit
         int64_t num_values
         int64_t num_bytes

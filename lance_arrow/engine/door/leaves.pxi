@@ -9,10 +9,20 @@ cdef class LeafTake:
     cdef Leaf leaf
     cdef vector[PageRef] refs
     cdef list pages
-    cdef object lent
+    cdef object lent, lent_bytes
     cdef tuple blobs
-    cdef bint is_coded
+    cdef int form
     cdef int value_offset_bits
+
+
+# Forms of values of variable width: as they are, as codes into one dictionary, as views.
+cdef enum Form:
+    PLAIN = 0
+    CODES = 1
+    VIEWS = 2
+    TEXT_VIEWS = 3
+
+FORMS = {"plain": PLAIN, "codes": CODES, "views": VIEWS, "text_views": TEXT_VIEWS}
 
 
 cdef LeafTake _prepare(tuple wanted, tuple part_rows, int64_t num_rows, int64_t limit_bytes, allocate):
@@ -46,7 +56,7 @@ cdef LeafTake _prepare(tuple wanted, tuple part_rows, int64_t num_rows, int64_t 
     take.value_offset_bits = wanted[3]
     for num_bytes in wanted[4]:
         take.leaf.field_bytes.push_back(<int64_t>num_bytes)
-    take.blobs, take.is_coded = wanted[5], wanted[6]
+    take.blobs, take.form = wanted[5], FORMS[wanted[6]]
     take.leaf.lent = value_bits > 0 and value_bits % 8 == 0 and not has_lists and not wanted[4] and take.blobs is None
     width = value_bits // 8
     if take.leaf.lent:
@@ -60,7 +70,7 @@ cdef LeafTake _prepare(tuple wanted, tuple part_rows, int64_t num_rows, int64_t 
         else:
             take.leaf.parts[part].reset(new LeafPart())
         take.leaf.parts[part].get().limit = limit_bytes
-        if take.is_coded:
+        if take.form == CODES:
             take.leaf.parts[part].get().coded.reset(new ItemCodes())
             if not has_lists and num_parts == 1:
                 # Every row has a code: it is written where Arrow wants it.
@@ -87,7 +97,7 @@ def prepare_leaves(list wanted, tuple part_rows, int64_t limit_bytes, allocate) 
     Parameters
     ----------
     wanted
-        Per leaf ``(pages, offset_bits, value_bits, value_offset_bits, field_bytes, blobs, is_coded)``.
+        Per leaf ``(pages, offset_bits, value_bits, value_offset_bits, field_bytes, blobs, form)``.
 
         ``pages``: pages with selected rows, in order, each ``(NativePage or None, first_row, buffer_offsets,
         buffer_sizes)``. ``offset_bits``: per node of the path, inner-most first, the width of a list's offsets or 0.
@@ -95,7 +105,8 @@ def prepare_leaves(list wanted, tuple part_rows, int64_t limit_bytes, allocate) 
         each field of a packed struct, whose sum is the value; empty for others. ``blobs``: None, or ``(data_stop,
         most_bytes, most_at_once, offset_bits)`` if the values are places of blobs to be read. These are the end of
         values in the file, the most bytes of blobs, and the most bytes of one read. Last, the width of their offsets.
-        ``is_coded``: whether values of variable width come as codes into one dictionary; then there is one part.
+        ``form``: a key of `FORMS`. ``"codes"``: values of variable width come as codes into one dictionary. ``"views"``,
+        ``"text_views"``: they come as views, checked as UTF-8 or not; only of `read_leaves`. Both have one part.
     part_rows
         Rows of each part; parts are read in parallel.
     limit_bytes
@@ -186,6 +197,8 @@ def read_leaves(
         if leaf is None:
             done.append(None)
             continue
+        if leaf.form == VIEWS or leaf.form == TEXT_VIEWS:
+            _begin_views(leaf, num_rows, largest_offset, allocate)
         _lend_large(leaf, &request, limit_bytes, allocate)
         outcome = _run(leaf, 0, &request)
         if outcome.message != NULL:
@@ -201,12 +214,26 @@ def read_leaves(
 cdef int _lend_large(LeafTake leaf, const Request* request, int64_t limit_bytes, allocate) except -1:
     """Let large values of variable width be decoded where Arrow wants them: growing and copying cost fresh pages."""
     cdef int64_t num_bytes
-    if leaf.leaf.value_bits != 0 or leaf.is_coded:
+    if leaf.leaf.value_bits != 0 or leaf.form == CODES:
         return 0
     num_bytes = expected_bytes(leaf.refs, request.rows)
     if 0 < num_bytes <= limit_bytes:
-        leaf.lent = allocate(num_bytes)
-        leaf.leaf.parts[0].get().values.lend(<uint8_t*><size_t>leaf.lent.address, num_bytes, True)
+        lent = allocate(num_bytes)
+        leaf.leaf.parts[0].get().values.lend(<uint8_t*><size_t>lent.address, num_bytes, True)
+        if leaf.form == PLAIN:
+            leaf.lent = lent
+        else:
+            leaf.lent_bytes = lent
+    return 0
+
+
+cdef int _begin_views(LeafTake leaf, int64_t num_rows, int64_t largest_offset, allocate) except -1:
+    """Let values become views. Every row has one where there are no lists: it is written where Arrow wants it."""
+    cdef LeafPart* part = leaf.leaf.parts[0].get()
+    part.viewed.reset(new ValueViews(leaf.form == TEXT_VIEWS, max(1, largest_offset // 2 + 1)))
+    if all([bits == 0 for bits in leaf.leaf.offset_bits]):
+        leaf.lent = allocate(16 * num_rows)
+        part.viewed.get().lend(<uint8_t*><size_t>leaf.lent.address, num_rows)
     return 0
 
 
@@ -349,6 +376,37 @@ cdef object _lay_codes(LeafTake leaf, const NodeOut* node, int64_t largest_offse
     return codes, (coded.num_items(), offsets, items)
 
 
+cdef object _lay_views(LeafTake leaf, const NodeOut* node, allocate):
+    """Lay views and the bytes out that they point to; returns them, or why that could not be done."""
+    cdef LeafPart* part = leaf.leaf.parts[0].get()
+    cdef ValueViews* viewed = part.viewed.get()
+    cdef uint8_t* address
+    cdef int64_t num_bytes = part.num_bytes, start = 0
+    if leaf.leaf.parts.size() != 1 or viewed == NULL:
+        return "views are read of values of variable width, in one part"
+    if part.num_values != node.slots or viewed.num_views() != node.slots:
+        return "values and slots differ in number"
+    views = leaf.lent
+    if not viewed.is_lent():
+        views = allocate(16 * part.num_values)
+        address = <uint8_t*><size_t>views.address
+        with nogil:
+            memcpy(address, viewed.views(), 16 * part.num_values)
+    # A loan that is mostly empty would be kept as long as the views.
+    if leaf.lent_bytes is not None and part.values.is_lent() and 2 * num_bytes >= <int64_t>leaf.lent_bytes.size:
+        values = leaf.lent_bytes.slice(0, num_bytes)
+    else:
+        values = allocate(num_bytes)
+        address = <uint8_t*><size_t>values.address
+        with nogil:
+            memcpy(address, part.values.data(), num_bytes)
+    buffers = []
+    while start < num_bytes:
+        buffers.append(values.slice(start, num_bytes - start))
+        start += viewed.buffer_bytes()
+    return views, tuple(buffers)
+
+
 cdef object _finish(LeafTake leaf, int64_t largest_offset, allocate, Request* request):
     cdef int64_t slots[MAX_NODES]
     cdef cbool nullable[MAX_NODES]
@@ -385,8 +443,10 @@ cdef object _finish(LeafTake leaf, int64_t largest_offset, allocate, Request* re
         outcome = fill_structure(leaf.leaf, nodes)
     if outcome.message != NULL:
         return outcome.message.decode("ascii")
-    if leaf.is_coded:
+    if leaf.form == CODES:
         laid_out = _lay_codes(leaf, &nodes[0], largest_offset, allocate)
+    elif leaf.form != PLAIN:
+        laid_out = _lay_views(leaf, &nodes[0], allocate)
     elif leaf.blobs is None:
         laid_out = _lay_values(leaf, num_values, num_bytes, largest_offset, allocate)
     else:
@@ -420,7 +480,8 @@ def finish_leaves(list leaves, int64_t largest_offset, allocate) -> list[tuple[i
         ``(num_values, values, offsets or None, nodes)`` with ``(slots, validity or None, null_count, offsets or None,
         num_items)`` per node, inner-most first; an error text if the levels contradict the layers. Values are one
         buffer, or a tuple of one per field. For blobs with too many bytes for one read, they are a tuple of memory for
-        the blobs and of their positions. For codes, the offsets are the dictionary: ``(num_items, offsets, values)``.
+        the blobs and of their positions. For codes, the offsets are the dictionary: ``(num_items, offsets, values)``; for views, the
+        buffers that they point to.
     """
     cdef LeafTake leaf
     done = []

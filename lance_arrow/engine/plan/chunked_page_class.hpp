@@ -236,7 +236,7 @@ class ChunkedPage : public Page {
 
   Outcome append_indices(const ItemIndices& wanted, LeafPart* out) const {
     const int64_t width = form_.values->bits / 8;
-    if (out->coded != nullptr) return out->add_indices(wanted, width, form_.items);
+    if (out->takes_indices()) return out->add_indices(wanted, width, form_.items);
     LaValues place = out->place(wanted.count, form_.items.bits);
     if (place.values == nullptr) return above_limit();
     const Outcome outcome = form_.items.expand(wanted, width, &place);

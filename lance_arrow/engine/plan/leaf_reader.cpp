@@ -36,7 +36,7 @@ class LeafReader {
       }
       if (selection_ != nullptr && selection_->any() && ref.page->picks_selected(selection_->rows_per_wanted())) {
         Outcome outcome = read_selected(ref, out);
-        if (outcome.message == nullptr) outcome = out->code_values();
+        if (outcome.message == nullptr) outcome = out->form_values();
         if (outcome.message != nullptr) return outcome;
         if (out->num_values > values_before) note_levels(part, values_before, out);
         run = std::upper_bound(rows.stops + run, rows.stops + rows.num_runs, stop) - rows.stops;
@@ -59,7 +59,7 @@ class LeafReader {
         any = true;
         const LaRuns wanted = local_.view();
         Outcome outcome = ref.page->may_be_stored(wanted) ? read_stored(ref, wanted, out) : batch(ref, wanted, out);
-        if (outcome.message == nullptr) outcome = out->code_values();
+        if (outcome.message == nullptr) outcome = out->form_values();
         if (outcome.message != nullptr) return outcome;
         if (arena_bytes_ > kMostArena) max_runs_ = std::max<int64_t>(1, (run - first_run) / 4);
         if (run < rows.num_runs && rows.stops[run] > end) from = end;  // goes on in the next batch, or page

@@ -9,6 +9,7 @@
 #include "engine/plan/item_codes.hpp"
 #include "engine/plan/select_rows.hpp"
 #include "engine/plan/selection_bitmap.hpp"
+#include "engine/plan/value_views.hpp"
 
 namespace lance_arrow::engine {
 
@@ -141,22 +142,38 @@ struct LeafPart {
   std::vector<int64_t> ends;  // variable width
   int64_t num_bytes = 0;  // variable width
   std::unique_ptr<ItemCodes> coded;  // where values are wanted as codes into one dictionary
-  int64_t num_coded = 0;  // values that have a code; later ones lie in `values` and `ends`
+  std::unique_ptr<ValueViews> viewed;  // where they are wanted as views, whose bytes end at `num_bytes` in `values`
+  int64_t num_formed = 0;  // values that have a code or a view; later ones lie in `values` and `ends`
+  int64_t end_formed = 0;  // where the bytes that views point to end
 
-  // Replaces the values that were appended since the last call by their codes.
-  Outcome code_values() {
-    if (coded == nullptr || num_coded == num_values) return success();
-    const Outcome outcome = coded->add_values(values.data(), ends.data() + num_coded, num_values - num_coded, limit);
-    num_coded = num_values;
+  bool takes_indices() const { return coded != nullptr || viewed != nullptr; }
+
+  // Replaces the values that were appended since the last call by their codes, or views.
+  Outcome form_values() {
+    if (!takes_indices() || num_formed == num_values) return success();
+    const int64_t* new_ends = ends.data() + num_formed;
+    const int64_t count = num_values - num_formed;
+    num_formed = num_values;
+    if (viewed != nullptr) {
+      const Outcome outcome = viewed->add_values(new_ends, count, &values, &end_formed);
+      num_bytes = end_formed;
+      return outcome;
+    }
     num_bytes = 0;
-    return outcome;
+    return coded->add_values(values.data(), new_ends, count, limit);
   }
 
   Outcome add_indices(const ItemIndices& wanted, int64_t index_bytes, const Items& items) {
-    Outcome outcome = code_values();
-    if (outcome.message == nullptr) outcome = coded->add_indices(wanted, index_bytes, items, limit);
+    Outcome outcome = form_values();
+    if (outcome.message != nullptr) return outcome;
+    if (viewed != nullptr) {
+      outcome = viewed->add_indices(wanted, index_bytes, items, limit, &values, &end_formed);
+      num_bytes = end_formed;
+    } else {
+      outcome = coded->add_indices(wanted, index_bytes, items, limit);
+    }
     num_values += wanted.count;
-    num_coded = num_values;
+    num_formed = num_values;
     return outcome;
   }
 
@@ -194,8 +211,9 @@ struct LeafPart {
     rep.clear();
     def.clear();
     ends.clear();
-    num_values = bit_offset = num_bytes = num_coded = 0;
+    num_values = bit_offset = num_bytes = num_formed = end_formed = 0;
     coded.reset();
+    viewed.reset();
   }
 };
 

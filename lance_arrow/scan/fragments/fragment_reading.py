@@ -224,7 +224,7 @@ class FragmentReading:
         return self._open(file).rows.roots
 
     def _bound(self, nodes: Sequence[ColumnNode]) -> tuple[tuple[FieldSource, ...], tuple[FileNodes, ...]]:
-        has_forms = bool(self.rows.columns.options.read_dictionary)
+        has_forms = self.rows.columns.options.has_forms
         return bind_fields(nodes, self._place_of, self._roots_of, has_forms=has_forms)
 
     def _place_of(self, leaf: LeafNode) -> LeafPlace | None:
