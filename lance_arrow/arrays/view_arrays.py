@@ -1,4 +1,4 @@
-"""Arrays of views, 16 bytes a value: made of strings and dictionaries without a copy of long values, filtered and taken.
+"""Arrays of views, 16 bytes a value: made of strings and dictionaries without a copy of long values; filtered, taken.
 
 Arrow has no kernels that filter or take views. Their 16 bytes are values of one width, which it does filter and take:
 
@@ -154,9 +154,9 @@ def _data_of(array: pa.Array) -> list[list[pa.Buffer]]:
     return [data for child in _children(array) for data in _data_of(child)] if holds_views(array.type) else []
 
 
-def _over(array: pa.Array, type_: pa.DataType, data: Iterator[list[pa.Buffer]] = iter(())) -> pa.Array:
+def _over(array: pa.Array, type_: pa.DataType, data: Iterator[list[pa.Buffer]] | None = None) -> pa.Array:
     """Return views as their bytes; or bytes as views, which point to the next of `data`."""
-    buffers = [*array.buffers()[:2], *(next(data) if is_view(type_) else ())]
+    buffers = [*array.buffers()[:2], *(next(data) if data is not None else ())]
     return pa.Array.from_buffers(type_, len(array), buffers, array.null_count, array.offset)
 
 
