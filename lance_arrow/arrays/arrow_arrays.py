@@ -235,6 +235,14 @@ def _with_extensions(array: pa.Array, type_: pa.DataType) -> pa.Array:
     return array.cast(type_) if array.type != type_ else array
 
 
+def typed_schema(schema: pa.Schema, arrays: Sequence[pa.Array]) -> pa.Schema:
+    """Return a schema with the types of arrays that are dictionaries where it says strings."""
+    for place, array in enumerate(arrays):
+        if isinstance(array, pa.DictionaryArray) and not isinstance(schema.field(place).type, pa.DictionaryType):
+            schema = schema.set(place, schema.field(place).with_type(array.type))
+    return schema
+
+
 def batch_of(nodes: Sequence[ColumnNode], decoded: dict[int, DecodedLeaf], num_rows: int) -> pa.RecordBatch:
     """Assemble a batch from the decoded leaves of its columns."""
     arrays = [build_array(node, decoded) for node in nodes]

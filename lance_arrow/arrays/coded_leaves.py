@@ -69,6 +69,11 @@ def plain(leaf: LeafNode) -> LeafNode:
     return replace(leaf, field=leaf.field.with_type(leaf.stored_type), is_coded=False, is_viewed=False)
 
 
+def coded_as_stored(leaf: LeafNode) -> LeafNode:
+    """Return a leaf of strings whose rows come as a dictionary where pages are dictionaries."""
+    return replace(leaf, may_be_coded=True)
+
+
 def formed(node: ColumnNode, like: Mapping[int, LeafNode]) -> ColumnNode:
     """Return a column whose leaves have the forms that others have, by physical column; others are as stored.
 
@@ -78,6 +83,8 @@ def formed(node: ColumnNode, like: Mapping[int, LeafNode]) -> ColumnNode:
         bare, other = plain(node), like.get(node.column)
         if other is None or not can_be_coded(bare):
             return bare
+        if other.may_be_coded:
+            return coded_as_stored(bare)
         if (node.is_coded, node.is_viewed) == (other.is_coded, other.is_viewed):
             return node
         from lance_arrow.arrays.viewed_leaves import viewed  # noqa: PLC0415 - for columns read as views alone

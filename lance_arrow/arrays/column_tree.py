@@ -114,6 +114,8 @@ class LeafNode(ColumnNode):
         Whether its pages hold strings or bytes, and its field is a dictionary of these.
     is_viewed
         Whether its pages hold strings or bytes, and its field is views of these.
+    may_be_coded
+        Whether rows of pages that are dictionaries come as a dictionary array, whatever the field is: for filters.
     """
 
     column: int
@@ -130,6 +132,7 @@ class LeafNode(ColumnNode):
     is_json: bool = False
     is_coded: bool = False
     is_viewed: bool = False
+    may_be_coded: bool = False
 
     @property
     def shown(self) -> pa.Field:

@@ -165,6 +165,14 @@ def in_views(array: pa.Array, type_: pa.DataType, pool: pa.MemoryPool | None = N
     return _rebuilt(array, type_, lambda values, _: as_views(values, pool)) if array.type != type_ else array
 
 
+def in_form(array: pa.Array, type_: pa.DataType) -> pa.Array:
+    """Return an array as views, as `in_views` does, or the values of a dictionary as strings."""
+    if isinstance(array, pa.DictionaryArray) and not is_view(type_) and array.type != type_:
+        decoded = array.dictionary_decode()
+        return decoded if decoded.type == type_ else decoded.cast(type_)
+    return in_views(array, type_)
+
+
 def _rebuilt(array: pa.Array, type_: pa.DataType, leaf: Callable[[pa.Array, pa.DataType], pa.Array]) -> pa.Array:
     """Return an array of another type of the same nesting, whose leaves of another type `leaf` makes."""
     if array.type == type_:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from lance_arrow.arrays.arrow_arrays import batch_without_columns
 from lance_arrow.arrays.column_tree import ColumnNode
-from lance_arrow.arrays.view_arrays import filtered, in_views
+from lance_arrow.arrays.view_arrays import filtered, in_form
 from lance_arrow.scan.pages_ahead import ScanAhead
 from lance_arrow.scan.read_counts import Tally
 from lance_arrow.scan.row_filter import RowFilter
@@ -160,8 +160,8 @@ class LateReader:
 
     def _arranged(self, columns: Sequence[pa.Array]) -> pa.RecordBatch:
         schema = self.whole.schema
-        # Filters read strings, and callers may see views of them.
-        arrays = [in_views(columns[place], field.type) for place, field in zip(self._places, schema, strict=True)]
+        # Filters read strings, or the codes of those that are stored so; callers may see views of them.
+        arrays = [in_form(columns[place], field.type) for place, field in zip(self._places, schema, strict=True)]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     def _read(self, reading: ColumnReading, rows: RowRanges, pool: pa.MemoryPool | None) -> list[pa.RecordBatch]:

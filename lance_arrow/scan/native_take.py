@@ -74,6 +74,8 @@ class TakePlan:
         """The form of its values, as `engine.read_leaves` names it."""
         if self.leaf.is_coded:
             return "codes"
+        if self.leaf.may_be_coded:
+            return "stored"
         if self.leaf.is_viewed:
             return "text_views" if pa.types.is_string_view(self.leaf.field.type) else "views"
         return "plain"
@@ -123,7 +125,14 @@ class TakePlan:
             type_ = leaf.field.type
             # Extension types that are defined in Python need not be hashable.
             is_special = leaf.bytes_field is not None or leaf.list_columns or isinstance(type_, pa.BaseExtensionType)
-            if len(leaf.offset_bits) > 1 or is_special or leaf.is_json or leaf.is_coded or leaf.is_viewed:
+            if (
+                len(leaf.offset_bits) > 1
+                or is_special
+                or leaf.is_json
+                or leaf.is_coded
+                or leaf.is_viewed
+                or leaf.may_be_coded
+            ):
                 found.append(cls.of(leaf, blob_limits))
                 continue
             kind = id(leaf.leaf), type_
@@ -154,11 +163,13 @@ class TakePlan:
         num_values, values, offsets, nodes = done
         if self.blobs is not None and isinstance(values, tuple):
             values, _ = values
-        if self.leaf.is_coded:
-            from lance_arrow.arrays.coded_leaves import from_codes  # noqa: PLC0415 - for dictionaries alone
+        if isinstance(offsets, tuple) and not self.leaf.is_viewed:
+            from lance_arrow.arrays.coded_leaves import coded_type, from_codes  # noqa: PLC0415 - for dictionaries alone
 
             num_slots, validity, null_count, *_ = nodes[0]
-            coded = from_codes(self.leaf.field.type, values, validity, (num_slots, null_count), offsets)
+            type_ = self.leaf.field.type
+            type_ = type_ if self.leaf.is_coded else coded_type(type_)
+            coded = from_codes(type_, values, validity, (num_slots, null_count), offsets)
             return coded if len(nodes) == 1 else DecodedLeaf(coded, tuple(map(NodeStructure._make, nodes)))
         if self.leaf.is_viewed:
             from lance_arrow.arrays.viewed_leaves import from_views  # noqa: PLC0415 - for views alone
@@ -229,7 +240,7 @@ def take_leaves(
     """
     counted, place = source
     allocate = _allocator(runtime.settings.limits, pool)
-    # Parts would have dictionaries, or memory behind views, of their own.
+    # Parts would have dictionaries, or bytes behind views, of their own.
     is_one = any([plan.form != "plain" for plan in plans])
     parts = _parts(*rows, len(plans), 1 if is_one else num_threads)
     wanted = [

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from lance_arrow.arrays.arrow_arrays import ArrayBuilder, DecodedLeaf
+from lance_arrow.arrays.arrow_arrays import ArrayBuilder, DecodedLeaf, typed_schema
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, leaves_of
 from lance_arrow.engine import ColumnForms
 from lance_arrow.errors import CorruptPageError
@@ -55,6 +55,11 @@ class ReadPlan:
             return None
         return ColumnForms([_form(builder, positions) for builder in self.builders], self.schema)
 
+    @cached_property
+    def may_be_coded(self) -> bool:
+        """Whether columns may come as dictionaries where the schema says strings."""
+        return any([leaf.may_be_coded for leaf in self.leaves])
+
     def decoded(self, done: Sequence[Done | None]) -> dict[int, DecodedLeaf | pa.Array]:
         """Take over what the engine laid out, by physical column; leaves that it could not read are left out."""
         decoded: dict[int, DecodedLeaf | pa.Array] = {}
@@ -87,13 +92,14 @@ class ReadPlan:
             if len(array) != num_rows:
                 raise CorruptPageError(f"{len(array)} rows were decoded, {num_rows} selected", column=builder.node.path)
             arrays.append(array)
-        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+        schema = typed_schema(self.schema, arrays) if self.may_be_coded else self.schema
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def _is_plain(plan: TakePlan) -> bool:
     """Whether the values of a leaf are one buffer, or one with offsets, under its validity."""
     leaf = plan.leaf
-    is_stored = plan.blobs is None and not leaf.is_json and not leaf.is_coded and not leaf.is_viewed
+    is_stored = plan.blobs is None and not leaf.is_json and plan.form == "plain"
     return is_stored and isinstance(leaf.leaf.shape, FixedWidth | VariableWidth)
 
 

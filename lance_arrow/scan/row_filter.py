@@ -6,7 +6,7 @@ expression ─► bound to a schema ─► zones: no row, every row, undecided �
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from types import ModuleType
@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lance_arrow.arrays.coded_leaves import can_be_coded, coded_as_stored
 from lance_arrow.arrays.column_paths import Path, parse_dot_path, project
-from lance_arrow.arrays.column_tree import ColumnNode
+from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
 from lance_arrow.arrays.schema_cache import PerTree
 from lance_arrow.arrays.view_arrays import holds_views, without_views
 from lance_arrow.arrays.viewed_leaves import unviewed
@@ -31,6 +32,7 @@ from lance_arrow.scan.row_source import ColumnReading, RowSource
 from lance_arrow.scan.sparse_selection import are_short, hull, is_cheaper_whole, marks_of
 from lance_arrow.scan.windows import ROWS_FOR_ONE, Window, Windows, late_window_rows
 from lance_arrow.spi import RowRanges
+from lance_arrow.statistics.zone_types import is_variable
 
 if TYPE_CHECKING:
     from lance_arrow.scan.item_filters import ItemFilters
@@ -86,11 +88,14 @@ class FilterPlan:
         self.is_repeatable = self.predicate is not None and not self.predicate.calls("random")
         """Whether the same rows satisfy it each time it is asked."""
         self._items: ItemFilters | None = None
-        if self.native is not None and self.is_repeatable and self.schema is not schema:
-            from lance_arrow.scan.item_filters import ItemFilters  # noqa: PLC0415 - for dictionaries alone
+        if self.native is not None and self.is_repeatable and self.paths is not None:
+            texts = _texts(self.paths, self.schema)
+            if texts:
+                from lance_arrow.scan.item_filters import ItemFilters  # noqa: PLC0415 - for strings alone
 
-            self._items = ItemFilters.of(self.native, self.expression, schema, self.schema)
-        self._nodes = PerTree(partial(_mentioned, self.paths))
+                self._items = ItemFilters.of(self.native, self.expression, texts, self.schema)
+        of_items = frozenset() if self._items is None else self._items.names
+        self._nodes = PerTree(partial(_mentioned, self.paths, of_items))
 
     def nodes(self, roots: Sequence[ColumnNode]) -> tuple[ColumnNode, ...]:
         """Return the columns of a file that the filter mentions."""
@@ -138,10 +143,28 @@ def _holds_dictionary(type_: pa.DataType) -> bool:
     return any([_holds_dictionary(type_.field(number).type) for number in range(type_.num_fields)])
 
 
-def _mentioned(paths: tuple[Path, ...] | None, roots: Sequence[ColumnNode]) -> tuple[ColumnNode, ...]:
-    """Return the columns at some paths, strings as such in place of views; all where paths are unknown."""
+def _texts(paths: Sequence[Path], schema: pa.Schema) -> frozenset[str]:
+    """Return the columns of strings, or bytes, at some paths."""
+    return frozenset([path[0] for path in paths if len(path) == 1 and is_variable(schema.field(path[0]).type)])
+
+
+def _mentioned(
+    paths: tuple[Path, ...] | None, of_items: Collection[str], roots: Sequence[ColumnNode]
+) -> tuple[ColumnNode, ...]:
+    """Return the columns at some paths; all where paths are unknown.
+
+    Strings come as such in place of views, and those of which items are judged as they are stored.
+    """
     wanted = tuple((root.field.name,) for root in roots) if paths is None else paths
-    return tuple([unviewed(node) for node in project(roots, wanted, missing_ok=True)])
+    nodes = [unviewed(node) for node in project(roots, wanted, missing_ok=True)]
+    return tuple(
+        [
+            coded_as_stored(node)
+            if isinstance(node, LeafNode) and node.field.name in of_items and can_be_coded(node) and not node.is_coded
+            else node
+            for node in nodes
+        ]
+    )
 
 
 class RowFilter:

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_arrow import kernels
+from lance_arrow.arrays.arrow_arrays import typed_schema
 from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.arrays.view_arrays import through_bytes
 from lance_arrow.late_arrow import pc
@@ -99,8 +100,9 @@ def _picked(batch: pa.RecordBatch, mask: pa.BooleanArray, pool: pa.MemoryPool | 
 def in_order(nodes: Sequence[ColumnNode], read: Sequence[ColumnNode], columns: Sequence[pa.Array]) -> pa.RecordBatch:
     """Put columns, which are those of `read`, in the order of `nodes`, which are the same."""
     arrays = dict(zip(map(id, read), columns, strict=True))
-    schema = pa.schema([node.field for node in nodes])
-    return pa.RecordBatch.from_arrays([arrays[id(node)] for node in nodes], schema=schema)
+    ordered = [arrays[id(node)] for node in nodes]
+    schema = typed_schema(pa.schema([node.field for node in nodes]), ordered)
+    return pa.RecordBatch.from_arrays(ordered, schema=schema)
 
 
 def _picked_values(

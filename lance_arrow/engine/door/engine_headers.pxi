@@ -8,6 +8,7 @@ cdef extern from "engine/plan/pages.hpp" namespace "lance_arrow::engine" nogil:
         cbool is_indexed()
         int64_t index_bytes()
         cbool picks_selected(int64_t)
+        cbool has_few_items()
 
     cdef struct PageBuffers:
         int64_t* starts

@@ -15,14 +15,16 @@ cdef class LeafTake:
     cdef int value_offset_bits
 
 
-# Forms of values of variable width: as they are, as codes into one dictionary, as views.
+# Forms of values of variable width: as they are, as codes into one dictionary, as views; as codes where all pages have
+# a dictionary of few items, and else as they are.
 cdef enum Form:
     PLAIN = 0
     CODES = 1
     VIEWS = 2
     TEXT_VIEWS = 3
+    STORED = 4
 
-FORMS = {"plain": PLAIN, "codes": CODES, "views": VIEWS, "text_views": TEXT_VIEWS}
+FORMS = {"plain": PLAIN, "codes": CODES, "views": VIEWS, "text_views": TEXT_VIEWS, "stored": STORED}
 
 
 cdef LeafTake _prepare(tuple wanted, tuple part_rows, int64_t num_rows, int64_t limit_bytes, allocate):
@@ -30,7 +32,7 @@ cdef LeafTake _prepare(tuple wanted, tuple part_rows, int64_t num_rows, int64_t 
         raise ValueError(f"a leaf is wanted by {len(wanted)} things, expected 7")
     cdef LeafTake take = LeafTake.__new__(LeafTake)
     cdef int64_t value_bits = wanted[2], start = 0, width
-    cdef bint has_lists = False
+    cdef bint has_lists = False, has_items = True
     cdef Py_ssize_t part, num_parts = len(part_rows)
     cdef PageRef ref
     cdef NativePage page
@@ -49,6 +51,7 @@ cdef LeafTake _prepare(tuple wanted, tuple part_rows, int64_t num_rows, int64_t 
         if not page.page.get().is_indexed():
             _note_buffers(&ref.buffers, item[2], item[3])
         take.refs.push_back(ref)
+        has_items = has_items and ref.page.has_few_items()
     for bits in wanted[1]:
         take.leaf.offset_bits.push_back(<int>bits)
         has_lists = has_lists or bits != 0
@@ -57,6 +60,8 @@ cdef LeafTake _prepare(tuple wanted, tuple part_rows, int64_t num_rows, int64_t 
     for num_bytes in wanted[4]:
         take.leaf.field_bytes.push_back(<int64_t>num_bytes)
     take.blobs, take.form = wanted[5], FORMS[wanted[6]]
+    if take.form == STORED:
+        take.form = CODES if has_items and not take.refs.empty() else PLAIN
     take.leaf.lent = value_bits > 0 and value_bits % 8 == 0 and not has_lists and not wanted[4] and take.blobs is None
     width = value_bits // 8
     if take.leaf.lent:
@@ -106,7 +111,8 @@ def prepare_leaves(list wanted, tuple part_rows, int64_t limit_bytes, allocate) 
         most_bytes, most_at_once, offset_bits)`` if the values are places of blobs to be read. These are the end of
         values in the file, the most bytes of blobs, and the most bytes of one read. Last, the width of their offsets.
         ``form``: a key of `FORMS`. ``"codes"``: values of variable width come as codes into one dictionary. ``"views"``,
-        ``"text_views"``: they come as views, checked as UTF-8 or not; only of `read_leaves`. Both have one part.
+        ``"text_views"``: they come as views, checked as UTF-8 or not; only of `read_leaves`. ``"stored"``: as codes
+        where all pages have a dictionary of few items. All of them have one part.
     part_rows
         Rows of each part; parts are read in parallel.
     limit_bytes

@@ -44,6 +44,13 @@ class ChunkedPage : public Page {
 
   int64_t close_stop(int64_t row) const override { return batch_stop(row); }
 
+  bool has_few_items() const override {
+    constexpr int64_t least_rows_per_item = 8;
+    if (!form_.has_items) return false;
+    const int64_t num_items = own_ != nullptr ? own_->form.num_items : form_.items.num_items;
+    return num_items * least_rows_per_item <= num_rows;
+  }
+
   bool picks_selected(int64_t rows_per_wanted) const override {
     constexpr int64_t most_rows_per_wanted = 16;  // a chunk from which fewer are wanted is not decoded whole
     if (form_.rep != nullptr || form_.values->bits < 8) return false;

@@ -286,6 +286,9 @@ class Page {
   // Row up to which many short runs from `row` on are opened together, however many they are; 0: a few runs at a time.
   virtual int64_t close_stop(int64_t) const { return 0; }
 
+  // Whether values are indices into few items, compared with the rows: as codes they take less than expanded.
+  virtual bool has_few_items() const { return false; }
+
   // Whether rows that are selected, one of about so many, are best picked out of all.
   virtual bool picks_selected(int64_t) const { return false; }
   // For such pages: ranges with rows start .. stop of the page; and the selected ones of them, `count` in all. The

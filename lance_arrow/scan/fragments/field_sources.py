@@ -177,7 +177,7 @@ def _take_forms(
     forms: dict[tuple[int, int], dict[int, LeafNode]] = {key: {} for key in kept}
     for leaf in [leaf for node in nodes for leaf in node.leaves()]:
         place = places[leaf.column]
-        if place is not None and (leaf.is_coded or leaf.is_viewed):
+        if place is not None and (leaf.is_coded or leaf.is_viewed or leaf.may_be_coded):
             own = node_at(roots_of(place.file)[place.root], place.steps)
             if isinstance(own, LeafNode):
                 forms[place.file, place.root][own.column] = leaf
@@ -341,7 +341,7 @@ def _in_form(array: pa.Array, type_: pa.DataType) -> pa.Array:
     if isinstance(type_, pa.DictionaryType):
         return _encoded(array, type_)
     if not is_view(type_):
-        return array.cast(type_)
+        return (array.dictionary_decode() if isinstance(array, pa.DictionaryArray) else array).cast(type_)
     return as_views(array.cast(pa.binary()) if pa.types.is_fixed_size_binary(array.type) else array)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from lance_arrow.arrays.arrow_arrays import batch_without_columns
+from lance_arrow.arrays.arrow_arrays import batch_without_columns, typed_schema
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.errors import CorruptManifestError, UnsupportedError, located
@@ -218,13 +218,14 @@ class FragmentReading:
                 arrays.append(source.array(parts, num_rows, pool))
         if not arrays:
             return batch_without_columns(num_rows)
-        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+        return pa.RecordBatch.from_arrays(arrays, schema=typed_schema(self.schema, arrays))
 
     def _roots_of(self, file: int) -> Sequence[ColumnNode]:
         return self._open(file).rows.roots
 
     def _bound(self, nodes: Sequence[ColumnNode]) -> tuple[tuple[FieldSource, ...], tuple[FileNodes, ...]]:
-        has_forms = self.rows.columns.options.has_forms
+        may_be_coded = any([isinstance(node, LeafNode) and node.may_be_coded for node in nodes])
+        has_forms = self.rows.columns.options.has_forms or may_be_coded
         return bind_fields(nodes, self._place_of, self._roots_of, has_forms=has_forms)
 
     def _place_of(self, leaf: LeafNode) -> LeafPlace | None:
