@@ -236,9 +236,9 @@ def _with_extensions(array: pa.Array, type_: pa.DataType) -> pa.Array:
 
 
 def typed_schema(schema: pa.Schema, arrays: Sequence[pa.Array]) -> pa.Schema:
-    """Return a schema with the types of arrays that are dictionaries where it says strings."""
+    """Return a schema with the types of arrays that are dictionaries, or flags, where it says strings."""
     for place, array in enumerate(arrays):
-        if isinstance(array, pa.DictionaryArray) and not isinstance(schema.field(place).type, pa.DictionaryType):
+        if array.type != schema.field(place).type and isinstance(array, pa.DictionaryArray | pa.BooleanArray):
             schema = schema.set(place, schema.field(place).with_type(array.type))
     return schema
 

@@ -15,7 +15,8 @@ import pyarrow as pa
 
 from lance_arrow.arrays.arrow_arrays import check_text
 from lance_arrow.arrays.column_destination import LeafBuffers
-from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, type_over
+from lance_arrow.arrays.column_tree import ColumnNode, ItemJudge, LeafNode, type_over
+from lance_arrow.arrays.view_arrays import view_type
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.late_arrow import pc
 from lance_arrow.spi import VariableWidth
@@ -69,9 +70,9 @@ def plain(leaf: LeafNode) -> LeafNode:
     return replace(leaf, field=leaf.field.with_type(leaf.stored_type), is_coded=False, is_viewed=False)
 
 
-def coded_as_stored(leaf: LeafNode) -> LeafNode:
-    """Return a leaf of strings whose rows come as a dictionary where pages are dictionaries."""
-    return replace(leaf, may_be_coded=True)
+def coded_as_stored(leaf: LeafNode, judge: ItemJudge | None = None) -> LeafNode:
+    """Return a leaf of strings whose rows come as a dictionary, or as flags, where pages are dictionaries."""
+    return replace(leaf, may_be_coded=judge is None, judge=judge)
 
 
 def formed(node: ColumnNode, like: Mapping[int, LeafNode]) -> ColumnNode:
@@ -83,8 +84,9 @@ def formed(node: ColumnNode, like: Mapping[int, LeafNode]) -> ColumnNode:
         bare, other = plain(node), like.get(node.column)
         if other is None or not can_be_coded(bare):
             return bare
-        if other.may_be_coded:
-            return coded_as_stored(bare)
+        if other.may_be_coded or other.judge is not None:
+            judge = other.judge if view_type(bare.field.type) == view_type(other.field.type) else None
+            return coded_as_stored(bare, judge)
         if (node.is_coded, node.is_viewed) == (other.is_coded, other.is_viewed):
             return node
         from lance_arrow.arrays.viewed_leaves import viewed  # noqa: PLC0415 - for columns read as views alone

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Protocol
 
 import pyarrow as pa
 
@@ -116,6 +117,8 @@ class LeafNode(ColumnNode):
         Whether its pages hold strings or bytes, and its field is views of these.
     may_be_coded
         Whether rows of pages that are dictionaries come as a dictionary array, whatever the field is: for filters.
+    judge
+        A condition on the values, see `engine.prepare_leaves`: rows of such pages come as flags, whatever the field is.
     """
 
     column: int
@@ -133,10 +136,16 @@ class LeafNode(ColumnNode):
     is_coded: bool = False
     is_viewed: bool = False
     may_be_coded: bool = False
+    judge: ItemJudge | None = None
 
     @property
     def shown(self) -> pa.Field:
         return self.field if self.bytes_field is None else self.bytes_field
+
+    @property
+    def has_form(self) -> bool:
+        """Whether values may come in another form than they are stored in."""
+        return self.is_coded or self.is_viewed or self.may_be_coded or self.judge is not None
 
     @property
     def stored_type(self) -> pa.DataType:
@@ -157,6 +166,17 @@ class LeafNode(ColumnNode):
 
     def leaves(self) -> Iterator[LeafNode]:
         yield self
+
+
+class ItemJudge(Protocol):
+    """Judges items of dictionaries; threads share it."""
+
+    null: bool
+    """Whether null satisfies the condition."""
+
+    def __call__(self, offsets: bytes, offset_bits: int, values: bytes) -> bytes | None:
+        """Return a byte for each item, 1 where it satisfies the condition; None where that cannot be told of items."""
+        ...
 
 
 def storage_type(type_: pa.DataType) -> pa.DataType:

@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from polars.io.plugins import register_io_source
 
-from lance_arrow.arrays.view_arrays import as_views, view_type
 from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
 from lance_arrow.integrations.engine_rows import EngineRows, free_name
 from lance_arrow.integrations.polars_predicates import Divided, divided
@@ -37,10 +36,11 @@ def scan(source: Source, *, categoricals: bool = False) -> pl.LazyFrame:
     Parameters
     ----------
     source
-        A dataset, or a path or URL as for `lance_arrow.dataset`. What is opened here has ``strings="dictionary"``.
+        A dataset, or a path or URL as for `lance_arrow.dataset`. What is opened here has ``strings="view"``: Polars
+        takes views as they are.
     categoricals
-        Whether columns that come as such dictionaries are ``Categorical``. Else they are ``String``, and equal strings
-        share their bytes.
+        Whether to open with ``strings="dictionary"``, so that columns of strings that are stored as dictionaries are
+        ``Categorical``.
 
     Returns
     -------
@@ -71,25 +71,21 @@ class _Frames:
         The dataset, and its rows as they are read.
     rows_name
         Name of the column without values.
-    viewed
-        Names of the dictionary columns that are shown as strings.
     texts
-        Names of all columns that are shown as strings.
+        Names of the columns that are shown as strings.
     """
 
     dataset: LanceDataset
     rows: EngineRows = field(compare=False)
     rows_name: str
-    viewed: frozenset[str]
     texts: frozenset[str]
 
     @classmethod
     def of(cls, source: Source, *, categoricals: bool) -> _Frames:
-        dataset = opened(source, strings="dictionary")
-        viewed = () if dataset is source or categoricals else dataset.format.read_dictionary
-        plain = [field.name for field in dataset.schema if _is_text(field.type)]
-        texts = [*plain, *(name for name in viewed if _is_text(dataset.schema.field(name).type.value_type))]
-        return cls(dataset, EngineRows(dataset), free_name(dataset.schema), frozenset(viewed), frozenset(texts))
+        dataset = opened(source, strings="dictionary" if categoricals else "view")
+        schema = dataset.schema
+        texts = frozenset([field.name for field in schema if _is_text(field.type)])
+        return cls(dataset, EngineRows(dataset), free_name(schema), texts)
 
     @property
     def detail(self) -> str:
@@ -106,7 +102,7 @@ class _Frames:
             # By expression: in a list of names, a dot would lead into a struct.
             yield self._shown(self.dataset.head(n_rows, {name: pc.field(name) for name in read}), names)
             return
-        parts = _EVERYTHING if predicate is None else divided(predicate, self.rows.schema, self.viewed)
+        parts = _EVERYTHING if predicate is None else divided(predicate, self.rows.schema)
         filter, rest = parts.filter, parts.rest
         left = [] if rest is None else rest.meta.root_names()
         # What is known of all rows is not read.
@@ -154,12 +150,7 @@ class _Frames:
         return frame.select(list(dict.fromkeys(names)))
 
     def frame(self, table: pa.Table) -> pl.DataFrame:
-        """Convert rows; dictionaries become strings where they are to be shown so."""
-        for place, name in enumerate(table.column_names):
-            if name in self.viewed:
-                column = table.column(place)
-                views = pa.chunked_array([as_views(chunk) for chunk in column.chunks], view_type(column.type))
-                table = table.set_column(place, name, views)
+        """Convert rows."""
         found = pl.from_arrow(table)
         assert isinstance(found, pl.DataFrame)
         return found
@@ -173,4 +164,4 @@ def _with_fixed(frame: pl.DataFrame, fixed: Mapping[str, str]) -> pl.DataFrame:
 
 
 def _is_text(type_: pa.DataType) -> bool:
-    return pa.types.is_string(type_) or pa.types.is_large_string(type_)
+    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_))

@@ -19,7 +19,7 @@ from lance_arrow import engine
 from lance_arrow.arrays.arrow_arrays import DecodedLeaf
 from lance_arrow.arrays.blob_fields import PLACE_TYPE
 from lance_arrow.arrays.column_destination import LeafBuffers
-from lance_arrow.arrays.column_tree import LeafNode, storage_type
+from lance_arrow.arrays.column_tree import ItemJudge, LeafNode, storage_type
 from lance_arrow.arrays.unravel import NodeStructure
 from lance_arrow.io import MeteredSource, Positional
 from lance_arrow.kernels import native_codecs
@@ -70,8 +70,10 @@ class TakePlan:
     blobs: tuple[int, int, int, int] | None = None
 
     @property
-    def form(self) -> str:
+    def form(self) -> str | ItemJudge:
         """The form of its values, as `engine.read_leaves` names it."""
+        if self.leaf.judge is not None:
+            return self.leaf.judge
         if self.leaf.is_coded:
             return "codes"
         if self.leaf.may_be_coded:
@@ -125,14 +127,7 @@ class TakePlan:
             type_ = leaf.field.type
             # Extension types that are defined in Python need not be hashable.
             is_special = leaf.bytes_field is not None or leaf.list_columns or isinstance(type_, pa.BaseExtensionType)
-            if (
-                len(leaf.offset_bits) > 1
-                or is_special
-                or leaf.is_json
-                or leaf.is_coded
-                or leaf.is_viewed
-                or leaf.may_be_coded
-            ):
+            if len(leaf.offset_bits) > 1 or is_special or leaf.is_json or leaf.has_form:
                 found.append(cls.of(leaf, blob_limits))
                 continue
             kind = id(leaf.leaf), type_
@@ -163,6 +158,8 @@ class TakePlan:
         num_values, values, offsets, nodes = done
         if self.blobs is not None and isinstance(values, tuple):
             values, _ = values
+        if self.leaf.judge is not None and offsets is None:
+            return pa.Array.from_buffers(pa.bool_(), num_values, [None, values], 0)
         if isinstance(offsets, tuple) and not self.leaf.is_viewed:
             from lance_arrow.arrays.coded_leaves import coded_type, from_codes  # noqa: PLC0415 - for dictionaries alone
 

@@ -57,8 +57,8 @@ class ReadPlan:
 
     @cached_property
     def may_be_coded(self) -> bool:
-        """Whether columns may come as dictionaries where the schema says strings."""
-        return any([leaf.may_be_coded for leaf in self.leaves])
+        """Whether columns may come as dictionaries, or flags, where the schema says strings."""
+        return any([leaf.may_be_coded or leaf.judge is not None for leaf in self.leaves])
 
     def decoded(self, done: Sequence[Done | None]) -> dict[int, DecodedLeaf | pa.Array]:
         """Take over what the engine laid out, by physical column; leaves that it could not read are left out."""

@@ -6,7 +6,7 @@ expression ─► bound to a schema ─► zones: no row, every row, undecided �
 from __future__ import annotations
 
 import importlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from types import ModuleType
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from lance_arrow.arrays.coded_leaves import can_be_coded, coded_as_stored
 from lance_arrow.arrays.column_paths import Path, parse_dot_path, project
-from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
+from lance_arrow.arrays.column_tree import ColumnNode, ItemJudge, LeafNode
 from lance_arrow.arrays.schema_cache import PerTree
 from lance_arrow.arrays.view_arrays import holds_views, without_views
 from lance_arrow.arrays.viewed_leaves import unviewed
@@ -95,11 +95,23 @@ class FilterPlan:
 
                 self._items = ItemFilters.of(self.native, self.expression, texts, self.schema)
         of_items = frozenset() if self._items is None else self._items.names
-        self._nodes = PerTree(partial(_mentioned, self.paths, of_items))
+        self._nodes = PerTree(partial(_mentioned, self.paths, dict.fromkeys(of_items)))
+        self._judging: dict[frozenset[str], PerTree[tuple[ColumnNode, ...]]] = {}
 
     def nodes(self, roots: Sequence[ColumnNode]) -> tuple[ColumnNode, ...]:
         """Return the columns of a file that the filter mentions."""
         return self._nodes.of(roots)
+
+    def judging_nodes(self, roots: Sequence[ColumnNode], wanted: Collection[str]) -> tuple[ColumnNode, ...]:
+        """Return such columns as `nodes` does; those whose values are not wanted come as flags where they can."""
+        if self._items is None:
+            return self.nodes(roots)
+        names = self._items.names.difference(wanted)
+        found = self._judging.get(names)
+        if found is None:
+            judges = {name: self._items.judge(name) if name in names else None for name in self._items.names}
+            found = self._judging.setdefault(names, PerTree(partial(_mentioned, self.paths, judges)))
+        return found.of(roots)
 
     def mask(self, batch: pa.RecordBatch, pool: pa.MemoryPool | None = None) -> pa.Array:
         """Evaluate it for rows that are here; see `evaluated_mask`."""
@@ -149,17 +161,17 @@ def _texts(paths: Sequence[Path], schema: pa.Schema) -> frozenset[str]:
 
 
 def _mentioned(
-    paths: tuple[Path, ...] | None, of_items: Collection[str], roots: Sequence[ColumnNode]
+    paths: tuple[Path, ...] | None, of_items: Mapping[str, ItemJudge | None], roots: Sequence[ColumnNode]
 ) -> tuple[ColumnNode, ...]:
     """Return the columns at some paths; all where paths are unknown.
 
-    Strings come as such in place of views, and those of which items are judged as they are stored.
+    Strings come as such in place of views; those of which items are judged as codes, or flags, where stored so.
     """
     wanted = tuple((root.field.name,) for root in roots) if paths is None else paths
     nodes = [unviewed(node) for node in project(roots, wanted, missing_ok=True)]
     return tuple(
         [
-            coded_as_stored(node)
+            coded_as_stored(node, of_items[node.field.name])
             if isinstance(node, LeafNode) and node.field.name in of_items and can_be_coded(node) and not node.is_coded
             else node
             for node in nodes
@@ -176,16 +188,19 @@ class RowFilter:
         The filter.
     source
         Whose rows are asked for.
+    wanted
+        Columns whose values are wanted of the rows that satisfy it.
     """
 
-    def __init__(self, plan: FilterPlan, source: RowSource) -> None:
+    def __init__(self, plan: FilterPlan, source: RowSource, wanted: Sequence[ColumnNode] = ()) -> None:
         self._plan = plan
         self.source = source
+        self._wanted = [node.field.name for node in wanted]
 
-    @property
+    @cached_property
     def nodes(self) -> tuple[ColumnNode, ...]:
         """Columns of the source that it mentions."""
-        return self._plan.nodes(self.source.roots)
+        return self._plan.judging_nodes(self.source.roots, self._wanted)
 
     @cached_property
     def reading(self) -> ColumnReading:

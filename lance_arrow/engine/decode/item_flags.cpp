@@ -72,6 +72,15 @@ Outcome with_code_type(int64_t code_bytes, Call call) {
 
 }  // namespace
 
+void bits_of_marks(const uint8_t* marks, int64_t count, uint8_t* out) {
+  int64_t at = 0;
+  for (; at + 8 <= count; at += 8) *out++ = bits_of(marks + at);
+  if (at == count) return;
+  uint8_t last[8] = {};
+  std::memcpy(last, marks + at, static_cast<size_t>(count - at));
+  *out = bits_of(last);
+}
+
 Outcome flags_of_codes(const uint8_t* codes, int64_t code_bytes, int64_t num_codes, const uint8_t* flags,
                        int64_t num_items, uint8_t* out, int64_t out_bytes) {
   if (num_codes < 0 || num_items < 0 || (num_codes + 7) / 8 > out_bytes) return misuse("flags have too few bytes");

@@ -12,6 +12,9 @@ namespace lance_arrow::engine {
 Outcome flags_of_codes(const uint8_t* codes, int64_t code_bytes, int64_t num_codes, const uint8_t* flags,
                        int64_t num_items, uint8_t* out, int64_t out_bytes);
 
+// Bytes that are 0 or 1 as bits, least significant first; bits behind the last one are 0.
+void bits_of_marks(const uint8_t* marks, int64_t count, uint8_t* out);
+
 // The view of the item of each code; codes of no item get that of the last one. There is at least one item.
 Outcome views_of_codes(const uint8_t* codes, int64_t code_bytes, int64_t num_codes, const uint8_t* views,
                        int64_t num_items, uint8_t* out, int64_t out_bytes);

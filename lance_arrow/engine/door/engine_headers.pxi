@@ -1,5 +1,14 @@
 # Pages, readers and leaves of the engine.
 
+cdef extern from "engine/plan/dictionary_items.hpp" namespace "lance_arrow::engine" nogil:
+    cdef struct Items:
+        int64_t bits
+        const uint8_t* values
+        int64_t values_bytes
+        const uint8_t* offsets
+        int offset_bits
+        int64_t num_items
+
 cdef extern from "engine/plan/pages.hpp" namespace "lance_arrow::engine" nogil:
     cdef cppclass Page:
         int64_t num_rows
@@ -9,6 +18,7 @@ cdef extern from "engine/plan/pages.hpp" namespace "lance_arrow::engine" nogil:
         int64_t index_bytes()
         cbool picks_selected(int64_t)
         cbool has_few_items()
+        const Items* items()
 
     cdef struct PageBuffers:
         int64_t* starts
@@ -41,10 +51,17 @@ cdef extern from "engine/plan/pages.hpp" namespace "lance_arrow::engine" nogil:
         cbool is_lent()
         int64_t buffer_bytes()
 
+    cdef cppclass JudgedItems:
+        JudgedItems(cbool, int64_t) except +
+        void judge(const Items*, const uint8_t*) except +
+        int64_t num_marks()
+        void copy_bits(uint8_t*)
+
     cdef cppclass LeafPart:
         LeafPart() except +
         unique_ptr[ItemCodes] coded
         unique_ptr[ValueViews] viewed
+        unique_ptr[JudgedItems] judged
         int64_t limit
         int64_t num_values
         int64_t num_bytes
@@ -58,14 +75,6 @@ cdef extern from "engine/plan/array_pages.hpp" namespace "lance_arrow::engine" n
     Page* new_binary_page(int64_t, uint64_t) except +
 
 cdef extern from "engine/plan/chunked_page.hpp" namespace "lance_arrow::engine" nogil:
-    cdef struct Items:
-        int64_t bits
-        const uint8_t* values
-        int64_t values_bytes
-        const uint8_t* offsets
-        int offset_bits
-        int64_t num_items
-
     cdef cppclass ChunkForm:
         cbool large
         const LaChunkCodec* values
@@ -131,6 +140,7 @@ cdef extern from "engine/plan/leaf_reader.hpp" namespace "lance_arrow::engine" n
         int64_t second_bytes
         PageBuffers buffers
 
+    Outcome load_indices(const vector[PageRef]&, const Reader&, ReadCount*) except +
     int64_t expected_bytes(const vector[PageRef]&, const LaRuns&) except +
     Outcome read_leaf(const vector[PageRef]&, const Reader&, const SelectionBitmap*, const LaRuns&, LeafPart*, ReadCount*) except +
 

@@ -12,17 +12,19 @@ cdef class LeafTake:
     cdef object lent, lent_bytes
     cdef tuple blobs
     cdef int form
+    cdef object judge
     cdef int value_offset_bits
 
 
-# Forms of values of variable width: as they are, as codes into one dictionary, as views; as codes where all pages have
-# a dictionary of few items, and else as they are.
+# Forms of values of variable width: as they are, as codes into one dictionary, as views. Two are for pages that all have
+# a dictionary of few items, others come as they are: as codes, and as flags, whether the items satisfy a condition.
 cdef enum Form:
     PLAIN = 0
     CODES = 1
     VIEWS = 2
     TEXT_VIEWS = 3
     STORED = 4
+    JUDGED = 5
 
 FORMS = {"plain": PLAIN, "codes": CODES, "views": VIEWS, "text_views": TEXT_VIEWS, "stored": STORED}
 
@@ -59,9 +61,15 @@ cdef LeafTake _prepare(tuple wanted, tuple part_rows, int64_t num_rows, int64_t 
     take.value_offset_bits = wanted[3]
     for num_bytes in wanted[4]:
         take.leaf.field_bytes.push_back(<int64_t>num_bytes)
-    take.blobs, take.form = wanted[5], FORMS[wanted[6]]
-    if take.form == STORED:
-        take.form = CODES if has_items and not take.refs.empty() else PLAIN
+    take.blobs = wanted[5]
+    if isinstance(wanted[6], str):
+        take.form = FORMS[wanted[6]]
+    else:
+        take.form, take.judge = JUDGED, wanted[6]
+    if take.form >= STORED and (not has_items or take.refs.empty()):
+        take.form = PLAIN
+    elif take.form == STORED:
+        take.form = CODES
     take.leaf.lent = value_bits > 0 and value_bits % 8 == 0 and not has_lists and not wanted[4] and take.blobs is None
     width = value_bits // 8
     if take.leaf.lent:
@@ -112,7 +120,9 @@ def prepare_leaves(list wanted, tuple part_rows, int64_t limit_bytes, allocate) 
         values in the file, the most bytes of blobs, and the most bytes of one read. Last, the width of their offsets.
         ``form``: a key of `FORMS`. ``"codes"``: values of variable width come as codes into one dictionary. ``"views"``,
         ``"text_views"``: they come as views, checked as UTF-8 or not; only of `read_leaves`. ``"stored"``: as codes
-        where all pages have a dictionary of few items. All of them have one part.
+        where all pages have a dictionary of few items. All of them have one part. Instead of a key, a condition to be
+        judged, as ``"stored"`` is: called with ``(offsets, offset_bits, values)`` of a page's items, it returns bytes
+        that are 1 where an item satisfies it, or None where items cannot be judged. Its `null` is that of null.
     part_rows
         Rows of each part; parts are read in parallel.
     limit_bytes
@@ -203,6 +213,10 @@ def read_leaves(
         if leaf is None:
             done.append(None)
             continue
+        if leaf.form == JUDGED:
+            refusal = _begin_judging(leaf, &request, num_rows)
+            if refusal is not None:
+                return refusal, *_counts(&request)
         if leaf.form == VIEWS or leaf.form == TEXT_VIEWS:
             _begin_views(leaf, num_rows, largest_offset, allocate)
         _lend_large(leaf, &request, limit_bytes, allocate)
@@ -220,7 +234,7 @@ def read_leaves(
 cdef int _lend_large(LeafTake leaf, const Request* request, int64_t limit_bytes, allocate) except -1:
     """Let large values of variable width be decoded where Arrow wants them: growing and copying cost fresh pages."""
     cdef int64_t num_bytes
-    if leaf.leaf.value_bits != 0 or leaf.form == CODES:
+    if leaf.leaf.value_bits != 0 or leaf.form == CODES or leaf.form == JUDGED:
         return 0
     num_bytes = expected_bytes(leaf.refs, request.rows)
     if 0 < num_bytes <= limit_bytes:
@@ -231,6 +245,35 @@ cdef int _lend_large(LeafTake leaf, const Request* request, int64_t limit_bytes,
         else:
             leaf.lent_bytes = lent
     return 0
+
+
+cdef object _begin_judging(LeafTake leaf, Request* request, int64_t num_rows):
+    """Let the items of all pages be judged; returns why that could not be done."""
+    cdef LeafPart* part = leaf.leaf.parts[0].get()
+    cdef Outcome outcome
+    cdef const Items* items
+    cdef const uint8_t[::1] flags
+    cdef size_t number
+    with nogil:
+        outcome = load_indices(leaf.refs, request.reader, &request.count)
+    if outcome.message != NULL:
+        return outcome.message.decode("ascii")
+    part.judged.reset(new JudgedItems(leaf.judge.null, num_rows))
+    for number in range(leaf.refs.size()):
+        items = leaf.refs[number].page.items()
+        found = None
+        if items != NULL and items.num_items > 0:
+            offsets = items.offsets[:(items.num_items + 1) * (items.offset_bits // 8)]
+            found = leaf.judge(offsets, items.offset_bits, items.values[:items.values_bytes])
+        if found is None:
+            part.judged.reset()
+            leaf.form = PLAIN
+            return None
+        flags = found
+        if flags.shape[0] != items.num_items:
+            raise InternalError("items were judged that are none")
+        part.judged.get().judge(items, &flags[0])
+    return None
 
 
 cdef int _begin_views(LeafTake leaf, int64_t num_rows, int64_t largest_offset, allocate) except -1:
@@ -413,6 +456,20 @@ cdef object _lay_views(LeafTake leaf, const NodeOut* node, allocate):
     return views, tuple(buffers)
 
 
+cdef object _lay_flags(LeafTake leaf, allocate):
+    """Lay flags of rows out as bits."""
+    cdef LeafPart* part = leaf.leaf.parts[0].get()
+    cdef int64_t num_rows = part.num_values
+    cdef uint8_t* address
+    if part.judged.get().num_marks() != num_rows:
+        return "values and flags differ in number"
+    bits = allocate((num_rows + 7) // 8)
+    address = <uint8_t*><size_t>bits.address
+    with nogil:
+        part.judged.get().copy_bits(address)
+    return num_rows, bits, None, [(num_rows, None, 0, None, 0)]
+
+
 cdef object _finish(LeafTake leaf, int64_t largest_offset, allocate, Request* request):
     cdef int64_t slots[MAX_NODES]
     cdef cbool nullable[MAX_NODES]
@@ -420,6 +477,8 @@ cdef object _finish(LeafTake leaf, int64_t largest_offset, allocate, Request* re
     cdef size_t num_nodes = leaf.leaf.offset_bits.size(), node, part
     cdef int64_t num_values = 0, num_bytes = 0
     cdef Outcome outcome
+    if leaf.form == JUDGED:
+        return _lay_flags(leaf, allocate)
     if num_nodes > MAX_NODES:
         return "there must be 1 to 64 layers"
     with nogil:
@@ -487,7 +546,7 @@ def finish_leaves(list leaves, int64_t largest_offset, allocate) -> list[tuple[i
         num_items)`` per node, inner-most first; an error text if the levels contradict the layers. Values are one
         buffer, or a tuple of one per field. For blobs with too many bytes for one read, they are a tuple of memory for
         the blobs and of their positions. For codes, the offsets are the dictionary: ``(num_items, offsets, values)``; for views, the
-        buffers that they point to.
+        buffers that they point to. Flags of judged values are bits, without offsets.
     """
     cdef LeafTake leaf
     done = []

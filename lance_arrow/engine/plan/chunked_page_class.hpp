@@ -51,6 +51,8 @@ class ChunkedPage : public Page {
     return num_items * least_rows_per_item <= num_rows;
   }
 
+  const Items* items() const override { return form_.has_items ? &form_.items : nullptr; }
+
   bool picks_selected(int64_t rows_per_wanted) const override {
     constexpr int64_t most_rows_per_wanted = 16;  // a chunk from which fewer are wanted is not decoded whole
     if (form_.rep != nullptr || form_.values->bits < 8) return false;

@@ -34,6 +34,20 @@ class LeafReader {
         const Outcome outcome = ref.page->load_index(ref.buffers, &fetcher_);
         if (outcome.message != nullptr) return outcome;
       }
+      if (out->judged != nullptr) {
+        const JudgedItems::Verdict verdict = out->judged->verdict(ref.page->items());
+        if (verdict != JudgedItems::Verdict::kSome) {
+          int64_t count = 0;
+          for (; run < rows.num_runs && rows.starts[run] < stop; ++run) {
+            count += std::min(rows.stops[run], stop) - std::max(rows.starts[run], first);
+            if (rows.stops[run] > stop) break;
+          }
+          out->judged->add_rows(count, verdict);
+          out->num_values += count;
+          out->num_formed = out->num_values;
+          continue;
+        }
+      }
       if (selection_ != nullptr && selection_->any() && ref.page->picks_selected(selection_->rows_per_wanted())) {
         Outcome outcome = read_selected(ref, out);
         if (outcome.message == nullptr) outcome = out->form_values();
@@ -273,6 +287,17 @@ class LeafReader {
 };
 
 }  // namespace
+
+Outcome load_indices(const std::vector<PageRef>& pages, const Reader& reader, ReadCount* count) {
+  Fetcher fetcher(reader);
+  for (const PageRef& ref : pages) {
+    if (ref.page->is_indexed()) continue;
+    const Outcome outcome = ref.page->load_index(ref.buffers, &fetcher);
+    if (outcome.message != nullptr) return outcome;
+  }
+  count->add(fetcher.count());
+  return success();
+}
 
 int64_t expected_bytes(const std::vector<PageRef>& pages, const LaRuns& rows) {
   constexpr int64_t worth_it = 16 << 10;

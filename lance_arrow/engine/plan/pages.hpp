@@ -7,6 +7,7 @@
 
 #include "engine/bind/codec_tables.hpp"
 #include "engine/plan/item_codes.hpp"
+#include "engine/plan/judged_items.hpp"
 #include "engine/plan/select_rows.hpp"
 #include "engine/plan/selection_bitmap.hpp"
 #include "engine/plan/value_views.hpp"
@@ -143,10 +144,11 @@ struct LeafPart {
   int64_t num_bytes = 0;  // variable width
   std::unique_ptr<ItemCodes> coded;  // where values are wanted as codes into one dictionary
   std::unique_ptr<ValueViews> viewed;  // where they are wanted as views, whose bytes end at `num_bytes` in `values`
+  std::unique_ptr<JudgedItems> judged;  // where it is wanted whether they satisfy a condition
   int64_t num_formed = 0;  // values that have a code or a view; later ones lie in `values` and `ends`
   int64_t end_formed = 0;  // where the bytes that views point to end
 
-  bool takes_indices() const { return coded != nullptr || viewed != nullptr; }
+  bool takes_indices() const { return coded != nullptr || viewed != nullptr || judged != nullptr; }
 
   // Replaces the values that were appended since the last call by their codes, or views.
   Outcome form_values() {
@@ -154,6 +156,7 @@ struct LeafPart {
     const int64_t* new_ends = ends.data() + num_formed;
     const int64_t count = num_values - num_formed;
     num_formed = num_values;
+    if (judged != nullptr) return misuse("values without a dictionary are not judged");
     if (viewed != nullptr) {
       const Outcome outcome = viewed->add_values(new_ends, count, &values, &end_formed);
       num_bytes = end_formed;
@@ -166,7 +169,9 @@ struct LeafPart {
   Outcome add_indices(const ItemIndices& wanted, int64_t index_bytes, const Items& items) {
     Outcome outcome = form_values();
     if (outcome.message != nullptr) return outcome;
-    if (viewed != nullptr) {
+    if (judged != nullptr) {
+      outcome = judged->add_indices(wanted, index_bytes, items);
+    } else if (viewed != nullptr) {
       outcome = viewed->add_indices(wanted, index_bytes, items, limit, &values, &end_formed);
       num_bytes = end_formed;
     } else {
@@ -214,6 +219,7 @@ struct LeafPart {
     num_values = bit_offset = num_bytes = num_formed = end_formed = 0;
     coded.reset();
     viewed.reset();
+    judged.reset();
   }
 };
 
@@ -288,6 +294,8 @@ class Page {
 
   // Whether values are indices into few items, compared with the rows: as codes they take less than expanded.
   virtual bool has_few_items() const { return false; }
+  // The items, once the page is indexed; null where values are no indices.
+  virtual const Items* items() const { return nullptr; }
 
   // Whether rows that are selected, one of about so many, are best picked out of all.
   virtual bool picks_selected(int64_t) const { return false; }

@@ -85,6 +85,8 @@ class FieldSource:
         type_ = self.node.field.type
         if not arrays:
             return pa.nulls(num_rows, type_, pool)
+        if isinstance(self.node, LeafNode) and self.node.judge is not None and pa.types.is_boolean(arrays[0].type):
+            return arrays[0]
         if not self.children:
             return _cast(arrays[0], type_, self.node.path)
         plain = [array.storage if isinstance(array, pa.ExtensionArray) else array for array in arrays]
@@ -177,7 +179,7 @@ def _take_forms(
     forms: dict[tuple[int, int], dict[int, LeafNode]] = {key: {} for key in kept}
     for leaf in [leaf for node in nodes for leaf in node.leaves()]:
         place = places[leaf.column]
-        if place is not None and (leaf.is_coded or leaf.is_viewed or leaf.may_be_coded):
+        if place is not None and leaf.has_form:
             own = node_at(roots_of(place.file)[place.root], place.steps)
             if isinstance(own, LeafNode):
                 forms[place.file, place.root][own.column] = leaf

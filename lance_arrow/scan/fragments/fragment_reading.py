@@ -224,8 +224,8 @@ class FragmentReading:
         return self._open(file).rows.roots
 
     def _bound(self, nodes: Sequence[ColumnNode]) -> tuple[tuple[FieldSource, ...], tuple[FileNodes, ...]]:
-        may_be_coded = any([isinstance(node, LeafNode) and node.may_be_coded for node in nodes])
-        has_forms = self.rows.columns.options.has_forms or may_be_coded
+        has_forms = self.rows.columns.options.has_forms
+        has_forms = has_forms or any([isinstance(node, LeafNode) and node.has_form for node in nodes])
         return bind_fields(nodes, self._place_of, self._roots_of, has_forms=has_forms)
 
     def _place_of(self, leaf: LeafNode) -> LeafPlace | None:
