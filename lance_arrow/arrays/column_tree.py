@@ -116,9 +116,9 @@ class LeafNode(ColumnNode):
     is_viewed
         Whether its pages hold strings or bytes, and its field is views of these.
     may_be_coded
-        Whether rows of pages that are dictionaries come as a dictionary array, whatever the field is: for filters.
+        Whether rows of pages that are dictionaries come as a dictionary array, for filters. The field has strings.
     judge
-        A condition on the values, see `engine.prepare_leaves`: rows of such pages come as flags, whatever the field is.
+        A condition on the values, as for `engine.prepare_leaves`: rows of such pages come as flags.
     """
 
     column: int

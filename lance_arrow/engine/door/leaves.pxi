@@ -120,9 +120,10 @@ def prepare_leaves(list wanted, tuple part_rows, int64_t limit_bytes, allocate) 
         values in the file, the most bytes of blobs, and the most bytes of one read. Last, the width of their offsets.
         ``form``: a key of `FORMS`. ``"codes"``: values of variable width come as codes into one dictionary. ``"views"``,
         ``"text_views"``: they come as views, checked as UTF-8 or not; only of `read_leaves`. ``"stored"``: as codes
-        where all pages have a dictionary of few items. All of them have one part. Instead of a key, a condition to be
-        judged, as ``"stored"`` is: called with ``(offsets, offset_bits, values)`` of a page's items, it returns bytes
-        that are 1 where an item satisfies it, or None where items cannot be judged. Its `null` is that of null.
+        where all pages have a dictionary of few items. All of them have one part. Instead of a key, a condition may stand
+        there: such pages give flags of rows then. It is called with ``(offsets, offset_bits, values)`` of a page's items.
+        It returns a byte for each, 1 where the item satisfies it; or None if items cannot be judged. Its `null` tells
+        whether null satisfies it.
     part_rows
         Rows of each part; parts are read in parallel.
     limit_bytes
