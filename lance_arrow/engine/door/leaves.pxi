@@ -26,6 +26,8 @@ cdef enum Form:
     STORED = 4
     JUDGED = 5
 
+cdef int64_t MOST_JUDGED = 1024
+
 FORMS = {"plain": PLAIN, "codes": CODES, "views": VIEWS, "text_views": TEXT_VIEWS, "stored": STORED}
 
 
@@ -263,7 +265,8 @@ cdef object _begin_judging(LeafTake leaf, Request* request, int64_t num_rows):
     for number in range(leaf.refs.size()):
         items = leaf.refs[number].page.items()
         found = None
-        if items != NULL and items.num_items > 0:
+        # Judging many items for few rows would take longer than reading the rows.
+        if items != NULL and 0 < items.num_items <= max(MOST_JUDGED, num_rows):
             offsets = items.offsets[:(items.num_items + 1) * (items.offset_bits // 8)]
             found = leaf.judge(offsets, items.offset_bits, items.values[:items.values_bytes])
         if found is None:
