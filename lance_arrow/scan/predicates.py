@@ -16,7 +16,6 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from lance_arrow.arrays.view_arrays import without_views
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError, did_you_mean
 from lance_arrow.late_arrow import pc
 
@@ -85,6 +84,8 @@ def as_expression(predicate: Predicate, schema: pa.Schema | None = None) -> pc.E
     if isinstance(predicate, pc.Expression):
         return predicate
     if isinstance(predicate, str):
+        from lance_arrow.arrays.view_arrays import without_views  # noqa: PLC0415 - for SQL alone
+
         # Literals of text are strings: Arrow compares views with views alone.
         plain = None if schema is None else without_views(schema)
         found: pc.Expression = sql_reader("filters").parse_sql(predicate, plain)

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from lance_arrow.arrays.arrow_arrays import batch_without_columns
 from lance_arrow.arrays.column_paths import parse_path, reach
 from lance_arrow.arrays.column_tree import LeafNode
-from lance_arrow.arrays.view_arrays import taken
 from lance_arrow.scan.projection import Projection
 from lance_arrow.scan.read_counts import receipt_for
 from lance_arrow.scan.row_reader import ReadCounts, RowReader
@@ -103,6 +102,8 @@ def in_callers_order(table: pa.Table, positions: NDArray[np.int64] | None) -> pa
     """Return rows at ``(n,) int64`` positions; all as they are when None."""
     if positions is None:
         return table
+    from lance_arrow.arrays.view_arrays import taken  # noqa: PLC0415 - for rows in another order alone
+
     # pyarrow's `take` forgets how many rows a table without columns has.
     return taken(table, pa.array(positions)) if table.num_columns else rows_without_columns(len(positions))
 

@@ -10,7 +10,6 @@ import pyarrow as pa
 from lance_arrow import kernels
 from lance_arrow.arrays.arrow_arrays import typed_schema
 from lance_arrow.arrays.column_tree import ColumnNode
-from lance_arrow.arrays.view_arrays import through_bytes
 from lance_arrow.late_arrow import pc
 from lance_arrow.scan.row_weights import RowWeights
 from lance_arrow.spi import RowRanges
@@ -82,6 +81,8 @@ def picked(batch: pa.RecordBatch, mask: pa.BooleanArray, pool: pa.MemoryPool | N
     """
     if not batch.num_columns:
         return batch.filter(mask)
+    from lance_arrow.arrays.view_arrays import through_bytes  # noqa: PLC0415 - where rows are filtered
+
     return through_bytes(batch, lambda rows: _picked(rows, mask, pool))
 
 
