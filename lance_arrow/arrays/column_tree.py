@@ -186,6 +186,16 @@ def storage_type(type_: pa.DataType) -> pa.DataType:
     return type_
 
 
+def is_view(type_: pa.DataType) -> bool:
+    """Whether values are views."""
+    return bool(pa.types.is_string_view(type_) or pa.types.is_binary_view(type_))
+
+
+def holds_views(type_: pa.DataType) -> bool:
+    """Whether values, at any depth, are views; what is below extension types is not looked at."""
+    return is_view(type_) or any([holds_views(type_.field(number).type) for number in range(type_.num_fields)])
+
+
 def type_over(storage: pa.DataType, fields: Sequence[pa.Field]) -> pa.DataType:
     """Return the same struct, list or map with other fields; a map with only keys or values becomes a list of them."""
     if isinstance(storage, pa.StructType):

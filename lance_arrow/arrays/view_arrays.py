@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from lance_arrow import engine
-from lance_arrow.arrays.column_tree import type_over
+from lance_arrow.arrays.column_tree import holds_views, is_view, type_over
 from lance_arrow.late_arrow import pc
 
 _VIEW_BYTES = 16
@@ -78,21 +78,11 @@ def codes_of(column: pa.DictionaryArray) -> tuple[NDArray[np.uint8], int]:
     return np.frombuffer(indices.buffers()[1], np.uint8)[start : start + len(indices) * width], width
 
 
-def is_view(type_: pa.DataType) -> bool:
-    """Whether values are views."""
-    return bool(pa.types.is_string_view(type_) or pa.types.is_binary_view(type_))
-
-
 def view_type(type_: pa.DataType) -> pa.DataType:
     """Return the type of views of strings or bytes, or of a dictionary's values."""
     values = type_.value_type if isinstance(type_, pa.DictionaryType) else type_
     is_text = pa.types.is_string(values) or pa.types.is_large_string(values) or pa.types.is_string_view(values)
     return pa.string_view() if is_text else pa.binary_view()
-
-
-def holds_views(type_: pa.DataType) -> bool:
-    """Whether values, at any depth, are views; what is below extension types is not looked at."""
-    return is_view(type_) or any([holds_views(type_.field(number).type) for number in range(type_.num_fields)])
 
 
 def without_views(schema: pa.Schema) -> pa.Schema:
