@@ -11,8 +11,10 @@ Dictionaries: TypeAlias = Literal["keep", "decode"]
 """Dictionary columns as dictionary arrays, or as plain values."""
 Blobs: TypeAlias = Literal["bytes", "descriptors"]
 """Blob columns as their values, or as the places of these."""
-Strings: TypeAlias = Literal["plain", "dictionary"]
-"""Strings as such, or those that are stored as dictionaries as dictionary arrays."""
+Strings: TypeAlias = Literal["plain", "dictionary", "view"]
+"""Strings as such, or those that are stored as dictionaries as dictionary arrays, or all as views."""
+FixedStrings: TypeAlias = Literal["plain", "view"]
+"""Strings as such, or as views: forms that no file needs to be opened for."""
 Json: TypeAlias = Literal["text", "bytes"]
 """Columns of binary JSON as text of the type ``arrow.json``, or as their bytes."""
 Verify: TypeAlias = Literal["touched", "full", "off"]
@@ -33,6 +35,13 @@ NotMatched: TypeAlias = Literal["insert", "ignore"]
 """What a merge does with rows of the source whose key the table lacks."""
 NotMatchedBySource: TypeAlias = Literal["keep", "delete"]
 """What a merge does with rows of the table whose key the source lacks."""
+
+
+def fixed_strings(strings: Strings) -> FixedStrings:
+    """Return the form of strings, those aside that are read as dictionaries; raises `InvalidArgumentError`."""
+    if strings != "plain":
+        check_choice("strings", names(Strings), strings)
+    return "view" if strings == "view" else "plain"
 
 
 @cache

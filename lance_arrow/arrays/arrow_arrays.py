@@ -171,6 +171,10 @@ def _leaf_array(
         from lance_arrow.arrays.coded_leaves import encoded  # noqa: PLC0415 - for columns read as dictionaries alone
 
         return encoded(_leaf_array(type_.value_type, values, own), type_)
+    if node is not None and node.is_viewed:
+        from lance_arrow.arrays.view_arrays import as_views  # noqa: PLC0415 - for columns read as views alone
+
+        return as_views(_leaf_array(node.stored_type, values, own))
     if node is not None and node.is_json:
         from lance_arrow.arrays.json_texts import text_array  # noqa: PLC0415 - for JSON alone
 
@@ -229,6 +233,14 @@ def _with_extensions(array: pa.Array, type_: pa.DataType) -> pa.Array:
     if isinstance(type_, pa.BaseExtensionType):
         return type_.wrap_array(array)
     return array.cast(type_) if array.type != type_ else array
+
+
+def typed_schema(schema: pa.Schema, arrays: Sequence[pa.Array]) -> pa.Schema:
+    """Return a schema with the types of arrays that are dictionaries, or flags, where it says strings."""
+    for place, array in enumerate(arrays):
+        if array.type != schema.field(place).type and isinstance(array, pa.DictionaryArray | pa.BooleanArray):
+            schema = schema.set(place, schema.field(place).with_type(array.type))
+    return schema
 
 
 def batch_of(nodes: Sequence[ColumnNode], decoded: dict[int, DecodedLeaf], num_rows: int) -> pa.RecordBatch:

@@ -7,7 +7,7 @@ The engine gives codes where a page has some, and encodes other pages. Strings t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,8 @@ import pyarrow as pa
 
 from lance_arrow.arrays.arrow_arrays import check_text
 from lance_arrow.arrays.column_destination import LeafBuffers
-from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, type_over
+from lance_arrow.arrays.column_tree import ColumnNode, ItemJudge, LeafNode, type_over
+from lance_arrow.arrays.view_arrays import view_type
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.late_arrow import pc
 from lance_arrow.spi import VariableWidth
@@ -38,10 +39,11 @@ def with_codes(node: ColumnNode, paths: Collection[str]) -> ColumnNode:
         )
     if isinstance(node, LeafNode):
         return coded(node) if node.path in paths else node
-    return _over(node, [with_codes(child, paths) for child in node.children])
+    return over(node, [with_codes(child, paths) for child in node.children])
 
 
-def _over(node: ColumnNode, children: Sequence[ColumnNode]) -> ColumnNode:
+def over(node: ColumnNode, children: Sequence[ColumnNode]) -> ColumnNode:
+    """Return a node with other children of other types."""
     if all(child is own for child, own in zip(children, node.children, strict=True)):
         return node
     field = node.field.with_type(type_over(node.storage, [child.field for child in children]))
@@ -63,19 +65,34 @@ def coded(leaf: LeafNode) -> LeafNode:
 
 def plain(leaf: LeafNode) -> LeafNode:
     """Return a leaf with its values as they are stored."""
-    if not leaf.is_coded:
+    if not leaf.is_coded and not leaf.is_viewed:
         return leaf
-    return replace(leaf, field=leaf.field.with_type(leaf.field.type.value_type), is_coded=False)
+    return replace(leaf, field=leaf.field.with_type(leaf.stored_type), is_coded=False, is_viewed=False)
 
 
-def formed(node: ColumnNode, columns: Collection[int]) -> ColumnNode:
-    """Return a column with exactly those leaves as dictionaries that have some physical columns, and hold strings."""
+def coded_as_stored(leaf: LeafNode, judge: ItemJudge | None = None) -> LeafNode:
+    """Return a leaf of strings whose rows come as a dictionary, or as flags, where pages are dictionaries."""
+    return replace(leaf, may_be_coded=judge is None, judge=judge)
+
+
+def formed(node: ColumnNode, like: Mapping[int, LeafNode]) -> ColumnNode:
+    """Return a column whose leaves have the forms that others have, by physical column; others are as stored.
+
+    Leaves that hold no strings stay as they are.
+    """
     if isinstance(node, LeafNode):
-        bare = plain(node)
-        if node.column not in columns or not can_be_coded(bare):
+        bare, other = plain(node), like.get(node.column)
+        if other is None or not can_be_coded(bare):
             return bare
-        return node if node.is_coded else coded(bare)
-    return _over(node, [formed(child, columns) for child in node.children])
+        if other.may_be_coded or other.judge is not None:
+            judge = other.judge if view_type(bare.field.type) == view_type(other.field.type) else None
+            return coded_as_stored(bare, judge)
+        if (node.is_coded, node.is_viewed) == (other.is_coded, other.is_viewed):
+            return node
+        from lance_arrow.arrays.viewed_leaves import viewed  # noqa: PLC0415 - for columns read as views alone
+
+        return coded(bare) if other.is_coded else viewed(bare) if other.is_viewed else bare
+    return over(node, [formed(child, like) for child in node.children])
 
 
 def coded_type(type_: pa.DataType) -> pa.DictionaryType:

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Protocol
 
 import pyarrow as pa
 
@@ -112,6 +113,12 @@ class LeafNode(ColumnNode):
         Whether its pages hold binary JSON, and its field is text.
     is_coded
         Whether its pages hold strings or bytes, and its field is a dictionary of these.
+    is_viewed
+        Whether its pages hold strings or bytes, and its field is views of these.
+    may_be_coded
+        Whether rows of pages that are dictionaries come as a dictionary array, for filters. The field has strings.
+    judge
+        A condition on the values, as for `engine.prepare_leaves`: rows of such pages come as flags.
     """
 
     column: int
@@ -127,10 +134,30 @@ class LeafNode(ColumnNode):
     bytes_field: pa.Field | None = None
     is_json: bool = False
     is_coded: bool = False
+    is_viewed: bool = False
+    may_be_coded: bool = False
+    judge: ItemJudge | None = None
 
     @property
     def shown(self) -> pa.Field:
         return self.field if self.bytes_field is None else self.bytes_field
+
+    @property
+    def has_form(self) -> bool:
+        """Whether values may come in another form than they are stored in."""
+        return self.is_coded or self.is_viewed or self.may_be_coded or self.judge is not None
+
+    @property
+    def stored_type(self) -> pa.DataType:
+        """The type of the values as pages hold them, in place of that of another form."""
+        if self.is_coded:
+            return self.field.type.value_type
+        if not self.is_viewed:
+            return self.field.type
+        is_large = isinstance(self.leaf.shape, VariableWidth) and self.leaf.shape.offset_bits == 64
+        if pa.types.is_string_view(self.field.type):
+            return pa.large_string() if is_large else pa.string()
+        return pa.large_binary() if is_large else pa.binary()
 
     @property
     def page_leaf(self) -> LeafType:
@@ -141,11 +168,32 @@ class LeafNode(ColumnNode):
         yield self
 
 
+class ItemJudge(Protocol):
+    """Judges items of dictionaries; threads share it."""
+
+    null: bool
+    """Whether null satisfies the condition."""
+
+    def __call__(self, offsets: bytes, offset_bits: int, values: bytes) -> bytes | None:
+        """Return a byte for each item, 1 where it satisfies the condition; None where that cannot be told of items."""
+        ...
+
+
 def storage_type(type_: pa.DataType) -> pa.DataType:
     """Strip extension types."""
     while isinstance(type_, pa.BaseExtensionType):
         type_ = type_.storage_type
     return type_
+
+
+def is_view(type_: pa.DataType) -> bool:
+    """Whether values are views."""
+    return bool(pa.types.is_string_view(type_) or pa.types.is_binary_view(type_))
+
+
+def holds_views(type_: pa.DataType) -> bool:
+    """Whether values, at any depth, are views; what is below extension types is not looked at."""
+    return is_view(type_) or any([holds_views(type_.field(number).type) for number in range(type_.num_fields)])
 
 
 def type_over(storage: pa.DataType, fields: Sequence[pa.Field]) -> pa.DataType:
@@ -192,7 +240,7 @@ def column_tree(
                 remaining.popleft()
                 roots.append(
                     LeafNode(
-                        field,
+                        field.with_type(like.field.type) if like.is_viewed else field,
                         column.path,
                         column=column.column,
                         leaf=like.leaf,
@@ -201,6 +249,7 @@ def column_tree(
                         nullable=like.nullable,
                         lengths_per_row=like.lengths_per_row,
                         refusal=like.refusal,
+                        is_viewed=like.is_viewed,
                     )
                 )
                 continue
@@ -215,7 +264,7 @@ def column_tree(
 def _is_like_others(leaf: LeafNode, field: pa.Field) -> bool:
     """Return whether nothing but its type tells what a leaf is."""
     is_special = leaf.is_blob or leaf.is_json or leaf.list_columns or not leaf.tells_ancestors
-    return leaf.field is field and not is_special
+    return (leaf.field is field or leaf.is_viewed) and not is_special
 
 
 def leaves_of(nodes: Iterable[ColumnNode]) -> list[LeafNode]:
@@ -247,6 +296,10 @@ def _root(field: pa.Field, columns: deque[LeafColumn], options: ReadOptions | No
         from lance_arrow.arrays.coded_leaves import with_codes  # noqa: PLC0415 - for columns read as dictionaries alone
 
         root = with_codes(root, options.read_dictionary)
+    if options.strings == "view":
+        from lance_arrow.arrays.viewed_leaves import with_views  # noqa: PLC0415 - for columns read as views alone
+
+        root = with_views(root)
     return _with_json_text(root) if options.json == "text" else root
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from lance_arrow.choices import Blobs, Dictionaries, Json, Verify, check_choice, names
+from lance_arrow.choices import Blobs, Dictionaries, FixedStrings, Json, Verify, check_choice, names
 from lance_arrow.container.file_checks import check_verify
 from lance_arrow.errors import InvalidArgumentError, did_you_mean
 
-_DICTIONARIES, _BLOBS, _JSON = names(Dictionaries), names(Blobs), names(Json)
+_DICTIONARIES, _BLOBS, _JSON, _STRINGS = names(Dictionaries), names(Blobs), names(Json), names(FixedStrings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +35,9 @@ class ReadOptions:
     read_dictionary
         Dotted paths of columns of strings, or binary values, that are returned as dictionary arrays with 32-bit codes.
         Paths that a file lacks mean nothing.
+    strings
+        ``"plain"``: return strings and binary values as such. ``"view"``: return them as ``string_view`` and
+        ``binary_view``, at any depth, but for those that `read_dictionary` names.
     verify
         When checksums are compared. ``"touched"``: those of a block when it is first read. ``"full"``: all, when the
         file is opened. ``"off"``: never.
@@ -58,6 +61,7 @@ class ReadOptions:
     allow_external_bases: bool = False
     verify: Verify = "touched"
     read_dictionary: Sequence[str] = ()
+    strings: FixedStrings = "plain"
 
     def __post_init__(self) -> None:
         # Every opened dataset makes options: known values cost no call.
@@ -67,12 +71,19 @@ class ReadOptions:
             check_choice("blobs", _BLOBS, self.blobs)
         if self.json not in _JSON:
             check_choice("json", _JSON, self.json)
+        if self.strings not in _STRINGS:
+            check_choice("strings", _STRINGS, self.strings)
         check_verify(self.verify)
         for name in ("allow_external_blobs", "allow_external_bases"):
             if not isinstance(getattr(self, name), bool):
                 raise InvalidArgumentError(f"{name} is {getattr(self, name)!r}, expected True or False")
         if self.read_dictionary != ():
             object.__setattr__(self, "read_dictionary", as_paths(self.read_dictionary))
+
+    @property
+    def has_forms(self) -> bool:
+        """Whether columns of strings come in another form than they are stored in."""
+        return bool(self.read_dictionary) or self.strings != "plain"
 
     def changed(self) -> dict[str, object]:
         """Return the options that are not the default ones."""

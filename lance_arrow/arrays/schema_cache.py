@@ -90,7 +90,7 @@ class ShownColumns:
     def schema(self) -> pa.Schema:
         """Schema with the requested forms of blobs, JSON and dictionaries."""
         is_json_shown = self._options.json == "text" and any(map(holds_json, self._facts.schema))
-        if self._facts.has_blobs or self._options.read_dictionary or is_json_shown:
+        if self._facts.has_blobs or self._options.has_forms or is_json_shown:
             return pa.schema([root.shown for root in self.roots], self.metadata)
         if self._options.dictionaries == "decode":
             from lance_arrow.arrays.dictionaries import decoded_schema  # noqa: PLC0415 - for decoded dictionaries alone

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import pyarrow
 import pyarrow.compute
 from pyarrow.dataset import FileSystemDataset
 from pyarrow.fs import FileSystem
 
+from lance_arrow.arrays.view_arrays import without_views
 from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
 from lance_arrow.arrow_dataset.table_parts import TablePart
@@ -181,6 +182,17 @@ class DatasetOfFragments(FileSystemDataset):
         """Fragments of which it is not known beforehand that no row satisfies a filter."""
         unfiltered = bridge.show_as(FileSystemDataset, self)
         unfiltered._scan_options = {}
+        schema = without_views(self.schema)
+        if schema != self.schema:
+            # Arrow compares views with views alone.
+            parts = self.fragments, schema, self.format, bridge.filesystem_of(self), self.partition_expression
+            unfiltered = FileSystemDataset(*parts)
         with self._fitting():
             found = list(unfiltered.get_fragments(filter))
         return [LanceFileFragment.from_fragment(fragment) for fragment in found]
+
+    def _over(self, fragments: Sequence[LanceFileFragment]) -> Self:
+        """Return these fragments seen as this dataset sees its own."""
+        return type(self)(
+            list(fragments), self.schema, self.format, bridge.filesystem_of(self), self.partition_expression
+        )

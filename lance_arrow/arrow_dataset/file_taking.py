@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow.dataset import Dataset
 
+from lance_arrow.arrays.view_arrays import taken
 from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment, as_stored
 from lance_arrow.arrow_dataset.scanner_options import ScannerOptions
 from lance_arrow.scan.open_file import OpenFile
@@ -77,7 +78,7 @@ class FileTaking:
             return parts[0]
         order = np.empty(len(offsets), np.int64)
         order[np.concatenate(places)] = np.arange(len(offsets))
-        return pa.concat_tables(parts).take(pa.array(order))
+        return taken(pa.concat_tables(parts), pa.array(order))
 
     def take_known(self, offsets: NDArray[np.int64], columns: tuple[str, ...] | None) -> pa.Table | None:
         """Read rows of files that were read before in the same way; None where they were not, or rows do not exist."""

@@ -10,6 +10,7 @@ import pyarrow
 import pyarrow.compute
 from pyarrow.dataset import FileSystemDataset, FragmentScanOptions, Scanner
 
+from lance_arrow.arrays.view_arrays import holds_views, without_views
 from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.arrow_dataset.dataset_parts import DatasetOfFragments
 from lance_arrow.arrow_dataset.file_taking import FileTaking
@@ -32,6 +33,7 @@ from lance_arrow.structure.row_selection import check_numbers
 if TYPE_CHECKING:
     from lance_arrow.arrow_dataset.grouped_view import GroupedView
     from lance_arrow.arrow_dataset.scan_plan import ScanPlan
+    from lance_arrow.arrow_dataset.viewed_scans import ViewedScans
     from lance_arrow.scan.fragments.table_reader import TableReader
 
 
@@ -106,6 +108,8 @@ class LanceDataset(DatasetOfFragments):
             fields = [field for field in virtual if field.name not in self.schema.names]
             if fields:
                 dataset = super().replace_schema(pyarrow.schema([*self.schema, *fields], self.schema.metadata))
+        if self._views is not None and (filter is not None or self._own_filter is not None):
+            return self._views.scanner(options)
         with self._fitting():
             expression = self._expression(filter)
             wanted = options._replace(filter=expression)
@@ -211,6 +215,8 @@ class LanceDataset(DatasetOfFragments):
             if known is not None:
                 return known
         options = ScannerOptions.of(locals())
+        if self._views is not None and (table is not None or filter is not None or own_filter is not None):
+            return self._views.take(offsets, options)
         if filter is not None or own_filter is not None:
             check_numbers(offsets, self.count_rows(filter=filter))
             found: pyarrow.Table = self.scanner(**options.keywords()).take(pyarrow.array(offsets))
@@ -322,7 +328,7 @@ class LanceDataset(DatasetOfFragments):
         # Plans pass over columns that a file lacks: whether the dataset has them is for the scanner to say.
         self.scanner(columns=columns, filter=wanted)
         with self._fitting():
-            explainer = ScanExplainer(self.schema, columns, both)
+            explainer = ScanExplainer(without_views(self.schema), columns, both)
         left = self._left_by_guarantees(both)
         left.reverse()
         plans = []
@@ -397,8 +403,19 @@ class LanceDataset(DatasetOfFragments):
         if found is not None and (both is None or (is_plain and self.schema.equals(found.columns.schema))):
             return found.count(both)
         options = ScannerOptions.of({**locals(), "columns": []})
+        if self._views is not None and both is not None:
+            return self._views.count(options)
         count: int = self.scanner(**options.keywords()).count_rows()
         return count
+
+    @cached_property
+    def _views(self) -> ViewedScans | None:
+        """Filters rows with views; None where no column has some."""
+        if not any([holds_views(field.type) for field in self.schema]):
+            return None
+        from lance_arrow.arrow_dataset.viewed_scans import ViewedScans  # noqa: PLC0415 - for views alone
+
+        return ViewedScans(self)
 
     @cached_property
     def _groups(self) -> GroupedView | None:
@@ -442,9 +459,3 @@ class LanceDataset(DatasetOfFragments):
         [{'id': 0, 'new': None}]
         """
         return type(self).from_dataset(super().replace_schema(schema))
-
-    def _over(self, fragments: Sequence[LanceFileFragment]) -> LanceDataset:
-        """Return these fragments seen as this dataset sees its own."""
-        return type(self)(
-            list(fragments), self.schema, self.format, bridge.filesystem_of(self), self.partition_expression
-        )

@@ -13,7 +13,7 @@ from lance_arrow.arrow_dataset.dataset_sink import DatasetWriteOptions, WrittenF
 from lance_arrow.arrow_dataset.discovery import check_searched
 from lance_arrow.arrow_dataset.fragment_options import LanceFragmentScanOptions, LanceReadOptions, rebuild_options
 from lance_arrow.arrow_dataset.scan_handler import FileScanHandler
-from lance_arrow.choices import Blobs, Dictionaries, FileVersionName, Json, Preset, Verify
+from lance_arrow.choices import Blobs, Dictionaries, FileVersionName, FixedStrings, Json, Preset, Verify
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.files.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE, WriteOptions
 from lance_arrow.scan.scan_options import ScanOptions
@@ -50,8 +50,11 @@ class LanceFormat(bridge.BridgeFormat):
     read_dictionary
         Columns of strings, or binary values, that come as dictionary arrays with 32-bit codes, as dotted paths.
         Values that lie plainly are encoded. Files without such a column pay no attention to its name.
+    strings
+        ``"plain"``: strings and binary values come as such. ``"view"``: they come as ``string_view`` and
+        ``binary_view``. pyarrow's own datasets cannot filter these; `lance_arrow.dataset` can.
     read_options
-        The six options above in one object, instead of them.
+        The options above, without the version, in one object, instead of them.
     default_fragment_scan_options
         Options of scans without `fragment_scan_options`.
 
@@ -81,6 +84,7 @@ class LanceFormat(bridge.BridgeFormat):
         allow_external_bases: bool = False,
         verify: Verify = "touched",
         read_dictionary: Sequence[str] = (),
+        strings: FixedStrings = "plain",
         read_options: LanceReadOptions | None = None,
         default_fragment_scan_options: LanceFragmentScanOptions | None = None,
     ) -> None:
@@ -92,6 +96,7 @@ class LanceFormat(bridge.BridgeFormat):
             allow_external_bases=allow_external_bases,
             verify=verify,
             read_dictionary=read_dictionary,
+            strings=strings,
         )
         if read_options is not None and given != LanceReadOptions():
             raise InvalidArgumentError(
@@ -142,6 +147,11 @@ class LanceFormat(bridge.BridgeFormat):
     def read_dictionary(self) -> tuple[str, ...]:
         """Columns of strings that come as dictionary arrays."""
         return tuple(self.handler.options.read_dictionary)
+
+    @property
+    def strings(self) -> str:
+        """Whether strings come as such or as views."""
+        return self.handler.options.strings
 
     @property
     def blobs(self) -> str:

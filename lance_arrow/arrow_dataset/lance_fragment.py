@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow.dataset import Dataset, FragmentScanOptions
 
+from lance_arrow.arrays.view_arrays import taken
 from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.arrow_dataset.scanner_options import (
     BATCH_READAHEAD,
@@ -355,7 +356,7 @@ class LanceFileFragment(bridge.BridgeFragment):
             return take_rows(file, projection, nth)
         order = take_order(nth, file.rows.num_rows)
         scanned: pa.Table = shown(self._cut_to(order.rows)).to_table(**options.keywords())
-        return scanned if order.positions is None else scanned.take(pa.array(order.positions))
+        return scanned if order.positions is None else taken(scanned, pa.array(order.positions))
 
     def _cut_to(self, rows: RowRanges) -> LanceFileFragment:
         whole = self.place.payload

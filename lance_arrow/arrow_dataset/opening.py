@@ -16,7 +16,7 @@ from lance_arrow.arrow_dataset.discovery import in_no_table
 from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
 from lance_arrow.arrow_dataset.lance_format import LanceFormat
 from lance_arrow.arrow_dataset.places import as_arrow
-from lance_arrow.choices import Blobs, Dictionaries, Json, Strings, Verify, check_choice, names
+from lance_arrow.choices import Blobs, Dictionaries, Json, Strings, Verify, fixed_strings
 from lance_arrow.errors import InvalidArgumentError, TableNotFoundError
 from lance_arrow.io import AnyFileSystem, foreign_errors
 from lance_arrow.manifests.references import line_name
@@ -59,7 +59,9 @@ def dataset(
         ``"keep"`` dictionary columns as such, or ``"decode"`` them to plain values, at any depth.
     strings
         ``"plain"`` strings as such; or ``"dictionary"``: columns of strings that are stored as dictionaries come as
-        dictionary arrays. The fragment of most rows of a table, or the first file, decides.
+        dictionary arrays. The fragment of most rows of a table, or the first file, decides. Or ``"view"``: strings and
+        binary values, at any depth, come as ``string_view`` and ``binary_view``: of long or repeated values no byte is
+        copied after decoding. Filters are applied by our scan alone then, since Arrow cannot filter views.
     read_dictionary
         Columns of strings, or binary values, that come as dictionary arrays with 32-bit codes, as dotted paths.
         Values that lie plainly are encoded.
@@ -98,9 +100,8 @@ def dataset(
         allow_external_bases=allow_external_bases,
         verify=verify,
         read_dictionary=read_dictionary,
+        strings=fixed_strings(strings),
     )
-    if strings != "plain":
-        check_choice("strings", names(Strings), strings)
     named: Sequence[Any] = uri if many else [uri]  # type: ignore[assignment]
     locations = [table_location(one, filesystem, storage_options) for one in named]
     if not locations:

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from lance_arrow.arrays.column_paths import parse_dot_path
 from lance_arrow.arrays.read_options import ReadOptions
+from lance_arrow.arrays.view_arrays import holds_views
 from lance_arrow.arrow_dataset.asked import asked_of
 from lance_arrow.arrow_dataset.dataset_sink import DatasetSink, DatasetWriteOptions
 from lance_arrow.arrow_dataset.handler_protocol import COUNTED_BY_SCAN, FILE_PRUNER, FileGroup, ScanRequest, ScanTasks
@@ -22,7 +24,7 @@ from lance_arrow.arrow_dataset.source_scan import SourceScan, count_rows
 from lance_arrow.arrow_dataset.table_parts import TablePart
 from lance_arrow.arrow_dataset.table_session import FoundPart, TableSession, TableSessions
 from lance_arrow.container.footer import NOT_LANCE
-from lance_arrow.errors import CorruptFileError, InternalError, InvalidArgumentError, LanceError
+from lance_arrow.errors import CorruptFileError, InternalError, InvalidArgumentError, LanceError, UnsupportedError
 from lance_arrow.io import AnyFileSystem, locate
 from lance_arrow.manifests.versions import VersionChoice
 from lance_arrow.runtime import default_runtime
@@ -108,6 +110,7 @@ class FileScanHandler:
         """Prune columns and cut windows."""
         if isinstance(place.payload, FileGroup):
             return place.payload.plan(self, request)
+        refuse_filtered_views(request, self.options)
         scan_options = self._scan_options(request)
         is_followed = place.following is not None and any(place.following(1))
         if place.following is not None and is_followed and self._may_read_ahead(scan_options):
@@ -293,6 +296,19 @@ class FileScanHandler:
         names = ("version", "tag", "as_of", "options", "scan_options")
         given = [f"{name}={value!r}" for name, value in zip(names, self._key(), strict=True) if value is not None]
         return f"FileScanHandler({', '.join(given)})"
+
+
+def refuse_filtered_views(request: ScanRequest, options: ReadOptions) -> None:
+    """Raise `UnsupportedError` where Arrow is going to filter views, and would name no way out."""
+    if options.strings != "view" or asked_of(request).filter is None:
+        return
+    names = {path[0] for path in map(parse_dot_path, request.columns)}
+    named = [field.name for field in request.dataset_schema if field.name in names and holds_views(field.type)]
+    if named:
+        raise UnsupportedError(
+            f"pyarrow cannot filter columns of views: {', '.join(named)}; open the files by lance_arrow.dataset, whose "
+            'scans filter them, or without strings="view"'
+        )
 
 
 class _Nothing:

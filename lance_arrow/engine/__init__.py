@@ -68,6 +68,7 @@ from lance_arrow.engine._engine import (
     try_frame_encoder,
     use_pools,
     views_of_codes,
+    views_of_values,
     zipped_page,
 )
 
@@ -121,5 +122,6 @@ __all__ = [
     "try_frame_encoder",
     "use_pools",
     "views_of_codes",
+    "views_of_values",
     "zipped_page",
 ]

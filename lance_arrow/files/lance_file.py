@@ -14,7 +14,7 @@ import pyarrow as pa
 from lance_arrow.arrays.column_paths import project
 from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.arrays.read_options import ReadOptions, check_paths
-from lance_arrow.choices import Blobs, Dictionaries, Json, Strings, Verify, check_choice, names
+from lance_arrow.choices import Blobs, Dictionaries, Json, Strings, Verify, fixed_strings
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.errors import InvalidArgumentError, NotPicklableError
 from lance_arrow.io import AnyFileSystem, Location, VerifiedSource, locate, open_source
@@ -46,7 +46,9 @@ class LanceFile:
         depth; `schema` has the type of the values.
     strings
         ``"plain"``: return strings as such. ``"dictionary"``: return columns of strings that are stored as dictionaries
-        as dictionary arrays. They are found in the pages, and named in `read_dictionary`.
+        as dictionary arrays. They are found in the pages, and named in `read_dictionary`. ``"view"``: return strings
+        and binary values, at any depth, as ``string_view`` and ``binary_view``: of long or repeated values no byte is
+        copied after decoding.
     read_dictionary
         Columns of strings, or binary values, to return as dictionary arrays with 32-bit codes, as dotted paths.
         Values that lie plainly are encoded.
@@ -103,9 +105,8 @@ class LanceFile:
             allow_external_blobs=allow_external_blobs,
             verify=verify,
             read_dictionary=read_dictionary,
+            strings=fixed_strings(strings),
         )
-        if strings != "plain":
-            check_choice("strings", names(Strings), strings)
         place = locate(source, filesystem=filesystem, storage_options=storage_options)
         self._reopening = place, options, runtime is None
         opened = open_source(source if place is None else place)
@@ -425,4 +426,5 @@ def _reopened(place: Location, options: ReadOptions) -> LanceFile:
         allow_external_blobs=options.allow_external_blobs,
         verify=options.verify,
         read_dictionary=options.read_dictionary,
+        strings=options.strings,
     )

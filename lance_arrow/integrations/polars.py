@@ -6,19 +6,15 @@ that counting reads nothing, or the columns of the predicate.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 from polars.io.plugins import register_io_source
 
-from lance_arrow.arrays.view_arrays import as_views, view_type
 from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
-from lance_arrow.arrow_dataset.opening import with_dictionaries
 from lance_arrow.integrations.engine_rows import EngineRows, free_name
 from lance_arrow.integrations.polars_predicates import Divided, divided
 from lance_arrow.integrations.wanted_rows import Source, opened
@@ -40,10 +36,11 @@ def scan(source: Source, *, categoricals: bool = False) -> pl.LazyFrame:
     Parameters
     ----------
     source
-        A dataset, or a path or URL as for `lance_arrow.dataset`. What is opened here has ``strings="dictionary"``.
+        A dataset, or a path or URL as for `lance_arrow.dataset`. What is opened here has ``strings="view"``: Polars
+        takes views as they are.
     categoricals
-        Whether columns that come as such dictionaries are ``Categorical``. Else they are ``String``, and equal strings
-        share their bytes.
+        Whether to open with ``strings="dictionary"``, so that columns of strings that are stored as dictionaries are
+        ``Categorical``.
 
     Returns
     -------
@@ -64,59 +61,31 @@ def scan(source: Source, *, categoricals: bool = False) -> pl.LazyFrame:
     return found.select(names)
 
 
-class _Read(NamedTuple):
-    """Rows as they are read.
-
-    Parameters
-    ----------
-    rows
-        The rows.
-    viewed
-        Names of the dictionary columns that are shown as strings.
-    """
-
-    rows: EngineRows
-    viewed: frozenset[str]
-
-
 @dataclass(frozen=True)
 class _Frames:
     """What Polars asks for rows.
 
     Parameters
     ----------
-    dataset
-        The dataset, as Polars sees it.
-    may_be_coded
-        Whether columns that are stored as dictionaries are read so, and shown as strings.
+    dataset, rows
+        The dataset, and its rows as they are read.
     rows_name
         Name of the column without values.
     texts
-        Names of all columns that are shown as strings.
+        Names of the columns that are shown as strings.
     """
 
     dataset: LanceDataset
-    may_be_coded: bool
+    rows: EngineRows = field(compare=False)
     rows_name: str
     texts: frozenset[str]
 
     @classmethod
     def of(cls, source: Source, *, categoricals: bool) -> _Frames:
-        dataset = opened(source, strings="dictionary" if categoricals else "plain")
-        texts = [field.name for field in dataset.schema if _is_text(field.type)]
-        may_be_coded = dataset is not source and not categoricals
-        return cls(dataset, may_be_coded, free_name(dataset.schema), frozenset(texts))
-
-    @cached_property
-    def _read(self) -> _Read:
-        """What columns and filters are read by; a data file tells which columns are stored as dictionaries."""
-        coded = with_dictionaries(self.dataset) if self.may_be_coded else None
-        if coded is None:
-            return _Read(EngineRows(self.dataset), frozenset())
-        return _Read(EngineRows(coded), frozenset(coded.format.read_dictionary))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return _Frames, (self.dataset, self.may_be_coded, self.rows_name, self.texts)
+        dataset = opened(source, strings="dictionary" if categoricals else "view")
+        schema = dataset.schema
+        texts = frozenset([field.name for field in schema if _is_text(field.type)])
+        return cls(dataset, EngineRows(dataset), free_name(schema), texts)
 
     @property
     def detail(self) -> str:
@@ -136,8 +105,8 @@ class _Frames:
         if predicate is None and not read:
             yield from self._counted(self.dataset.count_rows(), n_rows, names, _NOTHING)
             return
-        rows, viewed = self._read
-        parts = _EVERYTHING if predicate is None else divided(predicate, rows.schema, viewed)
+        rows = self.rows
+        parts = _EVERYTHING if predicate is None else divided(predicate, rows.schema)
         filter, rest = parts.filter, parts.rest
         left = [] if rest is None else rest.meta.root_names()
         # What is known of all rows is not read.
@@ -150,7 +119,7 @@ class _Frames:
         schema, batches = rows.batches(read, filter, BATCH_ROWS if n_rows is None else batch_size or BATCH_ROWS)
         missing, is_empty = n_rows, True
         for batch in batches:
-            frame = self._shown(pa.Table.from_batches([batch]), [*names, *left], fixed, viewed)
+            frame = self._shown(pa.Table.from_batches([batch]), [*names, *left], fixed)
             if rest is not None:
                 frame = frame.filter(rest)
             if missing is not None:
@@ -162,7 +131,7 @@ class _Frames:
             if missing == 0:
                 break
         if is_empty:
-            yield self._shown(schema.empty_table(), names, fixed, viewed)
+            yield self._shown(schema.empty_table(), names, fixed)
 
     def _counted(
         self, num_rows: int, n_rows: int | None, names: Sequence[str], fixed: Mapping[str, str]
@@ -181,22 +150,16 @@ class _Frames:
         table: pa.Table,
         names: Sequence[str],
         fixed: Mapping[str, str] = _NOTHING,
-        viewed: Collection[str] = (),
     ) -> pl.DataFrame:
         """Return a frame of some columns; that without values is added, and those of one value."""
-        frame = _with_fixed(_frame(table, viewed), fixed)
+        frame = _with_fixed(_frame(table), fixed)
         if self.rows_name in names:
             frame = frame.with_columns(self._nulls(frame.height))
         return frame.select(list(dict.fromkeys(names)))
 
 
-def _frame(table: pa.Table, viewed: Collection[str] = ()) -> pl.DataFrame:
-    """Convert rows; the named dictionaries become strings."""
-    for place, name in enumerate(table.column_names if viewed else ()):
-        if name in viewed:
-            column = table.column(place)
-            views = pa.chunked_array([as_views(chunk) for chunk in column.chunks], view_type(column.type))
-            table = table.set_column(place, name, views)
+def _frame(table: pa.Table) -> pl.DataFrame:
+    """Convert rows."""
     found = pl.from_arrow(table)
     assert isinstance(found, pl.DataFrame)
     return found
@@ -210,4 +173,4 @@ def _with_fixed(frame: pl.DataFrame, fixed: Mapping[str, str]) -> pl.DataFrame:
 
 
 def _is_text(type_: pa.DataType) -> bool:
-    return pa.types.is_string(type_) or pa.types.is_large_string(type_)
+    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_))

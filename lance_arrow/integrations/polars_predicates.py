@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import operator
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any, TypeAlias
@@ -17,6 +17,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lance_arrow.arrays.view_arrays import without_views
 from lance_arrow.scan.predicate_builder import Binary, InexpressibleError, Operand
 from lance_arrow.scan.predicates import all_of
 
@@ -67,7 +68,7 @@ class Divided:
     fixed: Mapping[str, pa.Scalar]
 
 
-def divided(predicate: pl.Expr, schema: pa.Schema, strings: Collection[str] = ()) -> Divided:
+def divided(predicate: pl.Expr, schema: pa.Schema) -> Divided:
     """Divide a predicate into what Arrow filters by, and what is left to Polars.
 
     Conjuncts have an expression only where Arrow finds exactly the rows that Polars does.
@@ -76,10 +77,8 @@ def divided(predicate: pl.Expr, schema: pa.Schema, strings: Collection[str] = ()
     ----------
     predicate, schema
         As for `arrow_filter`.
-    strings
-        Dictionary columns that Polars sees as strings: it orders categories in its own way.
     """
-    translation = _Translation(schema, strings)
+    translation = _Translation(without_views(schema))
     found, rest = [], []
     fixed: dict[str, pa.Scalar] = {}
     for part in _conjuncts(predicate):
@@ -123,8 +122,8 @@ def _arguments(node: pl.Expr) -> list[pl.Expr]:
 class _Translation:
     """Translates conditions over the fields of one schema; raises `InexpressibleError`."""
 
-    def __init__(self, schema: pa.Schema, strings: Collection[str] = ()) -> None:
-        self._schema, self._strings = schema, strings
+    def __init__(self, schema: pa.Schema) -> None:
+        self._schema = schema
 
     def condition(self, node: pl.Expr) -> pc.Expression:
         """Translate a condition."""
@@ -154,8 +153,7 @@ class _Translation:
     def value(self, node: pl.Expr) -> Operand:
         """Return a column that can be compared, or a field of a struct column."""
         found = self.column(node)
-        kind, name = _head(node)
-        if isinstance(found.type, pa.DictionaryType) and not (kind == "Column" and name in self._strings):
+        if isinstance(found.type, pa.DictionaryType):
             raise InexpressibleError("categories are compared by Polars")
         return found
 

@@ -88,7 +88,7 @@ class FilteredReading:
         """Ask zone maps."""
         from lance_arrow.scan.row_filter import RowFilter  # noqa: PLC0415 - for filters alone
 
-        self._filter = RowFilter(filter, self.source)
+        self._filter = RowFilter(filter, self.source, self._nodes)
         if self.receipt is not UNWATCHED:
             self.receipt.see(self._filter.reading.opened)
         if not zone_maps:

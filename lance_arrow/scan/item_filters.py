@@ -1,4 +1,4 @@
-"""`ItemFilters`: conditions on dictionary columns, evaluated once for each item in place of each row.
+"""`ItemFilters`: conditions on columns that come as dictionaries, evaluated once for each item in place of each row.
 
 mode = 'AIR' AND quantity < 24 ─► mode = 'AIR': flags of 7 items, taken by the codes
                                └► quantity < 24: by Arrow, row by row
@@ -6,7 +6,7 @@ mode = 'AIR' AND quantity < 24 ─► mode = 'AIR': flags of 7 items, taken by t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import reduce
 from operator import and_
 from types import ModuleType
@@ -14,14 +14,20 @@ from types import ModuleType
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from lance_arrow import engine
 from lance_arrow.arrays.column_paths import parse_dot_path
+from lance_arrow.arrays.column_tree import ItemJudge
 from lance_arrow.arrays.view_arrays import codes_of
+from lance_arrow.scan.predicates import MISFITS
+from lance_arrow.statistics.zone_types import is_text
+
+_MOST_KNOWN = 256
 
 
 class ItemFilters:
-    """A filter whose parts, joined by AND, partly ask for one dictionary column each.
+    """A filter whose parts, joined by AND, partly ask for one column of strings each.
 
     Parameters
     ----------
@@ -33,6 +39,8 @@ class ItemFilters:
         Column and condition of such parts.
     rest
         All other parts as one bound filter; None if there are none.
+    names
+        The columns that no other part asks for.
     """
 
     def __init__(
@@ -41,12 +49,18 @@ class ItemFilters:
         schema: pa.Schema,
         of_items: Sequence[tuple[str, pc.Expression]],
         rest: pc.Expression | None,
+        names: frozenset[str],
     ) -> None:
         self._native, self._schema = native, schema
         self._of_items, self._rest = tuple(of_items), rest
+        self.names = names
+        # Batches of one page have equal dictionaries: the flags of the last one of each part.
+        self._known: list[tuple[pa.Array, NDArray[np.uint8]] | None] = [None] * len(self._of_items)
 
     @classmethod
-    def of(cls, native: ModuleType, bound: pc.Expression, stored: pa.Schema, schema: pa.Schema) -> ItemFilters | None:
+    def of(
+        cls, native: ModuleType, bound: pc.Expression, texts: Collection[str], schema: pa.Schema
+    ) -> ItemFilters | None:
         """Divide a filter that gives the same for equal rows.
 
         Parameters
@@ -55,64 +69,158 @@ class ItemFilters:
             The bridge.
         bound
             The filter, bound to `schema`.
-        stored
-            Schema of the rows.
+        texts
+            Columns of strings.
         schema
-            The same, with values in place of dictionaries.
+            Schema of the rows, with values in place of dictionaries and views.
 
         Returns
         -------
         ItemFilters or None
-            None where no part asks for one dictionary column alone.
+            None where no part asks for one column of strings alone.
         """
-        of_items, rest = [], []
+        of_items: dict[str, list[pc.Expression]] = {}
+        rest: list[pc.Expression] = []
+        others: set[str] = set()
         for part in native.conjuncts(bound):
             paths = [parse_dot_path(path) for path in native.mentioned_columns(part, schema)]
-            name = paths[0][0] if len(paths) == 1 and len(paths[0]) == 1 else None
-            type_ = None if name is None else stored.field(name).type
-            if name is not None and isinstance(type_, pa.DictionaryType):
-                of_items.append((name, part))
+            if len(paths) == 1 and len(paths[0]) == 1 and paths[0][0] in texts:
+                of_items.setdefault(paths[0][0], []).append(part)
             else:
                 rest.append(part)
+                others |= {path[0] for path in paths}
         if not of_items:
             return None
-        return cls(native, schema, of_items, native.bind(reduce(and_, rest), schema) if rest else None)
+        joined = [(name, native.bind(reduce(and_, parts), schema)) for name, parts in of_items.items()]
+        left = native.bind(reduce(and_, rest), schema) if rest else None
+        return cls(native, schema, joined, left, frozenset(of_items) - others)
 
     def mask(self, batch: pa.RecordBatch, pool: pa.MemoryPool | None) -> pa.Array | None:
-        """Return which rows satisfy the filter; None where evaluating each row is as fast, or columns have other types.
+        """Return which rows satisfy the filter; None where evaluating each row is as fast.
 
         Raises
         ------
         pyarrow.ArrowException
             A condition fails for an item, which a row need not have.
         """
-        for name, _ in self._of_items:
-            place = batch.schema.get_field_index(name)
-            type_ = batch.schema.field(place).type if place >= 0 else None
-            if not isinstance(type_, pa.DictionaryType) or type_.value_type != self._schema.field(name).type:
-                return None
-            if len(batch.column(place).dictionary) >= batch.num_rows:
-                return None
+        judged = {name for name, _ in self._of_items if self._is_judged(batch, name)}
+        if not judged and not any([self._has_items(batch, name) for name, _ in self._of_items]):
+            return None
         found = None if self._rest is None else self._native.evaluate(self._rest, self._schema, batch, pool)
-        for name, part in self._of_items:
-            mask = self._rows_with(batch.column(name), name, part, pool)
+        for number, (name, part) in enumerate(self._of_items):
+            if name in judged:
+                mask = batch.column(name)
+            elif self._has_items(batch, name):
+                mask = self._rows_with(batch.column(name), number, pool)
+            else:
+                mask = self._native.evaluate(part, self._schema, batch, pool)
             found = mask if found is None else pc.and_(found, mask, memory_pool=pool)
         return found
 
-    def _rows_with(
-        self, column: pa.DictionaryArray, name: str, part: pc.Expression, pool: pa.MemoryPool | None
-    ) -> pa.Array:
-        items, indices = column.dictionary, column.indices
-        # Behind all items a null, for rows without one.
-        few = pa.RecordBatch.from_arrays([pa.concat_arrays([items, pa.nulls(1, items.type)], pool)], [name])
-        flags = self._native.evaluate(part, self._schema, few, pool)
-        # Codes of nulls may be any number. Null flags count as no.
-        known = flags.fill_null(False).to_numpy(zero_copy_only=False).view(np.uint8)
+    def judge(self, name: str) -> ItemJudge | None:
+        """Return what judges items of a column; None where null cannot be judged."""
+        part = next(part for own, part in self._of_items if own == name)
+        return _Judge.of(self._native, self._schema, name, part)
+
+    def _is_judged(self, batch: pa.RecordBatch, name: str) -> bool:
+        """Whether a column of strings came as flags of its rows."""
+        place = batch.schema.get_field_index(name)
+        return place >= 0 and bool(pa.types.is_boolean(batch.schema.field(place).type))
+
+    def _has_items(self, batch: pa.RecordBatch, name: str) -> bool:
+        """Whether a column is a dictionary of fewer items than rows."""
+        place = batch.schema.get_field_index(name)
+        type_ = batch.schema.field(place).type if place >= 0 else None
+        if not isinstance(type_, pa.DictionaryType) or type_.value_type != self._schema.field(name).type:
+            return False
+        return len(batch.column(place).dictionary) < batch.num_rows
+
+    def _flags(self, items: pa.Array, number: int, pool: pa.MemoryPool | None) -> NDArray[np.uint8]:
+        """Return whether each item satisfies a part, and behind them whether null does."""
+        known = self._known[number]
+        if known is not None and known[0].equals(items):
+            return known[1]
+        name, part = self._of_items[number]
+        found = _flags_of(self._native, self._schema, name, part, items, pool)
+        self._known[number] = items, found
+        return found
+
+    def _rows_with(self, column: pa.DictionaryArray, number: int, pool: pa.MemoryPool | None) -> pa.Array:
+        indices = column.indices
+        known = self._flags(column.dictionary, number, pool)
+        # Codes of nulls may be any number.
         bits = pa.allocate_buffer((len(column) + 7) // 8, pool)
         codes, width = codes_of(column)
-        engine.flags_of_codes(codes, width, known[: len(items)], np.frombuffer(bits, np.uint8))
+        engine.flags_of_codes(codes, width, known[:-1], np.frombuffer(bits, np.uint8))
         mask = pa.Array.from_buffers(pa.bool_(), len(column), [None, bits], 0)
         if not indices.null_count:
             return mask
         nulls = indices.is_null()
         return pc.or_(mask, nulls) if known[-1] else pc.and_not(mask, nulls)
+
+
+class _Judge:
+    """Judges items of pages' dictionaries, once for equal ones.
+
+    Parameters
+    ----------
+    native, schema
+        As of `ItemFilters`.
+    name, part
+        The column, and the condition.
+    null
+        Whether null satisfies it.
+    """
+
+    def __init__(self, native: ModuleType, schema: pa.Schema, name: str, part: pc.Expression, *, null: bool) -> None:
+        self._native, self._schema, self._name, self._part = native, schema, name, part
+        self.null = null
+        self._known: dict[tuple[bytes, bytes], bytes | None] = {}
+
+    @classmethod
+    def of(cls, native: ModuleType, schema: pa.Schema, name: str, part: pc.Expression) -> _Judge | None:
+        none = pa.array([], schema.field(name).type)
+        try:
+            (null,) = _flags_of(native, schema, name, part, none, None)
+        except MISFITS:
+            return None
+        return cls(native, schema, name, part, null=bool(null))
+
+    def __call__(self, offsets: bytes, offset_bits: int, values: bytes) -> bytes | None:
+        """Return the flags of items; None where some is no text, or the condition fails for one: rows may lack it."""
+        key = offsets, values
+        if key not in self._known:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known = {}
+            self._known[key] = self._judged(offsets, offset_bits, values)
+        return self._known[key]
+
+    def _judged(self, offsets: bytes, offset_bits: int, values: bytes) -> bytes | None:
+        is_large = offset_bits == 64
+        plain = pa.large_binary() if is_large else pa.binary()
+        num_items = len(offsets) // (offset_bits // 8) - 1
+        try:
+            items = pa.Array.from_buffers(plain, num_items, [None, pa.py_buffer(offsets), pa.py_buffer(values)], 0)
+            items.validate(full=True)
+            if is_text(self._schema.field(self._name).type):
+                items = items.cast(pa.large_string() if is_large else pa.string())
+            flags = _flags_of(self._native, self._schema, self._name, self._part, items, None)
+        except MISFITS:
+            return None
+        return flags[:-1].tobytes()
+
+
+def _flags_of(
+    native: ModuleType,
+    schema: pa.Schema,
+    name: str,
+    part: pc.Expression,
+    items: pa.Array,
+    pool: pa.MemoryPool | None,
+) -> NDArray[np.uint8]:
+    """Return whether each item satisfies a condition on a column, and behind them whether null does."""
+    few = pa.RecordBatch.from_arrays([pa.concat_arrays([items, pa.nulls(1, items.type)], pool)], [name])
+    flags = native.evaluate(part, schema, few, pool)
+    # Null flags count as no.
+    found: NDArray[np.uint8] = flags.fill_null(False).to_numpy(zero_copy_only=False).view(np.uint8)
+    return found

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from lance_arrow.arrays.arrow_arrays import batch_without_columns
 from lance_arrow.arrays.column_tree import ColumnNode
+from lance_arrow.arrays.view_arrays import filtered, in_form
 from lance_arrow.scan.pages_ahead import ScanAhead
 from lance_arrow.scan.read_counts import Tally
 from lance_arrow.scan.row_filter import RowFilter
@@ -154,11 +155,14 @@ class LateReader:
         for batch in self._read(self._both, rows, pool):
             # A batch of no columns would not know its rows.
             mask = self._filter.mask(batch.select(of_filter) if of_filter else batch, pool)
-            kept.append(self._arranged(batch.columns).filter(mask))
+            kept.append(filtered(self._arranged(batch.columns), mask))
         return [batch for batch in kept if batch.num_rows]
 
     def _arranged(self, columns: Sequence[pa.Array]) -> pa.RecordBatch:
-        return pa.RecordBatch.from_arrays([columns[place] for place in self._places], schema=self.whole.schema)
+        schema = self.whole.schema
+        # Filters read strings, or the codes of those that are stored so; callers may see views of them.
+        arrays = [in_form(columns[place], field.type) for place, field in zip(self._places, schema, strict=True)]
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     def _read(self, reading: ColumnReading, rows: RowRanges, pool: pa.MemoryPool | None) -> list[pa.RecordBatch]:
         if not len(rows):

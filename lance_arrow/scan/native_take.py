@@ -19,7 +19,7 @@ from lance_arrow import engine
 from lance_arrow.arrays.arrow_arrays import DecodedLeaf
 from lance_arrow.arrays.blob_fields import PLACE_TYPE
 from lance_arrow.arrays.column_destination import LeafBuffers
-from lance_arrow.arrays.column_tree import LeafNode, storage_type
+from lance_arrow.arrays.column_tree import ItemJudge, LeafNode, storage_type
 from lance_arrow.arrays.unravel import NodeStructure
 from lance_arrow.io import MeteredSource, Positional, RangeSource
 from lance_arrow.kernels import native_codecs
@@ -81,6 +81,19 @@ class TakePlan:
     kind: str | None = None
     is_text: bool = False
 
+    @property
+    def form(self) -> str | ItemJudge:
+        """The form of its values, as `engine.ReadForms` names it."""
+        if self.leaf.judge is not None:
+            return self.leaf.judge
+        if self.leaf.is_coded:
+            return "codes"
+        if self.leaf.may_be_coded:
+            return "stored"
+        if self.leaf.is_viewed:
+            return "text_views" if pa.types.is_string_view(self.leaf.field.type) else "views"
+        return "plain"
+
     @classmethod
     def of(cls, leaf: LeafNode, blob_limits: BlobLimits | None = None) -> TakePlan | None:
         """Look at a leaf.
@@ -117,7 +130,7 @@ class TakePlan:
         is_bytes = offset_bits > 0 and is_column and (pa.types.is_binary(type_) or pa.types.is_large_binary(type_))
         plain_type = type_ if is_plain or is_bytes else None
         kind = None
-        if not leaf.is_json and not leaf.is_coded and isinstance(shape, FixedWidth | VariableWidth):
+        if not leaf.is_json and not leaf.has_form and isinstance(shape, FixedWidth | VariableWidth):
             kind = "strings" if offset_bits else "values"
         is_text = pa.types.is_string(leaf.storage) or pa.types.is_large_string(leaf.storage)
         return cls(leaf, bits, offset_bits, layers, struct_field_bytes(shape), plain_type, None, kind, is_text)
@@ -131,7 +144,7 @@ class TakePlan:
             type_ = leaf.field.type
             # Extension types that are defined in Python need not be hashable.
             is_special = leaf.bytes_field is not None or leaf.list_columns or isinstance(type_, pa.BaseExtensionType)
-            if len(leaf.offset_bits) > 1 or is_special or leaf.is_json or leaf.is_coded:
+            if len(leaf.offset_bits) > 1 or is_special or leaf.is_json or leaf.has_form:
                 found.append(cls.of(leaf, blob_limits))
                 continue
             kind = id(leaf.leaf), type_
@@ -165,12 +178,22 @@ class TakePlan:
         num_values, values, offsets, nodes = done
         if self.blobs is not None and isinstance(values, tuple):
             values, _ = values
-        if self.leaf.is_coded:
-            from lance_arrow.arrays.coded_leaves import from_codes  # noqa: PLC0415 - for dictionaries alone
+        if self.leaf.judge is not None and offsets is None:
+            return pa.Array.from_buffers(pa.bool_(), num_values, [None, values], 0)
+        if isinstance(offsets, tuple) and not self.leaf.is_viewed:
+            from lance_arrow.arrays.coded_leaves import coded_type, from_codes  # noqa: PLC0415 - for dictionaries alone
 
             num_slots, validity, null_count, *_ = nodes[0]
-            coded = from_codes(self.leaf.field.type, values, validity, (num_slots, null_count), offsets)
+            type_ = self.leaf.field.type
+            type_ = type_ if self.leaf.is_coded else coded_type(type_)
+            coded = from_codes(type_, values, validity, (num_slots, null_count), offsets)
             return coded if len(nodes) == 1 else DecodedLeaf(coded, tuple(map(NodeStructure._make, nodes)))
+        if self.leaf.is_viewed:
+            from lance_arrow.arrays.viewed_leaves import from_views  # noqa: PLC0415 - for views alone
+
+            num_slots, validity, null_count, *_ = nodes[0]
+            views = from_views(self.leaf.field.type, values, validity, (num_slots, null_count), offsets)
+            return views if len(nodes) == 1 else DecodedLeaf(views, tuple(map(NodeStructure._make, nodes)))
         if self.plain_type is not None and offsets is not None and nodes[0][0] == num_values:
             _, validity, null_count, *_ = nodes[0]
             type_ = self.plain_type
@@ -231,8 +254,8 @@ def take_leaves(
     limits = runtime.settings.limits
     is_native = wanted.forms.makes_batches and pages.are_all_read and pool is None
     memory = limits.max_batch_bytes, largest_offset, pool, None if is_native else _allocator(limits, pool)
-    # Parts would have dictionaries of their own.
-    if num_threads > 1 and rows[1] * len(wanted.plans) >= 2 * _ROWS_PER_PART and not wanted.has_codes:
+    # Parts would have dictionaries, or bytes behind views, of their own.
+    if num_threads > 1 and rows[1] * len(wanted.plans) >= 2 * _ROWS_PER_PART and not wanted.has_forms:
         parts = _parts(*rows, len(wanted.plans), num_threads)
         if len(parts) > 1:
             return _take_parts(wanted.forms, pages, parts, memory, source, runtime)

@@ -84,7 +84,11 @@ def as_expression(predicate: Predicate, schema: pa.Schema | None = None) -> pc.E
     if isinstance(predicate, pc.Expression):
         return predicate
     if isinstance(predicate, str):
-        found: pc.Expression = sql_reader("filters").parse_sql(predicate, schema)
+        from lance_arrow.arrays.view_arrays import without_views  # noqa: PLC0415 - for SQL alone
+
+        # Literals of text are strings: Arrow compares views with views alone.
+        plain = None if schema is None else without_views(schema)
+        found: pc.Expression = sql_reader("filters").parse_sql(predicate, plain)
         return found
     if isinstance(predicate, list):
         try:

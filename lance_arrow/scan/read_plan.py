@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from lance_arrow.arrays.arrow_arrays import ArrayBuilder, DecodedLeaf
+from lance_arrow.arrays.arrow_arrays import ArrayBuilder, DecodedLeaf, typed_schema
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, leaves_of
 from lance_arrow.engine import ReadForms
 from lance_arrow.errors import CorruptPageError
@@ -57,7 +57,7 @@ class ReadPlan:
                 plan.value_offset_bits,
                 plan.field_bytes,
                 plan.blobs,
-                plan.leaf.is_coded,
+                plan.form,
             )
             for plan in self.plans
         ]
@@ -81,14 +81,19 @@ class ReadPlan:
         return columns
 
     @cached_property
-    def has_codes(self) -> bool:
-        """Whether some leaves come as codes into a dictionary."""
-        return any([plan.leaf.is_coded for plan in self.plans])
+    def has_forms(self) -> bool:
+        """Whether some leaves come as codes, views or flags: then rows are one part."""
+        return any([plan.leaf.has_form for plan in self.plans])
 
     @cached_property
     def has_blob_bytes(self) -> bool:
         """Whether blobs are read in place of their descriptors."""
         return any([plan.blobs is not None for plan in self.plans])
+
+    @cached_property
+    def may_be_coded(self) -> bool:
+        """Whether columns may come as dictionaries, or flags, where the schema says strings."""
+        return any([leaf.may_be_coded or leaf.judge is not None for leaf in self.leaves])
 
     def decoded(self, done: Sequence[Done | None]) -> dict[int, DecodedLeaf | pa.Array]:
         """Take over what the engine laid out, by physical column; leaves that it could not read are left out."""
@@ -116,4 +121,5 @@ class ReadPlan:
             if len(array) != num_rows:
                 raise CorruptPageError(f"{len(array)} rows were decoded, {num_rows} selected", column=builder.node.path)
             arrays.append(array)
-        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+        schema = typed_schema(self.schema, arrays) if self.may_be_coded else self.schema
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)

@@ -6,7 +6,7 @@ expression ─► bound to a schema ─► zones: no row, every row, undecided �
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from types import ModuleType
@@ -15,9 +15,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lance_arrow.arrays.coded_leaves import can_be_coded, coded_as_stored
 from lance_arrow.arrays.column_paths import Path, parse_dot_path, project
-from lance_arrow.arrays.column_tree import ColumnNode
+from lance_arrow.arrays.column_tree import ColumnNode, ItemJudge, LeafNode
 from lance_arrow.arrays.schema_cache import PerTree
+from lance_arrow.arrays.view_arrays import holds_views, without_views
+from lance_arrow.arrays.viewed_leaves import unviewed
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.pruning.zone_predicates import ZonePredicate
 from lance_arrow.pruning.zone_pruning import PruneResult, zone_predicate
@@ -29,6 +32,7 @@ from lance_arrow.scan.row_source import ColumnReading, RowSource
 from lance_arrow.scan.sparse_selection import are_short, hull, is_cheaper_whole, marks_of
 from lance_arrow.scan.windows import ROWS_FOR_ONE, Window, Windows, late_window_rows
 from lance_arrow.spi import RowRanges
+from lance_arrow.statistics.zone_types import is_variable
 
 if TYPE_CHECKING:
     from lance_arrow.scan.item_filters import ItemFilters
@@ -84,15 +88,30 @@ class FilterPlan:
         self.is_repeatable = self.predicate is not None and not self.predicate.calls("random")
         """Whether the same rows satisfy it each time it is asked."""
         self._items: ItemFilters | None = None
-        if self.native is not None and self.is_repeatable and self.schema is not schema:
-            from lance_arrow.scan.item_filters import ItemFilters  # noqa: PLC0415 - for dictionaries alone
+        if self.native is not None and self.is_repeatable and self.paths is not None:
+            texts = _texts(self.paths, self.schema)
+            if texts:
+                from lance_arrow.scan.item_filters import ItemFilters  # noqa: PLC0415 - for strings alone
 
-            self._items = ItemFilters.of(self.native, self.expression, schema, self.schema)
-        self._nodes = PerTree(partial(_mentioned, self.paths))
+                self._items = ItemFilters.of(self.native, self.expression, texts, self.schema)
+        of_items = frozenset() if self._items is None else self._items.names
+        self._nodes = PerTree(partial(_mentioned, self.paths, dict.fromkeys(of_items)))
+        self._judging: dict[frozenset[str], PerTree[tuple[ColumnNode, ...]]] = {}
 
     def nodes(self, roots: Sequence[ColumnNode]) -> tuple[ColumnNode, ...]:
         """Return the columns of a file that the filter mentions."""
         return self._nodes.of(roots)
+
+    def judging_nodes(self, roots: Sequence[ColumnNode], wanted: Collection[str]) -> tuple[ColumnNode, ...]:
+        """Return such columns as `nodes` does; those whose values are not wanted come as flags where they can."""
+        if self._items is None:
+            return self.nodes(roots)
+        names = self._items.names.difference(wanted)
+        found = self._judging.get(names)
+        if found is None:
+            judges = {name: self._items.judge(name) if name in names else None for name in self._items.names}
+            found = self._judging.setdefault(names, PerTree(partial(_mentioned, self.paths, judges)))
+        return found.of(roots)
 
     def mask(self, batch: pa.RecordBatch, pool: pa.MemoryPool | None = None) -> pa.Array:
         """Evaluate it for rows that are here; see `evaluated_mask`."""
@@ -110,14 +129,17 @@ class FilterPlan:
 def _bound_to_values(
     native: ModuleType, expression: pc.Expression, schema: pa.Schema
 ) -> tuple[pc.Expression, tuple[Path, ...], pa.Schema]:
-    """Bind a filter to a schema in which the dictionary columns that it mentions are plain values.
+    """Bind a filter to a schema in which the dictionary columns, and views, that it mentions are plain values.
 
     Arrow has no kernels for functions of text over dictionaries, and comparisons of some dictionaries end the process.
+    It compares views with views alone.
     """
     # References are resolved before the filter is bound: binding may already compare a dictionary.
     names = dict.fromkeys([path[0] for path in mentioned_paths(native, expression, schema)])
     for place in [schema.get_field_index(name) for name in names]:
         # What is missing or ambiguous is refused when the filter is bound.
+        if place >= 0 and holds_views(schema.field(place).type):
+            schema = schema.set(place, without_views(pa.schema([schema.field(place)])).field(0))
         if place >= 0 and _holds_dictionary(schema.field(place).type):
             from lance_arrow.arrays.dictionaries import decoded_field  # noqa: PLC0415 - for dictionaries alone
 
@@ -133,10 +155,28 @@ def _holds_dictionary(type_: pa.DataType) -> bool:
     return any([_holds_dictionary(type_.field(number).type) for number in range(type_.num_fields)])
 
 
-def _mentioned(paths: tuple[Path, ...] | None, roots: Sequence[ColumnNode]) -> tuple[ColumnNode, ...]:
-    """Return the columns at some paths; all where these are unknown."""
+def _texts(paths: Sequence[Path], schema: pa.Schema) -> frozenset[str]:
+    """Return the columns of strings, or bytes, at some paths."""
+    return frozenset([path[0] for path in paths if len(path) == 1 and is_variable(schema.field(path[0]).type)])
+
+
+def _mentioned(
+    paths: tuple[Path, ...] | None, of_items: Mapping[str, ItemJudge | None], roots: Sequence[ColumnNode]
+) -> tuple[ColumnNode, ...]:
+    """Return the columns at some paths; all where paths are unknown.
+
+    Strings come as such in place of views; those of which items are judged as codes, or flags, where stored so.
+    """
     wanted = tuple((root.field.name,) for root in roots) if paths is None else paths
-    return project(roots, wanted, missing_ok=True)
+    nodes = [unviewed(node) for node in project(roots, wanted, missing_ok=True)]
+    return tuple(
+        [
+            coded_as_stored(node, of_items[node.field.name])
+            if isinstance(node, LeafNode) and node.field.name in of_items and can_be_coded(node) and not node.is_coded
+            else node
+            for node in nodes
+        ]
+    )
 
 
 class RowFilter:
@@ -148,16 +188,19 @@ class RowFilter:
         The filter.
     source
         Whose rows are asked for.
+    wanted
+        Columns whose values are wanted of the rows that satisfy it.
     """
 
-    def __init__(self, plan: FilterPlan, source: RowSource) -> None:
+    def __init__(self, plan: FilterPlan, source: RowSource, wanted: Sequence[ColumnNode] = ()) -> None:
         self._plan = plan
         self.source = source
+        self._wanted = [node.field.name for node in wanted]
 
-    @property
+    @cached_property
     def nodes(self) -> tuple[ColumnNode, ...]:
         """Columns of the source that it mentions."""
-        return self._plan.nodes(self.source.roots)
+        return self._plan.judging_nodes(self.source.roots, self._wanted)
 
     @cached_property
     def reading(self) -> ColumnReading:

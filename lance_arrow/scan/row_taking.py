@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lance_arrow.arrays.arrow_arrays import batch_without_columns
 from lance_arrow.arrays.column_paths import parse_path, reach
-from lance_arrow.arrays.column_tree import LeafNode
+from lance_arrow.arrays.column_tree import LeafNode, holds_views
 from lance_arrow.scan.projection import Projection
 from lance_arrow.scan.read_counts import UNWATCHED, receipt_for
 from lance_arrow.scan.row_reader import ReadCounts, RowReader
@@ -106,7 +106,13 @@ def in_callers_order(table: pa.Table, positions: NDArray[np.int64] | None) -> pa
     if positions is None:
         return table
     # pyarrow's `take` forgets how many rows a table without columns has.
-    return table.take(pa.array(positions)) if table.num_columns else rows_without_columns(len(positions))
+    if not table.num_columns:
+        return rows_without_columns(len(positions))
+    if not any([holds_views(type_) for type_ in table.schema.types]):
+        return table.take(pa.array(positions))
+    from lance_arrow.arrays.view_arrays import taken  # noqa: PLC0415 - for views alone
+
+    return taken(table, pa.array(positions))
 
 
 def is_as_stored(file: OpenFile, schema: pa.Schema, columns: object) -> TypeGuard[Sequence[str] | None]:

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_arrow import kernels
+from lance_arrow.arrays.arrow_arrays import typed_schema
 from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.late_arrow import pc
 from lance_arrow.scan.row_weights import RowWeights
@@ -80,6 +81,12 @@ def picked(batch: pa.RecordBatch, mask: pa.BooleanArray, pool: pa.MemoryPool | N
     """
     if not batch.num_columns:
         return batch.filter(mask)
+    from lance_arrow.arrays.view_arrays import through_bytes  # noqa: PLC0415 - where rows are filtered
+
+    return through_bytes(batch, lambda rows: _picked(rows, mask, pool))
+
+
+def _picked(batch: pa.RecordBatch, mask: pa.BooleanArray, pool: pa.MemoryPool | None) -> pa.RecordBatch:
     known = mask.fill_null(False) if mask.null_count else mask
     num_rows = known.true_count
     columns = [_picked_values(column, known, num_rows, pool) for column in batch.columns]
@@ -94,8 +101,9 @@ def picked(batch: pa.RecordBatch, mask: pa.BooleanArray, pool: pa.MemoryPool | N
 def in_order(nodes: Sequence[ColumnNode], read: Sequence[ColumnNode], columns: Sequence[pa.Array]) -> pa.RecordBatch:
     """Put columns, which are those of `read`, in the order of `nodes`, which are the same."""
     arrays = dict(zip(map(id, read), columns, strict=True))
-    schema = pa.schema([node.field for node in nodes])
-    return pa.RecordBatch.from_arrays([arrays[id(node)] for node in nodes], schema=schema)
+    ordered = [arrays[id(node)] for node in nodes]
+    schema = typed_schema(pa.schema([node.field for node in nodes]), ordered)
+    return pa.RecordBatch.from_arrays(ordered, schema=schema)
 
 
 def _picked_values(

@@ -47,7 +47,7 @@ def bounds_type(leaf: LeafNode) -> pa.DataType | None:
     """
     if leaf.is_blob or leaf.is_json or leaf.refusal is not None or pa.types.is_null(leaf.storage):
         return None
-    storage = leaf.storage
+    storage = leaf.stored_type if leaf.is_viewed else leaf.storage
     if isinstance(storage, pa.DictionaryType):
         storage = storage_type(storage.value_type)
     return storage if has_order(storage) else None

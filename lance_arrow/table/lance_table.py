@@ -21,8 +21,7 @@ from lance_arrow.choices import (
     Preset,
     Strings,
     Verify,
-    check_choice,
-    names,
+    fixed_strings,
 )
 from lance_arrow.errors import InvalidArgumentError, TableExistsError, did_you_mean
 from lance_arrow.files.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE
@@ -174,9 +173,8 @@ class LanceTable(TableReads, TableEdits, TableUpkeep, TableSettings):
             allow_external_bases=allow_external_bases,
             verify=verify,
             read_dictionary=read_dictionary,
+            strings=fixed_strings(strings),
         )
-        if strings != "plain":
-            check_choice("strings", names(Strings), strings)
         choice = VersionChoice(version=version, tag=tag, as_of=as_of, branch=branch)
         root = table_location(uri, filesystem, storage_options)
         manifest = open_version(root, choice, default_runtime().settings.limits)
@@ -426,7 +424,8 @@ class LanceTable(TableReads, TableEdits, TableUpkeep, TableSettings):
         return TableReader(columns, manifest.fragments, self._root.filesystem, self._files)
 
     def _stored_reader_of(self, manifest: ManifestMeta) -> TableReader:
-        options = replace(self._options, dictionaries="keep", blobs="bytes", json="bytes", read_dictionary=())
+        options = replace(self._options, dictionaries="keep", blobs="bytes", json="bytes")
+        options = replace(options, read_dictionary=(), strings="plain")
         files = self._files if options == self._options else OpenFiles(options)
         return TableReader(TableColumns(manifest.facts, options), manifest.fragments, self._root.filesystem, files)
 

@@ -1,6 +1,7 @@
-"""Random predicates of DuckDB and Polars by their doors: a file, a folder of files, a table with deletions.
+"""Random predicates of DuckDB and Polars by their doors, and of our scans, in each form of strings.
 
-Dictionaries differ by file and by page, and codes are null. The engines' own answers over memory are the expected ones.
+Of a file, a folder of files, a table with deletions. Dictionaries differ by file and by page, have few items or many,
+and codes are null. The engines' own answers over memory are the expected ones.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ from lance_arrow.integrations.polars import scan
 PREDICATES = 6
 _WORDS = ["", "a", "ab", "abc", "b", "ü", "a word of more than twelve bytes", "zz"]
 _NUMBERS = [-3, 0, 1, 2, 7, 2**40]
+# So many that their indices have 16 bits, short ones and others.
+_MANY = [f"{'long ' * (number % 4)}word {number:03}" for number in range(300)]
+FORMS = ("plain", "dictionary", "view")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,26 +47,47 @@ class EnginesChecked:
 def check_engines(number: int, folder: Path, seen: EnginesChecked) -> None:
     """Compare the predicates of a case; raises `AssertionError` where a door gives other rows."""
     rng = np.random.default_rng(number)
-    parts = [_rows(rng, int(rng.choice([0, 1, 40, 300, 900]))) for _ in range(int(rng.integers(1, 4)))]
+    words = _WORDS if rng.random() < 0.7 else [*_WORDS, *_MANY]
+    sizes = [0, 1, 40, 300, 900] if words is _WORDS else [40, 2600, 9000]
+    parts = [_rows(rng, int(rng.choice(sizes)), words) for _ in range(int(rng.integers(1, 4)))]
     source, rows = _written(rng, parts, folder / str(number), int(rng.integers(0, 3)))
     plain, frame = pl.from_arrow(rows).lazy(), scan(source)
+    datasets = {form: lance_arrow.dataset(source, strings=form) for form in FORMS}
     with duckdb.connect() as connection:
         connection.register("plain", rows)
         duckdb_door.register(connection, "door", source)
+        for form, dataset in datasets.items():
+            connection.register(f"{form}_strings", dataset)
+        known = pl.col("i").is_not_null()
+        categories = scan(source, categoricals=True).filter(known).select("s", "t").collect()
+        assert_frame_equal(categories.cast(pl.String), plain.filter(known).select("s", "t").collect())
         for _ in range(PREDICATES):
-            predicate = _predicate(rng)
+            predicate = _predicate(rng, words)
             expected = plain.filter(predicate.polars).collect()
             assert_frame_equal(frame.filter(predicate.polars).collect(), expected)
             assert_frame_equal(frame.filter(predicate.polars).select("s").collect(), expected.select("s"))
             assert frame.filter(predicate.polars).select(pl.len()).collect().item() == expected.height
+            form = str(rng.choice(FORMS))
             for asked in ("count(*)", "s, t, i, b"):
-                wanted, found = (
-                    connection.execute(f"SELECT {asked} FROM {name} WHERE {predicate.sql}").fetchall()
-                    for name in ("plain", "door")
+                wanted, *others = (
+                    sorted(
+                        map(repr, connection.execute(f"SELECT {asked} FROM {name} WHERE {predicate.sql}").fetchall())
+                    )
+                    for name in ("plain", "door", f"{form}_strings")
                 )
-                assert sorted(map(repr, wanted)) == sorted(map(repr, found)), predicate.sql
+                assert all(found == wanted for found in others), predicate.sql
+            for dataset in datasets.values():
+                assert dataset.count_rows(predicate.sql) == expected.height, predicate.sql
+            _same_values(datasets[form].to_table(filter=predicate.sql), expected)
+            _same_values(datasets[form].to_table(["t", "i"], filter=predicate.sql), expected.select("t", "i"))
             seen.compared += 1
             seen.found += expected.height
+
+
+def _same_values(found: pa.Table, expected: pl.DataFrame) -> None:
+    """Compare values, whatever the form of strings."""
+    found.validate(full=True)
+    assert found.to_pydict() == expected.to_dict(as_series=False)
 
 
 def _written(rng: np.random.Generator, parts: list[pa.Table], place: Path, kind: int) -> tuple[Path, pa.Table]:
@@ -89,7 +114,7 @@ def _written(rng: np.random.Generator, parts: list[pa.Table], place: Path, kind:
     return place, together
 
 
-def _rows(rng: np.random.Generator, count: int) -> pa.Table:
+def _rows(rng: np.random.Generator, count: int, words: list[str]) -> pa.Table:
     def some(values: list[Any], type_: pa.DataType) -> pa.Array:
         known = [values[place] for place in rng.permutation(len(values))[: int(rng.integers(1, len(values) + 1))]]
         # Runs, so that pages and zones differ.
@@ -102,7 +127,7 @@ def _rows(rng: np.random.Generator, count: int) -> pa.Table:
     texts = pa.array([f"text {number}" for number in rng.permutation(count)], pa.string())
     return pa.table(
         {
-            "s": some(_WORDS, pa.string()),
+            "s": some(words, pa.string()),
             "t": texts,
             "i": some(_NUMBERS, pa.int64()),
             "b": some([True, False], pa.bool_()),
@@ -110,10 +135,10 @@ def _rows(rng: np.random.Generator, count: int) -> pa.Table:
     )
 
 
-def _predicate(rng: np.random.Generator, depth: int = 0) -> Predicate:
+def _predicate(rng: np.random.Generator, words: list[str], depth: int = 0) -> Predicate:
     kind = int(rng.integers(0, 9 if depth < 3 else 6))
     name = str(rng.choice(["s", "s", "i"]))
-    values = _WORDS if name == "s" else _NUMBERS
+    values = words if name == "s" else _NUMBERS
     value = values[int(rng.integers(0, len(values)))]
     column = pl.col(name)
     if kind <= 1:
@@ -136,9 +161,9 @@ def _predicate(rng: np.random.Generator, depth: int = 0) -> Predicate:
     if kind == 5:
         return Predicate(f"{name} = {_literal(value)}", column == value)
     if kind == 6:
-        inner = _predicate(rng, depth + 1)
+        inner = _predicate(rng, words, depth + 1)
         return Predicate(f"(NOT {inner.sql})", ~inner.polars)
-    left, right = _predicate(rng, depth + 1), _predicate(rng, depth + 1)
+    left, right = _predicate(rng, words, depth + 1), _predicate(rng, words, depth + 1)
     if kind == 7:
         return Predicate(f"({left.sql} OR {right.sql})", left.polars | right.polars)
     return Predicate(f"({left.sql} AND {right.sql})", left.polars & right.polars)

@@ -12,7 +12,7 @@ from filter_cases import filter_case
 from lance_arrow.pruning import zone_pruning
 from lance_arrow.pruning.zone_predicates import Verdict, ZonePredicate
 
-NUM_CASES, STRIDE, ENGINE_CASES = 2000, 200, 40
+NUM_CASES, STRIDE, ENGINE_CASES = 2000, 200, 30
 EVERY_DAY = (0, 1000)
 
 

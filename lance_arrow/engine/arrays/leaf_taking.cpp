@@ -1,5 +1,7 @@
 #include "engine/arrays/leaf_taking.hpp"
 
+#include <algorithm>
+
 #include "engine/arrays/blobs.hpp"
 
 namespace lance_arrow::engine {
@@ -18,7 +20,19 @@ Outcome allocate_bits(ResultMemory* memory, int64_t count, Region* out) {
   return outcome;
 }
 
+// Of pages, what a form for dictionaries becomes.
+Form form_of(const LeafShape& shape, const std::vector<PageRef>& pages) {
+  if (shape.form != Form::kStored && shape.form != Form::kJudged) return shape.form;
+  const bool have_items =
+      std::all_of(pages.begin(), pages.end(), [](const PageRef& ref) { return ref.page->has_few_items(); });
+  if (pages.empty() || !have_items) return Form::kPlain;
+  return shape.form == Form::kStored ? Form::kCodes : Form::kJudged;
+}
+
 }  // namespace
+
+LeafTaking::LeafTaking(const LeafShape& shape, const std::vector<PageRef>& pages, const TakeLimits& limits)
+    : shape_(&shape), pages_(&pages), limits_(limits), form_(form_of(shape, pages)) {}
 
 Outcome LeafTaking::begin(std::span<const int64_t> part_rows, ResultMemory* memory) {
   const LeafShape& shape = *shape_;
@@ -33,10 +47,12 @@ Outcome LeafTaking::begin(std::span<const int64_t> part_rows, ResultMemory* memo
                !shape.blobs.has_value();
   const int64_t width = shape.value_bits / 8;
   Outcome outcome = success();
-  // Every row is a value of known size, or has a code: it is decoded where Arrow wants it.
-  const bool has_codes = shape.is_coded && !has_lists && part_rows.size() == 1;
+  if (form_ != Form::kPlain && part_rows.size() != 1) return misuse("rows of such values are read as one part");
+  // Every row is a value of known size, or has a code or a view: it is decoded where Arrow wants it.
+  const bool has_codes = form_ == Form::kCodes && !has_lists, has_views = is_viewed() && !has_lists;
   if (leaf_.lent) outcome = allocate(memory, num_rows * width, &lent_);
   else if (has_codes) outcome = allocate(memory, num_rows * int64_t{sizeof(int32_t)}, &lent_);
+  else if (has_views) outcome = allocate(memory, num_rows * kViewBytes, &lent_);
   if (outcome.message != nullptr) return outcome;
   leaf_.parts.resize(part_rows.size());
   int64_t start = 0;
@@ -45,8 +61,13 @@ Outcome LeafTaking::begin(std::span<const int64_t> part_rows, ResultMemory* memo
     else leaf_.parts[number] = std::make_unique<LeafPart>();
     LeafPart* part = leaf_.parts[number].get();
     part->limit = limits_.bytes;
-    if (shape.is_coded) part->coded = std::make_unique<ItemCodes>();
+    if (form_ == Form::kCodes) part->coded = std::make_unique<ItemCodes>();
     if (has_codes) part->coded->lend(reinterpret_cast<int32_t*>(lent_.bytes), num_rows);
+    if (is_viewed())
+      part->viewed =
+          std::make_unique<ValueViews>(form_ == Form::kTextViews, std::max<int64_t>(1, limits_.offset / 2 + 1));
+    if (has_views) part->viewed->lend(lent_.bytes, num_rows);
+    if (is_judged()) part->judged = std::move(judged_);
     if (leaf_.lent) part->values.lend(lent_.bytes + start * width, part_rows[number] * width);
     start += part_rows[number];
   }
@@ -60,11 +81,12 @@ Outcome LeafTaking::run(size_t part, Request* request) {
 
 // Large values of variable width are decoded where Arrow wants them: growing and copying cost fresh pages.
 Outcome LeafTaking::lend_large(const LaRuns& rows, ResultMemory* memory) {
-  if (shape_->value_bits != 0 || shape_->is_coded) return success();
+  if (shape_->value_bits != 0 || (form_ != Form::kPlain && !is_viewed())) return success();
   const int64_t num_bytes = expected_bytes(*pages_, rows);
   if (num_bytes <= 0 || num_bytes > limits_.bytes) return success();
-  const Outcome outcome = allocate(memory, num_bytes, &lent_);
-  if (outcome.message == nullptr) leaf_.parts[0]->values.lend(lent_.bytes, num_bytes, true);
+  Region* lent = is_viewed() ? &lent_bytes_ : &lent_;
+  const Outcome outcome = allocate(memory, num_bytes, lent);
+  if (outcome.message == nullptr) leaf_.parts[0]->values.lend(lent->bytes, num_bytes, true);
   return outcome;
 }
 
@@ -79,6 +101,8 @@ Outcome LeafTaking::take(int64_t num_rows, Request* request, ResultMemory* memor
 
 Outcome LeafTaking::finish(Request* request, ResultMemory* memory, LeafOut* out) {
   const size_t num_nodes = shape_->offset_bits.size();
+  out->form = form_;
+  if (is_judged()) return lay_flags(memory, out);
   if (num_nodes > kMaxLayers) return misuse("there must be 1 to 64 layers");
   int64_t slots[kMaxLayers], num_bytes = 0;
   bool nullable[kMaxLayers];
@@ -104,7 +128,8 @@ Outcome LeafTaking::finish(Request* request, ResultMemory* memory, LeafOut* out)
   if (outcome.message != nullptr) return outcome;
   for (NodeOut& node : out->nodes)
     if (node.null_count == 0) node.validity = nullptr;
-  if (shape_->is_coded) return lay_codes(memory, out);
+  if (form_ == Form::kCodes) return lay_codes(memory, out);
+  if (is_viewed()) return lay_views(memory, out);
   if (shape_->blobs.has_value()) return read_blobs(request, memory, out);
   return shape_->field_bytes.empty() ? lay_values(num_bytes, memory, out) : lay_fields(memory, out);
 }
@@ -169,6 +194,44 @@ Outcome LeafTaking::lay_codes(ResultMemory* memory, LeafOut* out) {
   if (!coded->is_lent())
     copy_bytes(out->values.bytes, reinterpret_cast<const uint8_t*>(coded->codes()), out->values.size);
   coded->copy_items(out->items.bytes, out->item_offsets.bytes, offset_bits);
+  return success();
+}
+
+// Lays views out, and the bytes that they point to.
+Outcome LeafTaking::lay_views(ResultMemory* memory, LeafOut* out) {
+  LeafPart* part = leaf_.parts[0].get();
+  const ValueViews& viewed = *part->viewed;
+  const int64_t num_bytes = part->num_bytes;
+  if (shape_->value_bits != 0) return misuse("views are read of values of variable width");
+  if (part->num_values != out->nodes[0].slots || viewed.num_views() != part->num_values)
+    return misuse("values and slots differ in number");
+  Outcome outcome = success();
+  out->values = lent_;
+  if (!viewed.is_lent()) {
+    outcome = allocate(memory, part->num_values * kViewBytes, &out->values);
+    if (outcome.message != nullptr) return outcome;
+    copy_bytes(out->values.bytes, viewed.views(), out->values.size);
+  }
+  out->buffer_bytes = viewed.buffer_bytes();
+  // A loan that is mostly empty would be kept as long as the views.
+  if (lent_bytes_.bytes != nullptr && part->values.is_lent() && 2 * num_bytes >= lent_bytes_.size) {
+    out->items = {lent_bytes_.bytes, num_bytes};
+    return success();
+  }
+  outcome = allocate(memory, num_bytes, &out->items);
+  if (outcome.message == nullptr) copy_bytes(out->items.bytes, part->values.data(), num_bytes);
+  return outcome;
+}
+
+// Lays flags of rows out as bits.
+Outcome LeafTaking::lay_flags(ResultMemory* memory, LeafOut* out) {
+  const LeafPart& part = *leaf_.parts[0];
+  if (part.judged->num_marks() != part.num_values) return misuse("values and flags differ in number");
+  const Outcome outcome = allocate_bits(memory, part.num_values, &out->values);
+  if (outcome.message != nullptr) return outcome;
+  part.judged->copy_bits(out->values.bytes);
+  out->num_values = part.num_values;
+  out->nodes = {{nullptr, nullptr, part.num_values, 0}};
   return success();
 }
 

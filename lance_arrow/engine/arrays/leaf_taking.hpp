@@ -19,13 +19,24 @@ struct BlobShape {
   int offset_bits;
 };
 
+// How values of variable width come. The last two are for pages that all have a dictionary of few items: others come as
+// they are.
+enum class Form {
+  kPlain,  // as they are
+  kCodes,  // as codes into one dictionary
+  kViews,  // as views
+  kTextViews,  // as views that were checked as UTF-8
+  kStored,  // as codes
+  kJudged,  // as flags, whether the items satisfy a condition
+};
+
 // What the schema says of a leaf.
 struct LeafShape {
   std::vector<int> offset_bits;  // per node of the path, inner-most first: the width of a list's offsets, or 0
   int64_t value_bits = 0;  // 0: variable width
   int value_offset_bits = 0;  // of Arrow's offsets, for variable width
   std::vector<int64_t> field_bytes;  // of a packed struct
-  bool is_coded = false;  // whether values of variable width become codes into one dictionary
+  Form form = Form::kPlain;  // but for plain ones, rows are one part
   std::optional<BlobShape> blobs;
 };
 
@@ -37,11 +48,13 @@ struct Region {
 // What was laid out of a leaf.
 struct LeafOut {
   int64_t num_values = 0;
-  Region values, offsets;  // of codes: the codes
+  Form form = Form::kPlain;  // how values came
+  Region values, offsets;  // codes, views or flags are values without offsets
   std::vector<Region> fields;  // of a packed struct, instead of values
   Region positions;  // of blobs that others read
   int64_t num_items = 0;  // of codes: their dictionary
-  Region items, item_offsets;
+  Region items, item_offsets;  // of views: the bytes that they point to
+  int64_t buffer_bytes = 0;  // of views: the bytes are shown as buffers that begin so far after each other
   std::vector<NodeOut> nodes;  // inner-most first; validity is null where no slot is
 
   int64_t num_children(const LeafShape& shape, size_t node) const {
@@ -66,8 +79,14 @@ struct TakeLimits {
 class LeafTaking {
  public:
   // `shape` and `pages` outlive it.
-  LeafTaking(const LeafShape& shape, const std::vector<PageRef>& pages, const TakeLimits& limits)
-      : shape_(&shape), pages_(&pages), limits_(limits) {}
+  LeafTaking(const LeafShape& shape, const std::vector<PageRef>& pages, const TakeLimits& limits);
+
+  // Whether its items are to be judged before it begins; without a verdict they come as they are.
+  bool is_judged() const { return form_ == Form::kJudged; }
+  void judge(std::unique_ptr<JudgedItems> verdict) {
+    judged_ = std::move(verdict);
+    if (judged_ == nullptr) form_ = Form::kPlain;
+  }
 
   // Parts hold consecutive rows and may be read side by side. The only part is in memory that this thread used before.
   Outcome begin(std::span<const int64_t> part_rows, ResultMemory* memory);
@@ -78,8 +97,11 @@ class LeafTaking {
   Outcome take(int64_t num_rows, Request* request, ResultMemory* memory, LeafOut* out);
 
  private:
+  bool is_viewed() const { return form_ == Form::kViews || form_ == Form::kTextViews; }
   Outcome lay_values(int64_t num_bytes, ResultMemory* memory, LeafOut* out);
   Outcome lay_codes(ResultMemory* memory, LeafOut* out);
+  Outcome lay_views(ResultMemory* memory, LeafOut* out);
+  Outcome lay_flags(ResultMemory* memory, LeafOut* out);
   Outcome lay_fields(ResultMemory* memory, LeafOut* out);
   Outcome read_blobs(Request* request, ResultMemory* memory, LeafOut* out);
   Outcome lend_large(const LaRuns& rows, ResultMemory* memory);
@@ -87,8 +109,11 @@ class LeafTaking {
   const LeafShape* shape_;
   const std::vector<PageRef>* pages_;
   TakeLimits limits_;
+  Form form_;
+  std::unique_ptr<JudgedItems> judged_;
   Leaf leaf_;
-  Region lent_;  // where values, or codes, are decoded as Arrow wants them
+  Region lent_;  // where values, codes or views are decoded as Arrow wants them
+  Region lent_bytes_;  // where the bytes are that views point to
 };
 
 }  // namespace lance_arrow::engine

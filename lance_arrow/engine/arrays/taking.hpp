@@ -23,6 +23,9 @@ class Taking {
     leaves_[leaf].emplace(shapes_[leaf], pages, limits_);
   }
 
+  // Of a leaf with pages.
+  LeafTaking& leaf(size_t number) { return *leaves_[number]; }
+
   // Takes leaves whose rows are one part, until all are done or much was read: a caller may look at signals then.
   Outcome take_some(int64_t num_rows, Request* request);
   bool is_done() const { return next_ == leaves_.size(); }

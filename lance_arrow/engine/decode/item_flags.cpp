@@ -72,6 +72,15 @@ Outcome with_code_type(int64_t code_bytes, Call call) {
 
 }  // namespace
 
+void bits_of_marks(const uint8_t* marks, int64_t count, uint8_t* out) {
+  int64_t at = 0;
+  for (; at + 8 <= count; at += 8) *out++ = bits_of(marks + at);
+  if (at == count) return;
+  uint8_t last[8] = {};
+  std::memcpy(last, marks + at, static_cast<size_t>(count - at));
+  *out = bits_of(last);
+}
+
 Outcome flags_of_codes(const uint8_t* codes, int64_t code_bytes, int64_t num_codes, const uint8_t* flags,
                        int64_t num_items, uint8_t* out, int64_t out_bytes) {
   if (num_codes < 0 || num_items < 0 || (num_codes + 7) / 8 > out_bytes) return misuse("flags have too few bytes");
@@ -88,6 +97,43 @@ Outcome views_of_codes(const uint8_t* codes, int64_t code_bytes, int64_t num_cod
       std::memcpy(out + at * kViewBytes, views + item * kViewBytes, kViewBytes);
     }
   });
+}
+
+namespace {
+
+template <class Offset>
+Outcome views_by(const StoredValues& stored, int64_t buffer_bytes, uint8_t* to, int64_t* bytes_behind_views) {
+  const auto end = static_cast<uint64_t>(stored.data_bytes);
+  for (int64_t value = 0; value < stored.num_values; ++value, to += kViewBytes) {
+    const int64_t bit = stored.first_bit + value;
+    if (stored.validity != nullptr && (stored.validity[bit / 8] >> (bit % 8) & 1) == 0) {
+      put_empty_view(to);
+      continue;
+    }
+    const uint64_t start = load<Offset>(stored.offsets, value), stop = load<Offset>(stored.offsets, value + 1);
+    if (start > stop || stop > end) return misuse("a value lies outside its bytes", value);
+    const auto place = static_cast<int64_t>(start), size = static_cast<int64_t>(stop - start);
+    if (size > kMostOfView) return misuse("a value is too long for a view", value);
+    const uint8_t* bytes = stored.data + place;
+    if (size <= kMostInView) {
+      put_short_view(to, bytes, size, stored.data_bytes - place);
+    } else {
+      put_long_view(to, bytes, size, place, buffer_bytes);
+      *bytes_behind_views += size;
+    }
+  }
+  return success();
+}
+
+}  // namespace
+
+Outcome views_of_values(const StoredValues& stored, int64_t buffer_bytes, uint8_t* out, int64_t out_bytes,
+                        int64_t* bytes_behind_views) {
+  *bytes_behind_views = 0;
+  if (stored.num_values < 0 || stored.num_values > out_bytes / kViewBytes) return misuse("views have too few bytes");
+  if (buffer_bytes < 1) return misuse("buffers of views have no bytes");
+  return stored.offset_bits == 32 ? views_by<uint32_t>(stored, buffer_bytes, out, bytes_behind_views)
+                                  : views_by<uint64_t>(stored, buffer_bytes, out, bytes_behind_views);
 }
 
 }  // namespace lance_arrow::engine

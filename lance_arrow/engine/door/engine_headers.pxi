@@ -1,5 +1,14 @@
 # Pages, readers and leaves of the engine.
 
+cdef extern from "engine/plan/dictionary_items.hpp" namespace "lance_arrow::engine" nogil:
+    cdef struct Items:
+        int64_t bits
+        const uint8_t* values
+        int64_t values_bytes
+        const uint8_t* offsets
+        int offset_bits
+        int64_t num_items
+
 cdef extern from "engine/plan/pages.hpp" namespace "lance_arrow::engine" nogil:
     cdef cppclass Page:
         int64_t num_rows
@@ -8,6 +17,8 @@ cdef extern from "engine/plan/pages.hpp" namespace "lance_arrow::engine" nogil:
         cbool is_indexed()
         int64_t index_bytes()
         cbool picks_selected(int64_t)
+        cbool has_few_items()
+        const Items* items()
 
     cdef struct PageBuffers:
         int64_t* starts
@@ -18,6 +29,10 @@ cdef extern from "engine/plan/pages.hpp" namespace "lance_arrow::engine" nogil:
 
     cdef cppclass Lendable "lance_arrow::engine::Buffer":
         uint8_t* data()
+
+    cdef cppclass JudgedItems:
+        JudgedItems(cbool, int64_t) except +
+        void judge(const Items*, const uint8_t*) except +
 
     cdef cppclass LeafPart:
         LeafPart() except +
@@ -34,14 +49,6 @@ cdef extern from "engine/plan/array_pages.hpp" namespace "lance_arrow::engine" n
     Page* new_binary_page(int64_t, uint64_t) except +
 
 cdef extern from "engine/plan/chunked_page.hpp" namespace "lance_arrow::engine" nogil:
-    cdef struct Items:
-        int64_t bits
-        const uint8_t* values
-        int64_t values_bytes
-        const uint8_t* offsets
-        int offset_bits
-        int64_t num_items
-
     cdef cppclass ChunkForm:
         cbool large
         const LaChunkCodec* values
@@ -108,6 +115,8 @@ cdef extern from "engine/plan/leaf_reader.hpp" namespace "lance_arrow::engine" n
         int64_t second_bytes
         PageBuffers buffers
 
+    Outcome load_indices(const vector[PageRef]&, const Reader&, ReadCount*) except +
+
 cdef extern from "engine/arrays/blobs.hpp" namespace "lance_arrow::engine" nogil:
     cdef struct BlobPlaces:
         const uint8_t* positions
@@ -121,6 +130,14 @@ cdef extern from "engine/arrays/blobs.hpp" namespace "lance_arrow::engine" nogil
     Outcome read_laid_out(const BlobPlaces&, int, const uint8_t*, int64_t, int64_t, const Reader&, uint8_t*, ReadCount*) except +
 
 cdef extern from "engine/arrays/leaf_taking.hpp" namespace "lance_arrow::engine" nogil:
+    enum class Form:
+        kPlain
+        kCodes
+        kViews
+        kTextViews
+        kStored
+        kJudged
+
     cdef cppclass BlobShape:
         int64_t data_stop
         int64_t most_bytes
@@ -133,7 +150,7 @@ cdef extern from "engine/arrays/leaf_taking.hpp" namespace "lance_arrow::engine"
         int64_t value_bits
         int value_offset_bits
         vector[int64_t] field_bytes
-        cbool is_coded
+        Form form
         optional[BlobShape] blobs
 
     cdef struct Region:
@@ -148,11 +165,17 @@ cdef extern from "engine/arrays/leaf_taking.hpp" namespace "lance_arrow::engine"
 
     cdef cppclass LeafOut:
         int64_t num_values
+        Form form
         Region values, offsets, positions, items, item_offsets
         vector[Region] fields
         int64_t num_items
+        int64_t buffer_bytes
         vector[NodeOut] nodes
         int64_t num_children(const LeafShape&, size_t)
+
+    cdef cppclass LeafTaking:
+        cbool is_judged()
+        void judge(unique_ptr[JudgedItems])
 
     cdef cppclass Request:
         Request()
@@ -178,6 +201,7 @@ cdef extern from "engine/arrays/taking.hpp" namespace "lance_arrow::engine" nogi
     cdef cppclass Taking:
         Taking(const vector[LeafShape]&, const Allocator&, const TakeLimits&) except +
         void set_pages(size_t, const vector[PageRef]&) except +
+        LeafTaking& leaf(size_t)
         Outcome take_some(int64_t, Request*) except +
         cbool is_done()
         Outcome begin(const vector[int64_t]&) except +

@@ -12,6 +12,14 @@ cdef enum Kind:
     VALUES = 2
     STRINGS = 3
 
+# Rows of pages for which so many items are judged at least, however few rows are read.
+cdef int64_t MOST_JUDGED = 1024
+
+FORMS = {
+    "plain": <int>Form.kPlain, "codes": <int>Form.kCodes, "views": <int>Form.kViews,
+    "text_views": <int>Form.kTextViews, "stored": <int>Form.kStored,
+}
+
 KINDS = {"slots": SLOTS, "list": LIST, "values": VALUES, "strings": STRINGS}
 
 
@@ -133,9 +141,43 @@ cdef class RowsInTheMaking:
             values = tuple([lent.buffer(out.fields[number]) for number in range(out.fields.size())])
         if out.positions.bytes != NULL:
             values = values, lent.buffer(out.positions)
-        if shape.is_coded:
+        if out.form == Form.kCodes:
             offsets = out.num_items, lent.buffer(out.item_offsets), lent.buffer(out.items)
+        elif out.form == Form.kViews or out.form == Form.kTextViews:
+            offsets = tuple([
+                lent.buffer(out.items).slice(start) for start in range(0, out.items.size, out.buffer_bytes)
+            ])
         return out.num_values, values, offsets, nodes
+
+    cdef object _judge(self, size_t leaf, object judge, Request* request):
+        """Let the items of all pages of a leaf be judged; returns why their indices cannot be read."""
+        cdef const vector[PageRef]* refs = &self.pages.pages[leaf]
+        cdef Outcome outcome
+        cdef const Items* items
+        cdef const uint8_t[::1] flags
+        cdef unique_ptr[JudgedItems] verdict
+        cdef size_t number
+        with nogil:
+            outcome = load_indices(refs[0], request.reader, &request.count)
+        if outcome.message != NULL:
+            return outcome.message.decode("ascii")
+        verdict.reset(new JudgedItems(judge.null, self.num_rows))
+        for number in range(refs.size()):
+            items = refs[0][number].page.items()
+            found = None
+            # Judging many items for few rows would take longer than reading the rows.
+            if items != NULL and 0 < items.num_items <= max(MOST_JUDGED, self.num_rows):
+                offsets = items.offsets[:(items.num_items + 1) * (items.offset_bits // 8)]
+                found = judge(offsets, items.offset_bits, items.values[:items.values_bytes])
+            if found is None:
+                verdict.reset()
+                break
+            flags = found
+            if flags.shape[0] != items.num_items:
+                raise InternalError("items were judged that are none")
+            verdict.get().judge(items, &flags[0])
+        self.taking.get().leaf(leaf).judge(move(verdict))
+        return None
 
 
 cdef inline object _text_of(Outcome outcome):
@@ -148,14 +190,20 @@ cdef class ReadForms:
     Parameters
     ----------
     leaves
-        Of each leaf ``(offset_bits, value_bits, value_offset_bits, field_bytes, blobs, is_coded)``.
+        Of each leaf ``(offset_bits, value_bits, value_offset_bits, field_bytes, blobs, form)``.
 
         ``offset_bits``: per node of the path, inner-most first, the width of a list's offsets or 0. ``value_bits``:
         bits of a value; 0 for variable width, with ``value_offset_bits``. ``field_bytes``: bytes of each field of a
         packed struct, whose sum is the value; empty for others. ``blobs``: None, or ``(data_stop, most_bytes,
         most_at_once, offset_bits)`` if the values are places of blobs to be read. These are the end of values in the
-        file, the most bytes of blobs, and the most bytes of one read. Last, the width of their offsets. ``is_coded``:
-        whether values of variable width come as codes into one dictionary; then there is one part.
+        file, the most bytes of blobs, and the most bytes of one read. Last, the width of their offsets.
+
+        ``form``: a key of `FORMS`. ``"codes"``: values of variable width come as codes into one dictionary. ``"views"``,
+        ``"text_views"``: they come as views, checked as UTF-8 or not. ``"stored"``: as codes where all pages have a
+        dictionary of few items. All of them have one part. Instead of a key, a condition may stand there: such pages
+        give flags of rows then. It is called with ``(offsets, offset_bits, values)`` of a page's items. It returns a
+        byte for each, 1 where the item satisfies it; or None if items cannot be judged. Its `null` tells whether null
+        satisfies it.
     columns
         Nested tuples ``(kind, leaf, items, is_text, children)``. ``kind`` is a key of `KINDS`, ``leaf`` the position of
         the leaf with the node's structure. ``items`` is the number of the child's items per slot (0 for lists).
@@ -168,13 +216,20 @@ cdef class ReadForms:
     cdef vector[ArrayForm] arrays
     cdef readonly bint makes_batches
     cdef object schema
+    cdef list judges
 
     def __init__(self, leaves, columns=None, schema=None) -> None:
         cdef LeafShape shape
         cdef BlobShape blobs
+        self.judges = []
         for leaf in leaves:
             shape = LeafShape()
-            offset_bits, shape.value_bits, shape.value_offset_bits, field_bytes, places, shape.is_coded = leaf
+            offset_bits, shape.value_bits, shape.value_offset_bits, field_bytes, places, form = leaf
+            if isinstance(form, str):
+                shape.form = <Form><int>FORMS[form]
+            else:
+                shape.form = Form.kJudged
+                self.judges.append((self.shapes.size(), form))
             shape.offset_bits = offset_bits
             shape.field_bytes = field_bytes
             if places is not None:
@@ -276,7 +331,8 @@ cdef class ReadForms:
             values, offsets or None, nodes)`` with ``(slots, validity or None, null_count, offsets or None, num_items)``
             per node, inner-most first. Values are one buffer, or a tuple of one per field. For blobs with too many
             bytes for one read, they are a tuple of memory for the blobs and of their positions. For codes, the offsets
-            are the dictionary: ``(num_items, offsets, values)``. An error text if a leaf could not be read, or if
+            are the dictionary: ``(num_items, offsets, values)``; for views, the buffers that they point to. Flags of
+            judged values are bits, without offsets. An error text if a leaf could not be read, or if
             leaves contradict each other or their types.
         requests, ranges, bytes_wanted, bytes_read
             What was read.
@@ -287,6 +343,12 @@ cdef class ReadForms:
         cdef SelectionBitmap selection
         cdef ArrowArray batch
         cdef Taking* taking = rows.taking.get()
+        cdef size_t leaf
+        for leaf, judge in self.judges:
+            if pages.is_read[leaf] and taking.leaf(leaf).is_judged():
+                refusal = rows._judge(leaf, judge, &request)
+                if refusal is not None:
+                    return refusal, *_counts(&request)
         with nogil:
             selection.select(request.rows.starts, request.rows.stops, request.rows.num_runs)
             request.selection = &selection

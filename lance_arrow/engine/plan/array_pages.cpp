@@ -126,7 +126,7 @@ class BinaryPage : public Page {
       bool is_null = false;
       const int64_t first = start == 0 ? 0 : end_of(ends, start - 1 - before, &is_null);
       if (first < behind) return corrupt("a string ends before it begins", start);
-      const size_t at = out->ends.size();
+      const auto at = static_cast<size_t>(out->num_values);
       out->ends.resize(at + static_cast<size_t>(stop - start));
       const size_t level = out->def.size();
       out->def.resize(level + static_cast<size_t>(stop - start));

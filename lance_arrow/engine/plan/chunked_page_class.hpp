@@ -44,6 +44,15 @@ class ChunkedPage : public Page {
 
   int64_t close_stop(int64_t row) const override { return batch_stop(row); }
 
+  bool has_few_items() const override {
+    constexpr int64_t least_rows_per_item = 8;
+    if (!form_.has_items) return false;
+    const int64_t num_items = own_ != nullptr ? own_->form.num_items : form_.items.num_items;
+    return num_items * least_rows_per_item <= num_rows;
+  }
+
+  const Items* items() const override { return form_.has_items ? &form_.items : nullptr; }
+
   bool picks_selected(int64_t rows_per_wanted) const override {
     constexpr int64_t most_rows_per_wanted = 16;  // a chunk from which fewer are wanted is not decoded whole
     if (form_.rep != nullptr || form_.values->bits < 8) return false;
@@ -236,7 +245,7 @@ class ChunkedPage : public Page {
 
   Outcome append_indices(const ItemIndices& wanted, LeafPart* out) const {
     const int64_t width = form_.values->bits / 8;
-    if (out->coded != nullptr) return out->add_indices(wanted, width, form_.items);
+    if (out->takes_indices()) return out->add_indices(wanted, width, form_.items);
     LaValues place = out->place(wanted.count, form_.items.bits);
     if (place.values == nullptr) return above_limit();
     const Outcome outcome = form_.items.expand(wanted, width, &place);

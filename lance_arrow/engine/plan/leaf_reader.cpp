@@ -27,7 +27,7 @@ class LeafReader {
   Outcome want(const LaRuns& rows, bool indices_only, int64_t limit, Wanted* out) {
     LeafPart part;
     part.limit = limit;
-    return walk(rows, Want{this, &rows, indices_only, &part, out});
+    return walk(rows, Want{this, indices_only, &part, out});
   }
 
   const ReadCount& count() const { return fetcher_.count(); }
@@ -43,7 +43,7 @@ class LeafReader {
       // Pages without wanted rows are left as they are.
       if (rows.starts[run] >= stop) continue;
       bool is_open = true;
-      Outcome outcome = visit.enter(ref, run, &is_open);
+      Outcome outcome = visit.enter(ref, rows, run, &is_open);
       if (outcome.message != nullptr) return outcome;
       const bool is_picked = is_open && selection_ != nullptr && selection_->any() &&
                              ref.page->picks_selected(selection_->rows_per_wanted());
@@ -101,19 +101,35 @@ class LeafReader {
     LevelPart part{};
     int64_t values_before = 0;
 
-    Outcome enter(const PageRef& ref, int64_t, bool*) {
+    Outcome enter(const PageRef& ref, const LaRuns& rows, int64_t run, bool* is_open) {
       part = {&ref.page->layers, 0, static_cast<int64_t>(out->rep.size()), static_cast<int64_t>(out->def.size())};
       values_before = out->num_values;
-      return ref.page->is_indexed() ? success() : ref.page->load_index(ref.buffers, &reader->fetcher_);
+      const Outcome outcome = ref.page->is_indexed() ? success() : ref.page->load_index(ref.buffers, &reader->fetcher_);
+      if (outcome.message == nullptr && out->judged != nullptr) *is_open = !judge_whole(ref, rows, run);
+      return outcome;
+    }
+
+    // Takes rows of a page of which the items tell that none, or every one, satisfies the condition; else false.
+    bool judge_whole(const PageRef& ref, const LaRuns& rows, int64_t run) const {
+      const JudgedItems::Verdict verdict = out->judged->verdict(ref.page->items());
+      if (verdict == JudgedItems::Verdict::kSome) return false;
+      const int64_t first = ref.first_row, stop = first + ref.page->num_rows;
+      int64_t count = 0;
+      for (; run < rows.num_runs && rows.starts[run] < stop; ++run)
+        count += std::min(rows.stops[run], stop) - std::max(rows.starts[run], first);
+      out->judged->add_rows(count, verdict);
+      out->num_values += count;
+      out->num_formed = out->num_values;
+      return true;
     }
 
     Outcome selected(const PageRef& ref, int64_t start, int64_t stop, int64_t count) {
-      return coded(reader->read_selected(ref, start, stop, count, out));
+      return formed(reader->read_selected(ref, start, stop, count, out));
     }
 
     Outcome batch(const PageRef& ref, const LaRuns& wanted) {
-      return coded(ref.page->may_be_stored(wanted) ? reader->read_stored(ref, wanted, out)
-                                                   : reader->batch(ref, wanted, out));
+      return formed(ref.page->may_be_stored(wanted) ? reader->read_stored(ref, wanted, out)
+                                                    : reader->batch(ref, wanted, out));
     }
 
     void leave() const {
@@ -122,24 +138,23 @@ class LeafReader {
         note_levels(part, values_before, out);
     }
 
-    Outcome coded(const Outcome& outcome) const { return outcome.message == nullptr ? out->code_values() : outcome; }
+    Outcome formed(const Outcome& outcome) const { return outcome.message == nullptr ? out->form_values() : outcome; }
   };
 
   // Lists ranges that are missing.
   struct Want {
     LeafReader* reader;
-    const LaRuns* rows;
     bool indices_only;
     LeafPart* part;
     Wanted* out;
 
-    Outcome enter(const PageRef& ref, int64_t run, bool* is_open) {
+    Outcome enter(const PageRef& ref, const LaRuns& rows, int64_t run, bool* is_open) {
       *is_open = !indices_only;
       if (ref.page->is_indexed()) return success();
       const size_t before = out->starts.size();
       const size_t num_buffers = std::min(ref.buffers.count, PageBuffers::kMost);
       const int64_t first = ref.first_row, stop = first + ref.page->num_rows;
-      const bool is_whole = !indices_only && rows->starts[run] <= first && rows->stops[run] >= stop;
+      const bool is_whole = !indices_only && rows.starts[run] <= first && rows.stops[run] >= stop;
       for (size_t buffer = 0; buffer < num_buffers; ++buffer)
         if (is_whole || ref.buffers.starts[buffer] != ref.data_start) {
           const Outcome outcome = add(ref.buffers.starts[buffer], ref.buffers.sizes[buffer]);
@@ -397,6 +412,17 @@ class LeafReader {
 };
 
 }  // namespace
+
+Outcome load_indices(const std::vector<PageRef>& pages, const Reader& reader, ReadCount* count) {
+  Fetcher fetcher(reader);
+  for (const PageRef& ref : pages) {
+    if (ref.page->is_indexed()) continue;
+    const Outcome outcome = ref.page->load_index(ref.buffers, &fetcher);
+    if (outcome.message != nullptr) return outcome;
+  }
+  count->add(fetcher.count());
+  return success();
+}
 
 int64_t expected_bytes(const std::vector<PageRef>& pages, const LaRuns& rows) {
   constexpr int64_t worth_it = 16 << 10;

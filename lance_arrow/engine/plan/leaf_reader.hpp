@@ -25,6 +25,9 @@ struct PageRef {
 // What the values of rows will take, where each page knows: memory of that size is filled without growing. Else 0.
 int64_t expected_bytes(const std::vector<PageRef>& pages, const LaRuns& rows);
 
+// Lets pages read what they must know before rows are read, and adds what that cost to `count`.
+Outcome load_indices(const std::vector<PageRef>& pages, const Reader& reader, ReadCount* count);
+
 // Appends rows (of the column, within the pages given) to `out` and adds what that cost to `count`. `selection` has
 // the rows too; null, or without any, where they do not lie close together.
 Outcome read_leaf(const std::vector<PageRef>& pages, const Reader& reader, const SelectionBitmap* selection,

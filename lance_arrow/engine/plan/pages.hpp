@@ -7,8 +7,10 @@
 
 #include "engine/bind/codec_tables.hpp"
 #include "engine/plan/item_codes.hpp"
+#include "engine/plan/judged_items.hpp"
 #include "engine/plan/select_rows.hpp"
 #include "engine/plan/selection_bitmap.hpp"
+#include "engine/plan/value_views.hpp"
 
 namespace lance_arrow::engine {
 
@@ -141,22 +143,42 @@ struct LeafPart {
   std::vector<int64_t> ends;  // variable width
   int64_t num_bytes = 0;  // variable width
   std::unique_ptr<ItemCodes> coded;  // where values are wanted as codes into one dictionary
-  int64_t num_coded = 0;  // values that have a code; later ones lie in `values` and `ends`
+  std::unique_ptr<ValueViews> viewed;  // where they are wanted as views, whose bytes end at `num_bytes` in `values`
+  std::unique_ptr<JudgedItems> judged;  // where it is wanted whether they satisfy a condition
+  int64_t num_formed = 0;  // values that have a code or a view; later ones lie in `values` and `ends`
+  int64_t end_formed = 0;  // where the bytes that views point to end
 
-  // Replaces the values that were appended since the last call by their codes.
-  Outcome code_values() {
-    if (coded == nullptr || num_coded == num_values) return success();
-    const Outcome outcome = coded->add_values(values.data(), ends.data() + num_coded, num_values - num_coded, limit);
-    num_coded = num_values;
+  bool takes_indices() const { return coded != nullptr || viewed != nullptr || judged != nullptr; }
+
+  // Replaces the values that were appended since the last call by their codes, or views.
+  Outcome form_values() {
+    if (!takes_indices() || num_formed == num_values) return success();
+    const int64_t* new_ends = ends.data() + num_formed;
+    const int64_t count = num_values - num_formed;
+    num_formed = num_values;
+    if (judged != nullptr) return misuse("values without a dictionary are not judged");
+    if (viewed != nullptr) {
+      const Outcome outcome = viewed->add_values(new_ends, count, &values, &end_formed);
+      num_bytes = end_formed;
+      return outcome;
+    }
     num_bytes = 0;
-    return outcome;
+    return coded->add_values(values.data(), new_ends, count, limit);
   }
 
   Outcome add_indices(const ItemIndices& wanted, int64_t index_bytes, const Items& items) {
-    Outcome outcome = code_values();
-    if (outcome.message == nullptr) outcome = coded->add_indices(wanted, index_bytes, items, limit);
+    Outcome outcome = form_values();
+    if (outcome.message != nullptr) return outcome;
+    if (judged != nullptr) {
+      outcome = judged->add_indices(wanted, index_bytes, items);
+    } else if (viewed != nullptr) {
+      outcome = viewed->add_indices(wanted, index_bytes, items, limit, &values, &end_formed);
+      num_bytes = end_formed;
+    } else {
+      outcome = coded->add_indices(wanted, index_bytes, items, limit);
+    }
     num_values += wanted.count;
-    num_coded = num_values;
+    num_formed = num_values;
     return outcome;
   }
 
@@ -194,8 +216,10 @@ struct LeafPart {
     rep.clear();
     def.clear();
     ends.clear();
-    num_values = bit_offset = num_bytes = num_coded = 0;
+    num_values = bit_offset = num_bytes = num_formed = end_formed = 0;
     coded.reset();
+    viewed.reset();
+    judged.reset();
   }
 };
 
@@ -267,6 +291,11 @@ class Page {
 
   // Row up to which many short runs from `row` on are opened together, however many they are; 0: a few runs at a time.
   virtual int64_t close_stop(int64_t) const { return 0; }
+
+  // Whether values are indices into few items, compared with the rows: as codes they take less than expanded.
+  virtual bool has_few_items() const { return false; }
+  // The items, once the page is indexed; null where values are no indices.
+  virtual const Items* items() const { return nullptr; }
 
   // Whether rows that are selected, one of about so many, are best picked out of all.
   virtual bool picks_selected(int64_t) const { return false; }

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from lance_arrow.arrays.column_paths import Steps, node_at, pruned
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, storage_type, type_over
+from lance_arrow.arrays.view_arrays import as_views, is_view
 from lance_arrow.errors import CorruptFileError, CorruptManifestError
 from lance_arrow.late_arrow import pc
 from lance_arrow.spi import NodeKind
@@ -84,6 +85,8 @@ class FieldSource:
         type_ = self.node.field.type
         if not arrays:
             return pa.nulls(num_rows, type_, pool)
+        if isinstance(self.node, LeafNode) and self.node.judge is not None and pa.types.is_boolean(arrays[0].type):
+            return arrays[0]
         if not self.children:
             return _cast(arrays[0], type_, self.node.path)
         plain = [array.storage if isinstance(array, pa.ExtensionArray) else array for array in arrays]
@@ -132,7 +135,7 @@ def bind_fields(
     roots_of
         The column tree of a file.
     has_forms
-        Whether columns of the table, or of files, may be read as dictionaries.
+        Whether columns of the table, or of files, may be read as dictionaries or views.
 
     Returns
     -------
@@ -170,16 +173,16 @@ def _take_forms(
     roots_of: Callable[[int], Sequence[ColumnNode]],
     kept: dict[tuple[int, int], ColumnNode],
 ) -> None:
-    """Read leaves of files as dictionaries where the table's are, and only there: names in files may differ."""
+    """Read leaves of files in the forms of the table's, as dictionaries or views: names in files may differ."""
     from lance_arrow.arrays.coded_leaves import formed  # noqa: PLC0415 - for columns read as dictionaries alone
 
-    forms: dict[tuple[int, int], set[int]] = {key: set() for key in kept}
+    forms: dict[tuple[int, int], dict[int, LeafNode]] = {key: {} for key in kept}
     for leaf in [leaf for node in nodes for leaf in node.leaves()]:
         place = places[leaf.column]
-        if place is not None and leaf.is_coded:
+        if place is not None and leaf.has_form:
             own = node_at(roots_of(place.file)[place.root], place.steps)
             if isinstance(own, LeafNode):
-                forms[place.file, place.root].add(own.column)
+                forms[place.file, place.root][own.column] = leaf
     for key, node in kept.items():
         kept[key] = formed(node, forms[key])
 
@@ -308,9 +311,10 @@ def _family(type_: pa.DataType) -> object:
         return _family(type_.value_type)
     if types.is_integer(type_) or types.is_floating(type_) or types.is_decimal(type_):
         return "number"
-    if types.is_string(type_) or types.is_large_string(type_):
+    if types.is_string(type_) or types.is_large_string(type_) or types.is_string_view(type_):
         return "text"
-    if types.is_binary(type_) or types.is_large_binary(type_) or types.is_fixed_size_binary(type_):
+    is_bytes = types.is_binary(type_) or types.is_large_binary(type_) or types.is_binary_view(type_)
+    if is_bytes or types.is_fixed_size_binary(type_):
         return "bytes"
     if types.is_timestamp(type_) or types.is_date(type_):
         return "moment"
@@ -326,12 +330,21 @@ def _cast(array: pa.Array, type_: pa.DataType, path: str) -> pa.Array:
         if _family(plain.type) != _family(storage):
             raise _other_type(array.type, type_, path)
         try:
-            plain = _encoded(plain, storage) if isinstance(storage, pa.DictionaryType) else plain.cast(storage)
+            plain = _in_form(plain, storage)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
             raise CorruptFileError(
                 f"the data file holds {array.type}, the table says {type_}: {error}", column=path
             ) from error
     return plain if storage is type_ else pa.ExtensionArray.from_storage(type_, plain)
+
+
+def _in_form(array: pa.Array, type_: pa.DataType) -> pa.Array:
+    """Cast to another type, or form, of values."""
+    if isinstance(type_, pa.DictionaryType):
+        return _encoded(array, type_)
+    if not is_view(type_):
+        return (array.dictionary_decode() if isinstance(array, pa.DictionaryArray) else array).cast(type_)
+    return as_views(array.cast(pa.binary()) if pa.types.is_fixed_size_binary(array.type) else array)
 
 
 def _encoded(array: pa.Array, type_: pa.DictionaryType) -> pa.Array:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from lance_arrow.arrays.arrow_arrays import batch_without_columns
+from lance_arrow.arrays.arrow_arrays import batch_without_columns, typed_schema
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.errors import CorruptManifestError, UnsupportedError, located
@@ -234,13 +234,14 @@ class FragmentReading:
                 arrays.append(source.array(parts, num_rows, pool))
         if not arrays:
             return batch_without_columns(num_rows)
-        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+        return pa.RecordBatch.from_arrays(arrays, schema=typed_schema(self.schema, arrays))
 
     def _roots_of(self, file: int) -> Sequence[ColumnNode]:
         return self._open(file).rows.roots
 
     def _bound(self, nodes: Sequence[ColumnNode]) -> tuple[tuple[FieldSource, ...], tuple[FileNodes, ...]]:
-        has_forms = bool(self.rows.columns.options.read_dictionary)
+        has_forms = self.rows.columns.options.has_forms
+        has_forms = has_forms or any([isinstance(node, LeafNode) and node.has_form for node in nodes])
         return bind_fields(nodes, self._place_of, self._roots_of, has_forms=has_forms)
 
     def _place_of(self, leaf: LeafNode) -> LeafPlace | None:

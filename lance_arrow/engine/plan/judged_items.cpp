@@ -1,0 +1,89 @@
+#include "engine/plan/judged_items.hpp"
+
+#include <algorithm>
+
+#include "engine/decode/item_flags.hpp"
+
+namespace lance_arrow::engine {
+
+void JudgedItems::judge(const Items* items, const uint8_t* flags) {
+  const auto num_items = static_cast<size_t>(items->num_items);
+  Page page{items, std::vector<uint8_t>(flags, flags + num_items), 0};
+  page.num_flagged = std::count_if(page.flags.begin(), page.flags.end(), [](uint8_t flag) { return flag != 0; });
+  pages_.push_back(std::move(page));
+}
+
+const JudgedItems::Page* JudgedItems::page_of(const Items* items) const {
+  // Pages come in order, and there are few in a read: the last ones are looked at first.
+  for (size_t at = pages_.size(); at-- > 0;)
+    if (pages_[at].items == items) return &pages_[at];
+  return nullptr;
+}
+
+JudgedItems::Verdict JudgedItems::verdict(const Items* items) const {
+  const Page* page = items == nullptr ? nullptr : page_of(items);
+  if (page == nullptr) return Verdict::kSome;
+  if (null_flag_ == 0 && page->num_flagged == 0) return Verdict::kNone;
+  return null_flag_ != 0 && page->num_flagged == items->num_items ? Verdict::kAll : Verdict::kSome;
+}
+
+void JudgedItems::add_rows(int64_t count, Verdict verdict) {
+  marks_.resize(marks_.size() + static_cast<size_t>(count), verdict == Verdict::kAll ? 1 : 0);
+}
+
+// Bytes may lie anywhere: what loops read is copied to variables first, or compilers would read it again in each step.
+template <class Index>
+Outcome JudgedItems::add_by(const ItemIndices& wanted, const Page& page, uint8_t* marks) const {
+  constexpr int64_t few = 4;  // items that are compared one by one faster than all are looked up
+  const auto num_items = static_cast<uint64_t>(page.items->num_items);
+  const int64_t count = wanted.count;
+  const uint8_t* __restrict indices = wanted.indices;
+  const uint16_t* __restrict def = wanted.def;
+  uint8_t* __restrict to = marks;
+  Index most = 0;
+  for (int64_t value = 0; value < count; ++value) most = std::max(most, load<Index>(indices, value));
+  const bool is_inside = static_cast<uint64_t>(most) < num_items;
+  // Indices of nulls may be any number.
+  for (int64_t value = 0; !is_inside && value < count; ++value)
+    if ((def == nullptr || def[value] == 0) && static_cast<uint64_t>(load<Index>(indices, value)) >= num_items)
+      return corrupt("an index lies outside the dictionary", value);
+  const uint8_t* __restrict flags = page.flags.data();
+  if (page.num_flagged <= few) {
+    for (uint64_t item = 0; item < num_items; ++item) {
+      if (flags[item] == 0) continue;
+      const auto flagged = static_cast<Index>(item);
+      for (int64_t value = 0; value < count; ++value)
+        to[value] = static_cast<uint8_t>(to[value] | (load<Index>(indices, value) == flagged ? 1 : 0));
+    }
+  } else if (is_inside) {
+    for (int64_t value = 0; value < count; ++value) to[value] = flags[load<Index>(indices, value)];
+  } else {
+    for (int64_t value = 0; value < count; ++value) {
+      const auto index = static_cast<uint64_t>(load<Index>(indices, value));
+      to[value] = index < num_items ? flags[index] : 0;
+    }
+  }
+  if (def != nullptr) {
+    const uint8_t null_flag = null_flag_;
+    for (int64_t value = 0; value < count; ++value) to[value] = def[value] > 0 ? null_flag : to[value];
+  }
+  return success();
+}
+
+Outcome JudgedItems::add_indices(const ItemIndices& wanted, int64_t index_bytes, const Items& items) {
+  const Page* page = page_of(&items);
+  if (page == nullptr) return misuse("the items of a page were not judged");
+  const size_t before = marks_.size();
+  marks_.resize(before + static_cast<size_t>(wanted.count));
+  uint8_t* to = marks_.data() + before;
+  switch (index_bytes) {
+    case 1: return add_by<uint8_t>(wanted, *page, to);
+    case 2: return add_by<uint16_t>(wanted, *page, to);
+    case 4: return add_by<uint32_t>(wanted, *page, to);
+    default: return add_by<uint64_t>(wanted, *page, to);
+  }
+}
+
+void JudgedItems::copy_bits(uint8_t* bits) const { bits_of_marks(marks_.data(), num_marks(), bits); }
+
+}  // namespace lance_arrow::engine

@@ -1,0 +1,113 @@
+"""Conditions on strings that are judged by the items of pages: the same rows, and pages that are not read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from stores import CountingStore
+from string_columns import assert_values
+
+import lance_arrow
+from lance_arrow import LanceFile, LanceTable
+from lance_arrow.scan import item_filters
+from lance_arrow.spi import ReadReport
+
+ROWS = 4000
+# Bounds of zones exclude none of the middle words.
+PAGES = [["a", "k", "z"], ["a", "l", "z"], ["a", "m", None, "z"], ["a", None, "z"]]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    with lance_arrow.LanceWriter(tmp_path / "a.lance", rows().schema, rows_per_zone=None) as writer:
+        for words in PAGES:
+            writer.write(page(words))
+    return tmp_path / "a.lance"
+
+
+def page(words: list[str | None]) -> pa.Table:
+    return pa.table({"s": [words[row * 7 % len(words)] for row in range(ROWS)], "id": range(ROWS)})
+
+
+def rows() -> pa.Table:
+    return pa.concat_tables([page(words) for words in PAGES])
+
+
+CONDITIONS = [
+    pc.field("s") == "k",
+    pc.field("s") == "m",
+    pc.field("s") == "nothing",
+    pc.field("s").isin(["l", "m"]),
+    ~pc.field("s").isin(["k"]),
+    pc.field("s").is_null(),
+    pc.field("s").is_valid(),
+    pc.field("s").is_null() | (pc.field("s") != "nothing"),
+    (pc.field("s") > "b") & (pc.field("s") < "y"),
+    (pc.field("s") == "l") & (pc.field("id") < 70),
+    pc.starts_with(pc.field("s"), "m"),
+    pc.if_else(pc.field("s") == "k", None, True),
+]
+
+
+@pytest.mark.parametrize("number", range(len(CONDITIONS)))
+@pytest.mark.parametrize("strings", ["plain", "dictionary", "view"])
+def test_the_same_rows_in_every_form(path: Path, strings: Any, number: int) -> None:
+    expression = CONDITIONS[number]
+    expected = rows().filter(expression)
+    with LanceFile(path, strings=strings) as file:
+        assert file.count_rows(expression) == expected.num_rows
+        assert_values(expected, file.read(filter=expression))
+        assert_values(expected.select(["id"]), file.read(["id"], filter=expression))
+        some = file.read(["id"], filter=expression, rows=(3990, 8003))
+        assert_values(rows().slice(3990, 4013).filter(expression).select(["id"]), some)
+
+
+def test_a_page_without_a_matching_item_reads_no_codes(tmp_path: Path, receipts: list[ReadReport]) -> None:
+    where = tmp_path / "t.lance"
+    table = LanceTable.create(where, page(PAGES[0]), rows_per_zone=None)
+    for words in PAGES[1:]:
+        table.append(page(words), rows_per_zone=None)
+    table = LanceTable.open(where)
+
+    def bytes_of(condition: str) -> int:
+        table.count_rows(condition)
+        receipts.clear()
+        table.count_rows(condition)
+        return sum(report.requested_bytes for report in receipts)
+
+    codes = bytes_of("s = 'z'")
+    assert bytes_of("s = 'nothing'") == 0
+    assert bytes_of("s = 'm'") < codes / 2
+    assert table.count_rows("s = 'm'") == ROWS // 4
+
+
+def test_items_are_judged_once_for_equal_dictionaries(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    judged = []
+    own = item_filters._Judge._judged
+    monkeypatch.setattr(item_filters._Judge, "_judged", lambda *given: judged.append(given) or own(*given))
+    lance_arrow.write_table(pa.concat_tables([page(PAGES[0])] * 5), path, page_bytes=500)
+    with LanceFile(path) as file:
+        assert file.count_rows("s = 'k'") > 0
+    # Three words have six orders.
+    assert 0 < len(judged) <= 6
+
+
+def test_a_condition_that_fails_for_an_item_of_no_row(tmp_path: Path) -> None:
+    table = pa.table({"s": ["1", "2"] * 5000 + ["no number"], "id": range(10_001)})
+    lance_arrow.write_table(table, tmp_path / "a.lance")
+    expression = pc.field("s").cast(pa.int64()) == 2
+    with LanceFile(tmp_path / "a.lance") as file:
+        assert file.read(["id"], filter=expression, rows=(0, 10_000)).num_rows == 5000
+        with pytest.raises(lance_arrow.errors.InvalidArgumentError):
+            file.count_rows(expression)
+
+
+def test_far_files_find_the_same_rows(path: Path) -> None:
+    store = CountingStore({"a.lance": path.read_bytes()})
+    with LanceFile("a.lance", filesystem=store) as file:
+        for expression in CONDITIONS:
+            assert file.count_rows(expression) == rows().filter(expression).num_rows
