@@ -139,7 +139,9 @@ def test_a_far_file_is_asked_as_for_all_rows_between(files: dict[str, Path]) -> 
     rows = marked(RowRanges.one(0, ROWS), pa.array(flags))
     store = CountingStore({"file": files["2.2"].read_bytes()})
     with LanceFile("file", filesystem=store) as file:
-        file._rows.read(file._rows.roots, rows)
+        # Ranges that come in several waves leave the padding between them out; later reads join them over it, once.
+        for _ in range(2):
+            file._rows.read(file._rows.roots, rows)
         store.waves.clear()
         file._rows.read(file._rows.roots, hull(rows))
         expected = store.waves[:]
