@@ -116,6 +116,7 @@ class ArrayPage:
             whole,
             whole.size,
             None,
+            None,
             MOST_BYTES,
             _LARGEST_OFFSET,
             None,
