@@ -23,7 +23,7 @@ from lance_arrow.arrays.column_tree import LeafNode, storage_type
 from lance_arrow.arrays.unravel import NodeStructure
 from lance_arrow.io import MeteredSource, Positional, RangeSource
 from lance_arrow.kernels import native_codecs
-from lance_arrow.pages import struct_field_bytes, value_bits
+from lance_arrow.pages import NO_VALUES, row_bits, struct_field_bytes
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan.blobs.native_blobs import BlobLimits, read_laid_out
 from lance_arrow.settings import Limits
@@ -56,9 +56,9 @@ class TakePlan:
     leaf
         The leaf.
     value_bits, value_offset_bits
-        Bits of a value, or 0 and the width of its offsets.
+        Bits of a value, or 0 and the width of its offsets; `NO_VALUES` for leaves without values.
     item_validity
-        One None for each fixed-size list around its items, since the engine reads only lists without a bitmap.
+        One None for each fixed-size list around its items. Lists whose pages have bitmaps come as parts.
     field_bytes
         Of each field of a packed struct; nothing for others.
     plain_type
@@ -95,11 +95,11 @@ class TakePlan:
         Returns
         -------
         TakePlan or None
-            None for leaves that the engine does not read: dictionaries, fixed-size lists of structs, nulls. Also for
+            None for leaves that the engine does not read: dictionaries, fixed-size lists of structs. Also for
             blobs below other columns or in other files, and for leaves of 2.0 below other columns.
         """
         shape = leaf.leaf.shape
-        bits = value_bits(shape)
+        bits = NO_VALUES if shape is None else row_bits(shape)
         if bits is None or leaf.refusal or leaf.leaf.items or leaf.lengths_per_row != 1 or not leaf.tells_ancestors:
             return None
         if len(leaf.list_columns) > 1:
@@ -185,6 +185,9 @@ class TakePlan:
                 for field, buffer in zip(shape.fields, values, strict=True)
             )
             buffers = LeafBuffers(shape, num_values, fields=fields)
+        elif isinstance(shape, FixedSizeList) and isinstance(values, tuple):
+            *bitmaps, items = values
+            buffers = LeafBuffers(shape, num_values, items, None, tuple(bitmaps))
         else:
             buffers = LeafBuffers(shape, num_values, values, offsets, self.item_validity)
         return DecodedLeaf(buffers, tuple(map(NodeStructure._make, nodes)))

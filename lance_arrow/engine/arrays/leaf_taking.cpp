@@ -28,10 +28,14 @@ Outcome LeafTaking::begin(std::span<const int64_t> part_rows, ResultMemory* memo
   for (const int64_t rows : part_rows) num_rows += rows;
   leaf_.offset_bits = shape.offset_bits;
   leaf_.value_bits = shape.value_bits;
-  leaf_.field_bytes = shape.field_bytes;
-  leaf_.lent = shape.value_bits > 0 && shape.value_bits % 8 == 0 && !has_lists && shape.field_bytes.empty() &&
+  leaf_.field_bits = shape.field_bits;
+  if (!pages_->empty() && !pages_->front().page->parts.empty()) {
+    leaf_.value_bits = pages_->front().page->value_bits;
+    leaf_.field_bits = pages_->front().page->parts;
+  }
+  leaf_.lent = leaf_.value_bits > 0 && leaf_.value_bits % 8 == 0 && !has_lists && leaf_.field_bits.empty() &&
                !shape.blobs.has_value();
-  const int64_t width = shape.value_bits / 8;
+  const int64_t width = leaf_.value_bits / 8;
   Outcome outcome = success();
   // Every row is a value of known size, or has a code: it is decoded where Arrow wants it.
   const bool has_codes = shape.is_coded && !has_lists && part_rows.size() == 1;
@@ -106,7 +110,8 @@ Outcome LeafTaking::finish(Request* request, ResultMemory* memory, LeafOut* out)
     if (node.null_count == 0) node.validity = nullptr;
   if (shape_->is_coded) return lay_codes(memory, out);
   if (shape_->blobs.has_value()) return read_blobs(request, memory, out);
-  return shape_->field_bytes.empty() ? lay_values(num_bytes, memory, out) : lay_fields(memory, out);
+  if (leaf_.value_bits == kNoValues) return success();
+  return leaf_.field_bits.empty() ? lay_values(num_bytes, memory, out) : lay_fields(memory, out);
 }
 
 Outcome LeafTaking::lay_values(int64_t num_bytes, ResultMemory* memory, LeafOut* out) {
@@ -136,9 +141,9 @@ Outcome LeafTaking::lay_values(int64_t num_bytes, ResultMemory* memory, LeafOut*
 
 Outcome LeafTaking::lay_fields(ResultMemory* memory, LeafOut* out) {
   std::vector<uint8_t*> addresses;
-  for (const int64_t num_bytes : shape_->field_bytes) {
+  for (const int64_t bits : leaf_.field_bits) {
     Region field;
-    const Outcome outcome = allocate(memory, out->num_values * num_bytes, &field);
+    const Outcome outcome = bits == 0 ? success() : allocate(memory, (out->num_values * bits + 7) / 8, &field);
     if (outcome.message != nullptr) return outcome;
     addresses.push_back(field.bytes);
     out->fields.push_back(field);

@@ -22,9 +22,9 @@ struct BlobShape {
 // What the schema says of a leaf.
 struct LeafShape {
   std::vector<int> offset_bits;  // per node of the path, inner-most first: the width of a list's offsets, or 0
-  int64_t value_bits = 0;  // 0: variable width
+  int64_t value_bits = 0;  // 0: variable width; kNoValues. Pages whose values are rows of parts tell their own
   int value_offset_bits = 0;  // of Arrow's offsets, for variable width
-  std::vector<int64_t> field_bytes;  // of a packed struct
+  std::vector<int64_t> field_bits;  // of a packed struct, all whole bytes
   bool is_coded = false;  // whether values of variable width become codes into one dictionary
   std::optional<BlobShape> blobs;
 };
@@ -38,7 +38,7 @@ struct Region {
 struct LeafOut {
   int64_t num_values = 0;
   Region values, offsets;  // of codes: the codes
-  std::vector<Region> fields;  // of a packed struct, instead of values
+  std::vector<Region> fields;  // of a packed struct, or of lists with bitmaps, instead of values
   Region positions;  // of blobs that others read
   int64_t num_items = 0;  // of codes: their dictionary
   Region items, item_offsets;

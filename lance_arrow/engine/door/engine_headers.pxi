@@ -4,6 +4,7 @@ cdef extern from "engine/plan/pages.hpp" namespace "lance_arrow::engine" nogil:
     cdef cppclass Page:
         int64_t num_rows
         int64_t value_bits
+        vector[int64_t] parts
         vector[uint8_t] layers
         cbool is_indexed()
         int64_t index_bytes()
@@ -132,7 +133,7 @@ cdef extern from "engine/arrays/leaf_taking.hpp" namespace "lance_arrow::engine"
         vector[int] offset_bits
         int64_t value_bits
         int value_offset_bits
-        vector[int64_t] field_bytes
+        vector[int64_t] field_bits
         cbool is_coded
         optional[BlobShape] blobs
 
@@ -187,6 +188,8 @@ cdef extern from "engine/arrays/taking.hpp" namespace "lance_arrow::engine" nogi
         cbool batch(const vector[ArrayForm]&, int64_t, ArrowArray*) except +
 
 cdef extern from "engine/plan/opened_pages.hpp" namespace "lance_arrow::engine" nogil:
+    cbool have_equal_values(const vector[PageRef]&)
+
     cdef cppclass OpenedPages:
         OpenedPages()
         OpenedPages(vector[int64_t]) except +

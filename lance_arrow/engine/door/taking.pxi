@@ -151,11 +151,11 @@ cdef class ReadForms:
         Of each leaf ``(offset_bits, value_bits, value_offset_bits, field_bytes, blobs, is_coded)``.
 
         ``offset_bits``: per node of the path, inner-most first, the width of a list's offsets or 0. ``value_bits``:
-        bits of a value; 0 for variable width, with ``value_offset_bits``. ``field_bytes``: bytes of each field of a
-        packed struct, whose sum is the value; empty for others. ``blobs``: None, or ``(data_stop, most_bytes,
-        most_at_once, offset_bits)`` if the values are places of blobs to be read. These are the end of values in the
-        file, the most bytes of blobs, and the most bytes of one read. Last, the width of their offsets. ``is_coded``:
-        whether values of variable width come as codes into one dictionary; then there is one part.
+        bits of a value; 0 for variable width, with ``value_offset_bits``; -1 for no values. ``field_bytes``: bytes of
+        each field of a packed struct, whose sum is the value; empty for others. ``blobs``: None, or ``(data_stop,
+        most_bytes, most_at_once, offset_bits)`` if the values are places of blobs to be read. These are the end of
+        values in the file, the most bytes of blobs, and the most bytes of one read. Last, the width of their offsets.
+        ``is_coded``: whether values of variable width come as codes into one dictionary; then there is one part.
     columns
         Nested tuples ``(kind, leaf, items, is_text, children)``. ``kind`` is a key of `KINDS`, ``leaf`` the position of
         the leaf with the node's structure. ``items`` is the number of the child's items per slot (0 for lists).
@@ -176,7 +176,7 @@ cdef class ReadForms:
             shape = LeafShape()
             offset_bits, shape.value_bits, shape.value_offset_bits, field_bytes, places, shape.is_coded = leaf
             shape.offset_bits = offset_bits
-            shape.field_bytes = field_bytes
+            shape.field_bits = [8 * num_bytes for num_bytes in field_bytes]
             if places is not None:
                 blobs.data_stop, blobs.most_bytes, blobs.most_at_once, blobs.offset_bits = places
                 shape.blobs = blobs
@@ -272,12 +272,13 @@ cdef class ReadForms:
         Returns
         -------
         done
-            The batch. Without `columns`, or where the engine does not read a leaf: per leaf None if so, or ``(num_values,
-            values, offsets or None, nodes)`` with ``(slots, validity or None, null_count, offsets or None, num_items)``
-            per node, inner-most first. Values are one buffer, or a tuple of one per field. For blobs with too many
-            bytes for one read, they are a tuple of memory for the blobs and of their positions. For codes, the offsets
-            are the dictionary: ``(num_items, offsets, values)``. An error text if a leaf could not be read, or if
-            leaves contradict each other or their types.
+            The batch. Without `columns`, or where the engine does not read a leaf: per leaf None if so, or
+            ``(num_values, values, offsets or None, nodes)`` with ``(slots, validity or None, null_count, offsets or
+            None, num_items)`` per node, inner-most first. Values are one buffer, or a tuple of one per field. Lists may
+            have one per part (`NativePage.parts`), None for parts of no bits. Leaves without values have None. For
+            blobs with too many bytes for one read, they are a tuple of memory for the blobs and of their positions. For
+            codes, the offsets are the dictionary: ``(num_items, offsets, values)``. An error text if a leaf could not
+            be read, or if leaves contradict each other or their types.
         requests, ranges, bytes_wanted, bytes_read
             What was read.
         """
