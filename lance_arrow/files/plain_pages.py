@@ -61,15 +61,16 @@ class PlainPages:
         Where pages go.
     plan
         The leaves.
-    page_bytes
-        Most bytes of a page.
+    page_bytes, short_bytes
+        Most bytes of a page, and of short batches that wait to be joined.
     """
 
-    def __init__(self, file: FileWriter, plan: PlainPlan, page_bytes: int) -> None:
+    def __init__(self, file: FileWriter, plan: PlainPlan, page_bytes: int, short_bytes: int) -> None:
         self._file = file
         self.plan = plan
         self._pages = LeafPages(plan.native, page_bytes, MAX_PAGE_LEVELS, file.records, file.sums)
         self._short: list[tuple[pa.RecordBatch, int]] = []
+        self._most_short_bytes = short_bytes
         self._num_rows = 0
 
     @property
@@ -89,7 +90,7 @@ class PlainPages:
 
     def _hold_short(self, batch: pa.RecordBatch) -> None:
         """Join short batches: each value is copied a few times at most, with those before that are not much longer."""
-        most_bytes = _SHORT_BYTES * batch.num_columns
+        most_bytes = min(_SHORT_BYTES * batch.num_columns, self._most_short_bytes)
         beside = ARRAY_BYTES * batch.num_columns
         short = self._short
         # Whole buffers also of slices, and in one call for all columns: it decides only who holds the rows.

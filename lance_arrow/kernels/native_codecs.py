@@ -29,6 +29,10 @@ from lance_arrow.engine._engine import (
 from lance_arrow.engine._engine import byte_streams_codec as byte_streams
 from lance_arrow.engine._engine import called_codec as called
 from lance_arrow.engine._engine import compressed_codec as compressed
+from lance_arrow.engine._engine import compressed_values_codec as compressed_values
+from lance_arrow.engine._engine import constant_codec as constant
+from lance_arrow.engine._engine import delta_codec as delta
+from lance_arrow.engine._engine import encoded_runs_codec as encoded_runs
 from lance_arrow.engine._engine import fixed_size_lists_codec as fixed_size_lists
 from lance_arrow.engine._engine import flat_codec as flat
 from lance_arrow.engine._engine import inline_bitpacking_codec as inline_bitpacking
@@ -36,11 +40,14 @@ from lance_arrow.engine._engine import is_plain_codec as is_plain
 from lance_arrow.engine._engine import lz4_frame_prefixes as lz4_prefixes
 from lance_arrow.engine._engine import lz4_frames as lz4
 from lance_arrow.engine._engine import out_of_line_bitpacking_codec as out_of_line_bitpacking
+from lance_arrow.engine._engine import range_codec as range_of
 from lance_arrow.engine._engine import run_lengths_codec as run_lengths
 from lance_arrow.engine._engine import stored_zstd_values as stored_zstd
 from lance_arrow.engine._engine import symbols_codec as symbols
 from lance_arrow.engine._engine import variable_codec as variable
+from lance_arrow.engine._engine import variable_parts_codec as variable_parts
 from lance_arrow.engine._engine import zipped_codec as zipped
+from lance_arrow.engine._engine import zipped_constant_codec as zipped_constant
 from lance_arrow.engine._engine import zipped_fixed_size_lists_codec as zipped_fixed_size_lists
 from lance_arrow.engine._engine import zipped_symbols_codec as zipped_symbols
 
@@ -68,7 +75,11 @@ __all__ = [
     "compressed",
     "compressed_blocks_encoder",
     "compressed_chunks_encoder",
+    "compressed_values",
+    "constant",
     "constant_pages_encoder",
+    "delta",
+    "encoded_runs",
     "fixed_size_lists",
     "flat",
     "flat_blocks_encoder",
@@ -84,6 +95,7 @@ __all__ = [
     "out_of_line_bitpacking",
     "out_of_line_bitpacking_blocks_encoder",
     "raise_pending",
+    "range_of",
     "run_lengths",
     "run_lengths_blocks_encoder",
     "run_lengths_encoder",
@@ -95,7 +107,9 @@ __all__ = [
     "variable",
     "variable_blocks_encoder",
     "variable_encoder",
+    "variable_parts",
     "zipped",
+    "zipped_constant",
     "zipped_fixed_size_lists",
     "zipped_pages_encoder",
     "zipped_symbols",

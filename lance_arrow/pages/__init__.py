@@ -49,7 +49,11 @@ if TYPE_CHECKING:
     from lance_arrow.pages.loaded_chunks import DictionaryPage as DictionaryPage
     from lance_arrow.pages.loaded_chunks import IndexPage as IndexPage
     from lance_arrow.pages.loaded_values import StructuredPage as StructuredPage
+    from lance_arrow.pages.native_pages import NO_VALUES as NO_VALUES
+    from lance_arrow.pages.native_pages import native_constant as native_constant
     from lance_arrow.pages.native_pages import native_places as native_places
+    from lance_arrow.pages.native_pages import row_bits as row_bits
+    from lance_arrow.pages.native_pages import row_parts as row_parts
     from lance_arrow.pages.native_pages import struct_field_bytes as struct_field_bytes
     from lance_arrow.pages.native_pages import value_bits as value_bits
     from lance_arrow.pages.one_buffer import OneBufferArray as OneBufferArray
@@ -108,7 +112,15 @@ else:
             "lance_arrow.pages.level_writing": ("encode_stream", "null_inwards", "num_valid"),
             "lance_arrow.pages.loaded_chunks": ("DictionaryPage", "IndexPage"),
             "lance_arrow.pages.loaded_values": ("StructuredPage",),
-            "lance_arrow.pages.native_pages": ("native_places", "struct_field_bytes", "value_bits"),
+            "lance_arrow.pages.native_pages": (
+                "NO_VALUES",
+                "native_constant",
+                "native_places",
+                "row_bits",
+                "row_parts",
+                "struct_field_bytes",
+                "value_bits",
+            ),
             "lance_arrow.pages.one_buffer": ("OneBufferArray", "SelectedValues", "ValidValues"),
             "lance_arrow.pages.open_chunks": ("OpenChunks",),
             "lance_arrow.pages.picked_values": ("values_at",),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +24,14 @@ from lance_arrow.spi.blocks import (
     max_visible_def,
 )
 from lance_arrow.spi.chunks import ValueBatch
-from lance_arrow.spi.codecs import BoundPerValueCodec
+from lance_arrow.spi.codecs import BoundChunkCodec, BoundPerValueCodec
 from lance_arrow.spi.layouts import PageFacts, PageIndex
 from lance_arrow.spi.native import native_side, stored_side
 from lance_arrow.spi.scratch import new_block
 
 _MOST_VALUE_BITS = 1 << 40
+NO_VALUES = -1
+"""Bits of a value of leaves without values, for the engine."""
 
 
 def value_bits(shape: BlockShape | None) -> int | None:
@@ -51,12 +53,55 @@ def value_bits(shape: BlockShape | None) -> int | None:
     return None
 
 
+def row_parts(shape: BlockShape | None) -> tuple[int, ...]:
+    """Return the bits of each part of a list of one length: for each layer its bitmap, or 0, then the items.
+
+    For the engine, such a value is a row of its parts, each in whole bytes. Empty for values that are one run of bytes:
+    lists without bitmaps, and all other shapes.
+    """
+    if not isinstance(shape, FixedSizeList):
+        return ()
+    item_bits = shape.items_per_value * shape.leaf.bits
+    if not shape.validity_dimensions and item_bits % 8 == 0:
+        return ()
+    bitmaps, dimension = [], 1
+    layer: FixedWidth | FixedSizeList = shape
+    while isinstance(layer, FixedSizeList):
+        dimension *= layer.dimension
+        bitmaps.append(dimension if layer.has_validity else 0)
+        layer = layer.items
+    return (*bitmaps, item_bits)
+
+
+def row_bits(shape: BlockShape | None) -> int | None:
+    """Return the bits of a value as the engine has it, as `value_bits`; also for lists that are rows of parts."""
+    if not isinstance(shape, FixedSizeList):
+        return value_bits(shape)
+    parts = row_parts(shape)
+    if not parts:
+        return value_bits(shape)
+    bits = 8 * sum([(part + 7) // 8 for part in parts])
+    return bits if 0 < bits <= _MOST_VALUE_BITS else None
+
+
 def struct_field_bytes(shape: BlockShape | None) -> tuple[int, ...]:
     """Return the bytes of each field of a packed struct; empty for other shapes, or fields that are not bytes."""
     if not isinstance(shape, PackedStruct):
         return ()
     bits = [value_bits(field) or 0 for field in shape.fields]
     return tuple(one // 8 for one in bits) if all(one and one % 8 == 0 for one in bits) else ()
+
+
+_Made = TypeVar("_Made", engine.NativePage, engine.ChunkTemplate)
+
+
+def _with_parts(made: _Made | None, shape: BlockShape | None) -> _Made | None:
+    """Note the parts of which a value of the page is a row; None where its codecs make other values."""
+    parts = row_parts(shape)
+    if made is None or not parts:
+        return made
+    made.parts = parts
+    return made if made.value_bits == row_bits(shape) else None
 
 
 def native_chunks(
@@ -68,7 +113,7 @@ def native_chunks(
     items: BlockSlice | None,
 ) -> engine.NativePage | None:
     """Build the page, or return None if the engine does not support its values, levels or items."""
-    if layout.keeps_items or value_bits(layout.shape) is None:
+    if layout.keeps_items or row_bits(layout.shape) is None:
         return None
     rep = None if layout.rep is None else native_side(layout.rep)
     def_ = None if layout.def_ is None else native_side(layout.def_)
@@ -78,11 +123,11 @@ def native_chunks(
     held = None
     if items is not None:
         bits = _item_bits(layout, items.shape)
-        if bits is None:
+        if bits is None or row_parts(items.shape):
             return None
         offset_bits = _offset_bits(items.shape)
         held = (bits, items.values, items.offsets if offset_bits else None, offset_bits, layout.num_items)
-    return engine.chunked_page(
+    made = engine.chunked_page(
         page.num_rows,
         layout.layers,
         _levels(layout.layers),
@@ -98,11 +143,12 @@ def native_chunks(
         None if rows is None else rows.left_over,
         held,
     )
+    return _with_parts(made, layout.shape)
 
 
 def chunk_template(layout: BoundChunks) -> engine.ChunkTemplate | None:
     """Return the common data of pages that read their own index; None if the engine does not support them."""
-    if layout.keeps_items or value_bits(layout.shape) is None:
+    if layout.keeps_items or row_bits(layout.shape) is None:
         return None
     if layout.items is not None and _item_bits(layout, layout.items.shape) is None:
         return None
@@ -111,7 +157,7 @@ def chunk_template(layout: BoundChunks) -> engine.ChunkTemplate | None:
     if any(made is None for made, one in zip(codecs, bound, strict=True) if one is not None):
         return None
     values, rep, def_, items = codecs
-    return engine.chunk_template(
+    made = engine.chunk_template(
         layout.layers,
         _levels(layout.layers),
         _offset_bits(layout.shape),
@@ -123,26 +169,28 @@ def chunk_template(layout: BoundChunks) -> engine.ChunkTemplate | None:
         layout.num_items,
         layout.limits.max_dictionary_bytes,
     )
+    return _with_parts(made, layout.shape)
 
 
 def _item_bits(layout: BoundChunks, shape: BlockShape) -> int | None:
     """Return the bits of a dictionary item, 0 for variable width; None if the engine does not support such items."""
-    bits = value_bits(shape)
+    bits = row_bits(shape)
     return bits if bits is not None and bits != 1 and isinstance(layout.values.shape, FixedWidth) else None
 
 
 def native_entries(layout: BoundEntries, page: PageFacts, row_starts: NDArray[Any] | None) -> engine.NativePage | None:
     """Build the page, or return None if the engine does not support its values."""
-    bits = value_bits(layout.values.shape)
+    bits = row_bits(layout.values.shape)
     if bits is None or bits == 1:
         return None
     values = native_side(layout.values)
-    if values is None and isinstance(layout.values.shape, PackedStruct):
+    # What is decoded in Python is no row of parts.
+    if values is None and (isinstance(layout.values.shape, PackedStruct) or row_parts(layout.values.shape)):
         return None
     values = values or native_codecs.called(bits, _decoder(layout.values))
     max_rep, max_def, _ = _levels(layout.layers)
     entry = layout.entry
-    return engine.zipped_page(
+    made = engine.zipped_page(
         page.num_rows,
         layout.layers,
         (max_rep, max_def, layout.max_visible),
@@ -154,6 +202,53 @@ def native_entries(layout: BoundEntries, page: PageFacts, row_starts: NDArray[An
         row_starts,
         stored_side(layout.values),
     )
+    return _with_parts(made, layout.values.shape)
+
+
+def native_constant(
+    page: PageFacts,
+    layers: tuple[LayerKind, ...],
+    shape: BlockShape | None,
+    scalar: bytes | None,
+    levels: tuple[BoundChunkCodec | None, BoundChunkCodec | None],
+    counts: tuple[int, int],
+    most_level_bytes: int,
+) -> engine.NativePage | None:
+    """Build a page whose valid values are all equal, or return None if the engine does not support its values.
+
+    Parameters
+    ----------
+    page
+        The page: without buffers, or with one of a scalar, two of levels, or all of these.
+    layers
+        Layers of the values, inner-most first.
+    shape
+        Shape of a value; None for leaves without values.
+    scalar
+        The value, if the description has it.
+    levels, counts
+        Codecs of repetition and definition levels, None for 16-bit words; how many levels there are, 0 if that is not
+        described.
+    most_level_bytes
+        The most bytes of levels.
+    """
+    bits = NO_VALUES if shape is None else row_bits(shape)
+    codecs = [None if codec is None else native_side(codec) for codec in levels]
+    if bits is None or any(made is None for made, codec in zip(codecs, levels, strict=True) if codec is not None):
+        return None
+    made = engine.constant_page(
+        page.num_rows,
+        len(page.buffer_sizes),
+        layers,
+        _levels(layers),
+        bits,
+        0 if shape is None else _offset_bits(shape),
+        scalar,
+        *codecs,
+        counts,
+        most_level_bytes,
+    )
+    return _with_parts(made, shape)
 
 
 def native_places(index: PageIndex | None, layers: tuple[LayerKind, ...]) -> engine.NativePage | None:

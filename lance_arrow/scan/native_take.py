@@ -23,7 +23,7 @@ from lance_arrow.arrays.column_tree import ItemJudge, LeafNode, storage_type
 from lance_arrow.arrays.unravel import NodeStructure
 from lance_arrow.io import MeteredSource, Positional, RangeSource
 from lance_arrow.kernels import native_codecs
-from lance_arrow.pages import struct_field_bytes, value_bits
+from lance_arrow.pages import NO_VALUES, row_bits, struct_field_bytes
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan.blobs.native_blobs import BlobLimits, read_laid_out
 from lance_arrow.settings import Limits
@@ -56,9 +56,9 @@ class TakePlan:
     leaf
         The leaf.
     value_bits, value_offset_bits
-        Bits of a value, or 0 and the width of its offsets.
+        Bits of a value, or 0 and the width of its offsets; `NO_VALUES` for leaves without values.
     item_validity
-        One None for each fixed-size list around its items, since the engine reads only lists without a bitmap.
+        One None for each fixed-size list around its items. Lists whose pages have bitmaps come as parts.
     field_bytes
         Of each field of a packed struct; nothing for others.
     plain_type
@@ -69,6 +69,8 @@ class TakePlan:
         Of `engine.KINDS`, where values are one buffer, or one with offsets, under their validity; else None.
     is_text
         Whether values are checked as UTF-8.
+    form
+        The form of its values, as `engine.ReadForms` names it.
     """
 
     leaf: LeafNode
@@ -80,19 +82,7 @@ class TakePlan:
     blobs: tuple[int, int, int, int] | None = None
     kind: str | None = None
     is_text: bool = False
-
-    @property
-    def form(self) -> str | ItemJudge:
-        """The form of its values, as `engine.ReadForms` names it."""
-        if self.leaf.judge is not None:
-            return self.leaf.judge
-        if self.leaf.is_coded:
-            return "codes"
-        if self.leaf.may_be_coded:
-            return "stored"
-        if self.leaf.is_viewed:
-            return "text_views" if pa.types.is_string_view(self.leaf.field.type) else "views"
-        return "plain"
+    form: str | ItemJudge = "plain"
 
     @classmethod
     def of(cls, leaf: LeafNode, blob_limits: BlobLimits | None = None) -> TakePlan | None:
@@ -108,11 +98,11 @@ class TakePlan:
         Returns
         -------
         TakePlan or None
-            None for leaves that the engine does not read: dictionaries, fixed-size lists of structs, nulls. Also for
+            None for leaves that the engine does not read: dictionaries, fixed-size lists of structs. Also for
             blobs below other columns or in other files, and for leaves of 2.0 below other columns.
         """
         shape = leaf.leaf.shape
-        bits = value_bits(shape)
+        bits = NO_VALUES if shape is None else row_bits(shape)
         if bits is None or leaf.refusal or leaf.leaf.items or leaf.lengths_per_row != 1 or not leaf.tells_ancestors:
             return None
         if len(leaf.list_columns) > 1:
@@ -133,7 +123,8 @@ class TakePlan:
         if not leaf.is_json and not leaf.has_form and isinstance(shape, FixedWidth | VariableWidth):
             kind = "strings" if offset_bits else "values"
         is_text = pa.types.is_string(leaf.storage) or pa.types.is_large_string(leaf.storage)
-        return cls(leaf, bits, offset_bits, layers, struct_field_bytes(shape), plain_type, None, kind, is_text)
+        fields, form = struct_field_bytes(shape), _form_of(leaf)
+        return cls(leaf, bits, offset_bits, layers, fields, plain_type, None, kind, is_text, form)
 
     @classmethod
     def all_of(cls, leaves: Sequence[LeafNode], blob_limits: BlobLimits | None = None) -> list[TakePlan | None]:
@@ -144,7 +135,8 @@ class TakePlan:
             type_ = leaf.field.type
             # Extension types that are defined in Python need not be hashable.
             is_special = leaf.bytes_field is not None or leaf.list_columns or isinstance(type_, pa.BaseExtensionType)
-            if len(leaf.offset_bits) > 1 or is_special or leaf.is_json or leaf.has_form:
+            has_form = leaf.is_coded or leaf.is_viewed or leaf.may_be_coded or leaf.judge is not None
+            if len(leaf.offset_bits) > 1 or is_special or leaf.is_json or has_form:
                 found.append(cls.of(leaf, blob_limits))
                 continue
             kind = id(leaf.leaf), type_
@@ -208,9 +200,24 @@ class TakePlan:
                 for field, buffer in zip(shape.fields, values, strict=True)
             )
             buffers = LeafBuffers(shape, num_values, fields=fields)
+        elif isinstance(shape, FixedSizeList) and isinstance(values, tuple):
+            *bitmaps, items = values
+            buffers = LeafBuffers(shape, num_values, items, None, tuple(bitmaps))
         else:
             buffers = LeafBuffers(shape, num_values, values, offsets, self.item_validity)
         return DecodedLeaf(buffers, tuple(map(NodeStructure._make, nodes)))
+
+
+def _form_of(leaf: LeafNode) -> str | ItemJudge:
+    if leaf.judge is not None:
+        return leaf.judge
+    if leaf.is_coded:
+        return "codes"
+    if leaf.may_be_coded:
+        return "stored"
+    if leaf.is_viewed:
+        return "text_views" if pa.types.is_string_view(leaf.field.type) else "views"
+    return "plain"
 
 
 def _no_bitmaps(shape: BlockShape | None) -> tuple[None, ...]:

@@ -83,7 +83,7 @@ class ReadPlan:
     @cached_property
     def has_forms(self) -> bool:
         """Whether some leaves come as codes, views or flags: then rows are one part."""
-        return any([plan.leaf.has_form for plan in self.plans])
+        return any([plan.form != "plain" for plan in self.plans])
 
     @cached_property
     def has_blob_bytes(self) -> bool:

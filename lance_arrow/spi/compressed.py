@@ -148,7 +148,10 @@ class CompressedValues:
         if self.child.value_bits is not None or not native_codecs.is_plain(native_side(self.child)):
             return None
         # The content of a frame is the value: one call decompresses a batch, and no decoding is left.
-        return native_codecs.called(0, self._open)
+        scheme = native_side(self.frames.scheme)
+        if scheme is None:
+            return native_codecs.called(0, self._open)
+        return native_codecs.compressed_values(scheme, self.frames.most_bytes)
 
     def native_stored(self) -> object | None:
         return None if self.native() is None else stored_side(self.frames.scheme)

@@ -34,6 +34,7 @@ from lance_arrow.spi import (
     RowRanges,
     Structure,
 )
+from lance_arrow.testing.native_pages import difference, native_rows
 from lance_arrow.testing.samples import Destination, values_of
 from lance_arrow.testing.scattered import damages, fetch_scattered, some
 from lance_arrow.testing.slot_levels import levels_of
@@ -147,6 +148,36 @@ class LayoutSuite:
             rows = RowRanges(np.array(edges[::2], np.int64), np.array(edges[1::2], np.int64))
             if len(rows):
                 assert_holds(open_rows(layout, suite_case, index, rows), suite_case, rows)
+
+    def test_the_native_page_agrees(self, suite_case: LayoutCase) -> None:
+        layout = bind_case(suite_case)
+        index, count = load_index(layout, suite_case), len(suite_case.rows)
+        chance = random.Random(suite_case.name)
+        for number in range(_SELECTIONS):
+            edges = sorted(chance.sample(range(count + 1), min(count + 1, 6))) if number else [0, count]
+            edges = edges[: len(edges) // 2 * 2]
+            rows = RowRanges(np.array(edges[::2], np.int64), np.array(edges[1::2], np.int64))
+            native = native_rows(layout, suite_case, index, rows) if len(rows) and count else None
+            if native is not None:
+                assert not isinstance(native, str), native
+                assert difference(native, open_rows(layout, suite_case, index, rows), suite_case) is None
+
+    def test_the_native_page_accepts_no_other_bytes(self, suite_case: LayoutCase) -> None:
+        everything = RowRanges.one(0, len(suite_case.rows))
+        for number, content in enumerate(suite_case.buffers):
+            for damaged in damages(content, _FLIPS_PER_BUFFER):
+                case = suite_case.with_buffer(number, damaged)
+                layout = bind_case(case)
+                try:
+                    index = load_index(layout, case)
+                    got = open_rows(layout, case, index, everything)
+                except LanceError:
+                    native = native_rows(layout, case, None, everything)
+                    assert native is None or isinstance(native, str), "only the engine accepts the bytes"
+                    continue
+                native = native_rows(layout, case, index, everything)
+                if native is not None and not isinstance(native, str):
+                    assert difference(native, got, case) is None
 
     def test_wrong_number_of_buffers_is_refused(self, suite_case: LayoutCase) -> None:
         for buffers in (suite_case.buffers[:-1], (*suite_case.buffers, b"\0" * 8, b"\0" * 8, b"\0" * 8)):

@@ -13,7 +13,7 @@ import numpy as np
 
 from lance_arrow import engine
 from lance_arrow.errors import LanceError
-from lance_arrow.pages import value_bits
+from lance_arrow.pages import row_bits, row_parts
 from lance_arrow.spi import BlockSlice, ChunkBatch, DecodeContext, ValueBatch, VariableWidth, native_side, new_block
 
 _LIMIT_BYTES = 1 << 26
@@ -36,7 +36,7 @@ def native_differences(
         Whether the native side may reject bytes that `decode` accepts, such as damaged ones.
     """
     capsule = native_side(bound)
-    bits = value_bits(bound.shape)
+    bits = row_bits(bound.shape)
     if capsule is None or bits is None:
         return
     if context is DecodeContext.PER_VALUE:
@@ -55,7 +55,7 @@ def native_differences(
             if expected is None:
                 if whole:
                     yield f"unit {number}: accepted bytes that decode rejects"
-            elif found != _cut(expected, starts, stops):
+            elif _without_padding(bound.shape, found) != _cut(expected, starts, stops):
                 yield f"unit {number}: other values at {starts.tolist()[:4]}"
 
 
@@ -130,7 +130,7 @@ def _values(bound: Any, capsule: Any, bits: int, parts: list[bytes], may_refuse:
         return
     if expected is None:
         yield "accepted bytes that decode rejects"
-    elif _split(values, ends, len(parts), bits) != expected:
+    elif _without_padding(bound.shape, _split(values, ends, len(parts), bits)) != expected:
         yield "other values"
 
 
@@ -143,8 +143,32 @@ def _block_values(block: BlockSlice) -> list[bytes]:
         # The native side returns a packed struct as the bytes of its fields, one after the other.
         each = [_block_values(field) for field in block.fields]
         return [b"".join(row) for row in zip(*each, strict=True)]
+    if row_parts(block.shape):
+        return _rows(block)
     ends = block.offsets.view(np.int64)[1:].tolist() if isinstance(block.shape, VariableWidth) else None
-    return _split(block.values.tobytes(), ends, block.num_values, value_bits(block.shape) or 0)
+    return _split(block.values.tobytes(), ends, block.num_values, row_bits(block.shape) or 0)
+
+
+def _rows(block: BlockSlice) -> list[bytes]:
+    """Return lists as rows of their parts, each in whole bytes."""
+    *bitmaps, item_bits = row_parts(block.shape)
+    held = iter(block.validity)
+    sources = [(next(held), bits) for bits in bitmaps if bits]
+    flags = [(np.unpackbits(one.values, bitorder="little")[one.bit_offset :], bits) for one, bits in sources]
+    flags.append((np.unpackbits(block.values, bitorder="little")[block.bit_offset :], item_bits))
+    return [
+        b"".join(np.packbits(part[row * bits :][:bits], bitorder="little").tobytes() for part, bits in flags)
+        for row in range(block.num_values)
+    ]
+
+
+def _without_padding(shape: Any, values: list[bytes]) -> list[bytes]:
+    """Clear the bits behind each part of a row, which mean nothing."""
+    parts = row_parts(shape)
+    if not parts:
+        return values
+    mask = b"".join(np.packbits(np.ones(bits, np.uint8), bitorder="little").tobytes() for bits in parts)
+    return [bytes(one & kept for one, kept in zip(value, mask, strict=True)) for value in values]
 
 
 def _cut(values: list[bytes], starts: Any, stops: Any) -> list[bytes]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from lance_arrow import kernels, spi
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
+from lance_arrow.kernels import native_codecs
 from lance_arrow.proto.encodings_v21_pb2 import CompressiveEncoding
 from lance_arrow.proto.encodings_v21_pb2 import Constant as ConstantMessage
 from lance_arrow.spi import (
@@ -59,7 +60,7 @@ class Constant:
         scope.limits.check("max_value_bytes", len(value))
         if context is DecodeContext.MINI_BLOCK and scope.leaf.shape == _BIT and len(value) == 1:
             return BoundConstant(_BIT, value)
-        return BoundConstant(FixedWidth(8 * len(value)), value)
+        return BoundConstant(FixedWidth(8 * len(value)), value, context is DecodeContext.PER_VALUE)
 
     def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
         """Return the bytes of the value, which the description stores; None if values differ."""
@@ -91,8 +92,14 @@ class BoundConstant:
 
     shape: FixedWidth
     value: bytes | None
+    is_zipped: bool = False
     num_buffers: int = 0
     value_bits: int = 0
+
+    def native(self) -> object:
+        if self.is_zipped:
+            return native_codecs.zipped_constant(self.value)
+        return native_codecs.constant(self.shape.bits, self.value)
 
     def measure(self, chunks: ChunkBatch | ValueBatch) -> int:
         return 0

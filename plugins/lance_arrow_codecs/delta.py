@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from lance_arrow import spi
 from lance_arrow.errors import CorruptFileError, PluginContractError, UnsupportedError
+from lance_arrow.kernels import native_codecs
 from lance_arrow.proto.encodings_v21_pb2 import CompressiveEncoding
 from lance_arrow.proto.encodings_v21_pb2 import Delta as DeltaMessage
 from lance_arrow.spi import (
@@ -27,6 +28,7 @@ from lance_arrow.spi import (
     EncodingKey,
     FixedWidth,
     hookimpl,
+    native_side,
     new_block,
 )
 
@@ -99,6 +101,9 @@ class BoundDelta:
     @property
     def num_buffers(self) -> int:
         return self.deltas.num_buffers
+
+    def native(self) -> object | None:
+        return native_codecs.delta(self.shape.bits, self.base, native_side(self.deltas))
 
     def measure(self, chunks: ChunkBatch) -> int:
         return 0

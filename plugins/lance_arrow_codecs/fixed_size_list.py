@@ -254,9 +254,14 @@ class BoundFixedSizeList:
         return self.num_bitmaps + (0 if self.leaf is None else self.leaf.num_buffers)
 
     def native(self) -> object | None:
-        if self.shape.validity_dimensions or self.leaf is None:
+        bitmaps, shape = self.shape.validity_dimensions, self.shape
+        if self.leaf is None:
+            item_bits = shape.items_per_value * shape.leaf.bits
+            return native_codecs.fixed_size_lists(None, 0, bitmaps, self.num_bitmaps, item_bits)
+        child = native_side(self.leaf)
+        if child is None or not isinstance(self.leaf.shape, FixedWidth):
             return None
-        return native_codecs.fixed_size_lists(native_side(self.leaf), self.leaf_values)
+        return native_codecs.fixed_size_lists(child, self.leaf_values, bitmaps, self.num_bitmaps)
 
     def measure(self, chunks: ChunkBatch) -> int:
         return 0
@@ -306,9 +311,11 @@ class BoundZippedFixedSizeList:
         return 8 * sum(self.part_bytes)
 
     def native(self) -> object | None:
-        if self.shape.validity_dimensions or self.rows.leaf is None:
+        rows = self.rows
+        if rows.leaf is None or rows.num_bitmaps < len(self.shape.validity_dimensions):
             return None
-        return native_codecs.zipped_fixed_size_lists(native_side(self.rows.leaf), self.rows.leaf_values)
+        bitmap_bytes = sum(self.part_bytes[: rows.num_bitmaps])
+        return native_codecs.zipped_fixed_size_lists(native_side(rows.leaf), rows.leaf_values, bitmap_bytes)
 
     def measure(self, values: ValueBatch) -> int:
         return 0

@@ -13,6 +13,7 @@ import numpy as np
 
 from lance_arrow import spi
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
+from lance_arrow.kernels import native_codecs
 from lance_arrow.proto.encodings_v21_pb2 import CompressiveEncoding
 from lance_arrow.proto.encodings_v21_pb2 import Range as RangeMessage
 from lance_arrow.spi import (
@@ -92,6 +93,9 @@ class BoundRange:
     start: int
     step: int
     num_buffers: int = 0
+
+    def native(self) -> object:
+        return native_codecs.range_of(self.shape.bits, self.start, self.step)
 
     def measure(self, chunks: ChunkBatch) -> int:
         return 0

@@ -310,6 +310,12 @@ class RunCounter:
             frames.append(spi.Frames.bind(message.flat.data, DecodeContext.BLOCK, scope))
         return cls(message.flat.bits_per_value // 8, tuple(frames))
 
+    def native(self) -> tuple[int, tuple[object, ...], int] | None:
+        """Return the same for native code; None if a scheme has no native side."""
+        frames = tuple(spi.native_side(outer.scheme) for outer in self.frames)
+        most_bytes = max((outer.most_bytes for outer in self.frames), default=0)
+        return None if None in frames else (self.bytes_per_run, frames, most_bytes)
+
     def count(self, part: ChunkBatch) -> Positions:
         """Return the number of runs of each chunk."""
         data, starts, sizes = part.data, part.starts[0], part.sizes[0]
@@ -362,6 +368,14 @@ class BoundEncodedRuns:
     def num_buffers(self) -> int:
         parts = self.values.num_buffers + self.lengths.num_buffers
         return min(parts, 1) if self.is_block else parts
+
+    def native(self) -> object | None:
+        parts = spi.native_side(self.values), spi.native_side(self.lengths)
+        counters = self.values_counter, self.lengths_counter
+        counted = [None if counter is None else counter.native() for counter in counters]
+        if None in parts or any(made is None for made, one in zip(counted, counters, strict=True) if one is not None):
+            return None
+        return native_codecs.encoded_runs(*parts, *counted, self.is_block)
 
     def measure(self, chunks: ChunkBatch) -> int:
         return 0

@@ -252,6 +252,15 @@ class BoundParts:
     def num_buffers(self) -> int:
         return 1 if self.is_block or self.is_joined else self.offsets.num_buffers + 1
 
+    def native(self) -> object | None:
+        offsets, frames = spi.native_side(self.offsets), self.frames
+        scheme = None if frames is None else spi.native_side(frames.scheme)
+        if offsets is None or (frames is not None and scheme is None):
+            return None
+        most_bytes = 0 if frames is None else frames.most_bytes
+        bits = self.shape.offset_bits
+        return native_codecs.variable_parts(bits, offsets, scheme, most_bytes, self.is_block, self.is_joined)
+
     def measure(self, chunks: ChunkBatch) -> int:
         return kernels.measure_variable_values(self._values(chunks)[2])
 

@@ -197,6 +197,15 @@ class BoundConstant:
             raise CorruptFileError("a constant page has two scalars, one inline and one in a buffer")
         return roles
 
+    def native_page(self, page: PageFacts) -> object | None:
+        """Return the page for the native engine, which reads scalar and levels by itself."""
+        roles = _ROLES.get(len(page.buffer_sizes))
+        if roles is None or (BufferRole.SCALAR in roles and self.scalar is not None):
+            return None
+        levels, counts = (self.rep, self.def_), (self.num_rep, self.num_def)
+        most_bytes = self.limits.max_batch_bytes
+        return pages.native_constant(page, self.layers, self.shape, self.scalar, levels, counts, most_bytes)
+
     def index_slices(self, page: PageFacts) -> tuple[BufferSlices, ...]:
         return tuple(BufferSlices.whole(page, n) for n in range(len(self.roles(page))))
 

@@ -107,7 +107,11 @@ def test_prices_are_compressed_once_and_their_samples(tmp_path: Path, monkeypatc
     prices = np.random.default_rng(3).integers(90_000, 10_000_000, LARGE_ROWS)
     table = pa.table({"price": decimals(prices, pa.decimal128(15, 2), None)})
     compressions = Compressions(monkeypatch)
-    write_table(table, tmp_path / "file.lance")
+    write_table(table, tmp_path / "native.lance")
+    assert compressions.num_bytes == 0
+    assert (tmp_path / "native.lance").stat().st_size < table.nbytes / 2
+    # Pages of 2.3 are written in Python.
+    write_table(table, tmp_path / "file.lance", file_version="2.3")
     assert compressions.num_bytes == table.nbytes + 2 * SAMPLED_BYTES
 
 
@@ -115,7 +119,7 @@ def test_random_keys_of_16_bytes_are_only_sampled(tmp_path: Path, monkeypatch: p
     noise = np.random.default_rng(4).integers(0, 256, 16 * LARGE_ROWS, dtype=np.uint8)
     keys = pa.FixedSizeBinaryArray.from_buffers(pa.binary(16), LARGE_ROWS, [None, pa.py_buffer(noise)])
     compressions = Compressions(monkeypatch)
-    write_table(pa.table({"key": keys}), tmp_path / "file.lance")
+    write_table(pa.table({"key": keys}), tmp_path / "file.lance", file_version="2.3")
     assert compressions.num_bytes == 2 * SAMPLED_BYTES
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,33 @@ def test_scans_and_filters_are_those_of_the_table(
     for filter in (pc.field("id") < 400, pc.field("small") == 7, pc.field("word") == "two", pc.field("flag")):
         assert file.read(filter=filter).replace_schema_metadata(None).equals(table.filter(filter))
         assert file.count_rows(filter) == len(table.filter(filter))
+
+
+@pytest.mark.parametrize("version", ["2.1", "2.2"])
+def test_pages_without_rows_to_fetch(version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Constant pages, whose scalars and levels are all that is fetched; the first lies at place 0 of the file."""
+    from lance_arrow.scan import row_reader  # noqa: PLC0415 - patched here
+
+    holes = np.arange(ROWS) % 3 == 0
+    items = np.arange(4 * ROWS)
+    vectors = pa.FixedSizeListArray.from_arrays(pa.array(items, pa.int32(), mask=items % 5 == 0), 4)
+    same = pa.array(np.full(ROWS, "the same"), mask=holes)
+    table = pa.table({"same": same, "nulls": pa.nulls(ROWS), "none": pa.nulls(ROWS, pa.int8()), "vectors": vectors})
+    lance_arrow.write_table(table, tmp_path / "far.lance", file_version=version)
+    serve, served = row_reader.take_leaves, []
+
+    def watched(*arguments: Any) -> Any:
+        served.append(serve(*arguments))
+        return served[-1]
+
+    monkeypatch.setattr(row_reader, "take_leaves", watched)
+    store = CountingStore({PATH: (tmp_path / "far.lance").read_bytes()})
+    with lance_arrow.LanceFile(PATH, filesystem=store, runtime=Runtime()) as file:
+        for rows in selections():
+            assert file.take(rows).replace_schema_metadata(None).equals(table.take(rows))
+        assert file.read().replace_schema_metadata(None).equals(table)
+    assert len(served) > len(selections())
+    assert all(done and None not in done for done in served)
 
 
 def test_the_engine_reads_what_it_reads_near(written: tuple[pa.Table, bytes], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -131,17 +131,63 @@ Outcome fill_structure(const Leaf& leaf, NodeOut* nodes) {
   return has_lists(leaf) ? fill_nested(leaf, nodes) : fill_flat(leaf, nodes);
 }
 
-void split_fields(const Leaf& leaf, uint8_t* const* fields) {
+namespace {
+
+// One field of all rows, of whole bytes; a width that the compiler knows is one move.
+template <int kWidth>
+void split_bytes(const Leaf& leaf, int64_t first_byte, int64_t width, uint8_t* to) {
   const int64_t row_bytes = leaf.value_bits / 8;
+  for (const auto& part : leaf.parts) {
+    const uint8_t* from = part->values.data() + first_byte;
+    for (int64_t row = 0; row < part->num_values; ++row, from += row_bytes, to += width) {
+      if (kWidth > 0) std::memcpy(to, from, kWidth);
+      else copy_bytes(to, from, width);
+    }
+  }
+}
+
+// One field of all rows, of bits: the bits of each row behind those of the row before, words at a time.
+void split_bits(const Leaf& leaf, int64_t first_byte, int64_t bits, uint8_t* to) {
+  const int64_t row_bytes = leaf.value_bits / 8;
+  uint64_t held = 0;
+  int64_t num_held = 0;
+  for (const auto& part : leaf.parts) {
+    const uint8_t* row_start = part->values.data() + first_byte;
+    for (int64_t row = 0; row < part->num_values; ++row, row_start += row_bytes) {
+      for (int64_t at = 0; at < bits; at += 64) {
+        const int64_t some = std::min<int64_t>(bits - at, 64);
+        const uint64_t word = peek_word(row_start, at, some);
+        held |= word << num_held;
+        num_held += some;
+        if (num_held < 64) continue;
+        store<uint64_t>(to, 0, held);
+        to += 8;
+        num_held -= 64;
+        held = num_held == 0 ? 0 : word >> (some - num_held);
+      }
+    }
+  }
+  std::memcpy(to, &held, static_cast<size_t>((num_held + 7) / 8));
+}
+
+}  // namespace
+
+void split_fields(const Leaf& leaf, uint8_t* const* fields) {
   int64_t first_byte = 0;
-  for (size_t field = 0; field < leaf.field_bytes.size(); ++field) {
-    const int64_t width = leaf.field_bytes[field];
+  for (size_t field = 0; field < leaf.field_bits.size(); ++field) {
+    const int64_t bits = leaf.field_bits[field], width = (bits + 7) / 8;
     uint8_t* to = fields[field];
-    for (const auto& part : leaf.parts) {
-      const uint8_t* from = part->values.data() + first_byte;
-      for (int64_t row = 0; row < part->num_values; ++row, to += width) {
-        if (width == 8) std::memcpy(to, from + row * row_bytes, 8);
-        else copy_bytes(to, from + row * row_bytes, width);
+    if (bits % 8 != 0) {
+      split_bits(leaf, first_byte, bits, to);
+    } else {
+      switch (width) {
+        case 0: break;
+        case 1: split_bytes<1>(leaf, first_byte, width, to); break;
+        case 2: split_bytes<2>(leaf, first_byte, width, to); break;
+        case 4: split_bytes<4>(leaf, first_byte, width, to); break;
+        case 8: split_bytes<8>(leaf, first_byte, width, to); break;
+        case 32: split_bytes<32>(leaf, first_byte, width, to); break;
+        default: split_bytes<0>(leaf, first_byte, width, to);
       }
     }
     first_byte += width;

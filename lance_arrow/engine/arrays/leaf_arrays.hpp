@@ -17,7 +17,7 @@ struct Leaf {
   std::vector<std::unique_ptr<LeafPart>> parts;
   std::span<const int> offset_bits;  // per node, inner-most first; 0 for all but lists
   int64_t value_bits = 0;
-  std::span<const int64_t> field_bytes;  // of a packed struct, whose values are rows of these fields
+  std::span<const int64_t> field_bits;  // where values are rows of fields: bits of each, which has whole bytes of a row
   bool lent = false;  // values already lie where Arrow wants them
 
   // The only part, in memory that this thread filled before.
@@ -39,7 +39,7 @@ struct NodeOut {
 Outcome measure_leaf(const Leaf& leaf, int64_t* slots, bool* nullable);
 Outcome fill_structure(const Leaf& leaf, NodeOut* nodes);
 
-// Splits rows of packed fields: the values of field number f go to fields[f].
+// Splits rows of fields: the values of field number f go to fields[f], back to back.
 void split_fields(const Leaf& leaf, uint8_t* const* fields);
 // Copies the values of all parts one after the other (no values: they are in place); offsets are narrowed and
 // continued.

@@ -42,10 +42,14 @@ Outcome LeafTaking::begin(std::span<const int64_t> part_rows, ResultMemory* memo
   for (const int64_t rows : part_rows) num_rows += rows;
   leaf_.offset_bits = shape.offset_bits;
   leaf_.value_bits = shape.value_bits;
-  leaf_.field_bytes = shape.field_bytes;
-  leaf_.lent = shape.value_bits > 0 && shape.value_bits % 8 == 0 && !has_lists && shape.field_bytes.empty() &&
+  leaf_.field_bits = shape.field_bits;
+  if (!pages_->empty() && !pages_->front().page->parts.empty()) {
+    leaf_.value_bits = pages_->front().page->value_bits;
+    leaf_.field_bits = pages_->front().page->parts;
+  }
+  leaf_.lent = leaf_.value_bits > 0 && leaf_.value_bits % 8 == 0 && !has_lists && leaf_.field_bits.empty() &&
                !shape.blobs.has_value();
-  const int64_t width = shape.value_bits / 8;
+  const int64_t width = leaf_.value_bits / 8;
   Outcome outcome = success();
   if (form_ != Form::kPlain && part_rows.size() != 1) return misuse("rows of such values are read as one part");
   // Every row is a value of known size, or has a code or a view: it is decoded where Arrow wants it.
@@ -131,7 +135,8 @@ Outcome LeafTaking::finish(Request* request, ResultMemory* memory, LeafOut* out)
   if (form_ == Form::kCodes) return lay_codes(memory, out);
   if (is_viewed()) return lay_views(memory, out);
   if (shape_->blobs.has_value()) return read_blobs(request, memory, out);
-  return shape_->field_bytes.empty() ? lay_values(num_bytes, memory, out) : lay_fields(memory, out);
+  if (leaf_.value_bits == kNoValues) return success();
+  return leaf_.field_bits.empty() ? lay_values(num_bytes, memory, out) : lay_fields(memory, out);
 }
 
 Outcome LeafTaking::lay_values(int64_t num_bytes, ResultMemory* memory, LeafOut* out) {
@@ -161,9 +166,9 @@ Outcome LeafTaking::lay_values(int64_t num_bytes, ResultMemory* memory, LeafOut*
 
 Outcome LeafTaking::lay_fields(ResultMemory* memory, LeafOut* out) {
   std::vector<uint8_t*> addresses;
-  for (const int64_t num_bytes : shape_->field_bytes) {
+  for (const int64_t bits : leaf_.field_bits) {
     Region field;
-    const Outcome outcome = allocate(memory, out->num_values * num_bytes, &field);
+    const Outcome outcome = bits == 0 ? success() : allocate(memory, (out->num_values * bits + 7) / 8, &field);
     if (outcome.message != nullptr) return outcome;
     addresses.push_back(field.bytes);
     out->fields.push_back(field);

@@ -33,9 +33,9 @@ enum class Form {
 // What the schema says of a leaf.
 struct LeafShape {
   std::vector<int> offset_bits;  // per node of the path, inner-most first: the width of a list's offsets, or 0
-  int64_t value_bits = 0;  // 0: variable width
+  int64_t value_bits = 0;  // 0: variable width; kNoValues. Pages whose values are rows of parts tell their own
   int value_offset_bits = 0;  // of Arrow's offsets, for variable width
-  std::vector<int64_t> field_bytes;  // of a packed struct
+  std::vector<int64_t> field_bits;  // of a packed struct, all whole bytes
   Form form = Form::kPlain;  // but for plain ones, rows are one part
   std::optional<BlobShape> blobs;
 };
@@ -50,7 +50,7 @@ struct LeafOut {
   int64_t num_values = 0;
   Form form = Form::kPlain;  // how values came
   Region values, offsets;  // codes, views or flags are values without offsets
-  std::vector<Region> fields;  // of a packed struct, instead of values
+  std::vector<Region> fields;  // of a packed struct, or of lists with bitmaps, instead of values
   Region positions;  // of blobs that others read
   int64_t num_items = 0;  // of codes: their dictionary
   Region items, item_offsets;  // of views: the bytes that they point to

@@ -48,6 +48,24 @@ HeldChunkCodec* hold_symbols(const LaChunkCodec* child, const uint8_t* table, in
   return outcome->message != nullptr ? nullptr : hold(form, 0, child->num_buffers, 0);
 }
 
+HeldChunkCodec* hold_list_rows(const LaChunkCodec* child, int64_t items_per_value,
+                               const std::vector<int64_t>& bitmap_bits, int64_t num_stored, int64_t item_bits) {
+  constexpr int64_t most_bits = int64_t{1} << 31;
+  int64_t row_bytes = (item_bits + 7) / 8;
+  for (const int64_t bits : bitmap_bits) {
+    if (bits < 1 || bits > most_bits) return nullptr;
+    row_bytes += (bits + 7) / 8;
+  }
+  const int64_t num_buffers = num_stored + (child == nullptr ? 0 : child->num_buffers);
+  if (item_bits < 1 || item_bits > most_bits || num_buffers > ListRows::kMostBuffers) return nullptr;
+  if (child != nullptr &&
+      (child->bits == 0 || items_per_value > most_bits / child->bits || child->bits * items_per_value != item_bits))
+    return nullptr;
+  auto form =
+      std::make_shared<ListRows>(ListRows{child, items_per_value, bitmap_bits, num_stored, item_bits, row_bytes});
+  return hold(form, 8 * row_bytes, num_buffers, 0);
+}
+
 HeldValueCodec* hold_zipped(int64_t bits, const uint8_t* table, int64_t table_bytes, Outcome* outcome) {
   auto form = std::make_shared<ZippedBytes>();
   form->bits = bits;
@@ -65,6 +83,11 @@ HeldChunkCodec* hold_compressed(const LaChunkCodec* child, const LaFrameCodec* f
                                 int64_t most_bytes) {
   auto form = std::make_shared<Compressed>(Compressed{child, frames, prefixes, most_bytes});
   return hold(form, child->bits, child->num_buffers, 0);
+}
+
+HeldValueCodec* hold_compressed_values(const LaFrameCodec* frames, int64_t most_bytes) {
+  auto form = std::make_shared<CompressedValues>(CompressedValues{frames, most_bytes});
+  return new HeldValueCodec{{0, 0, form.get(), &CompressedValues::expand}, form, nullptr};
 }
 
 HeldChunkCodec* hold_byte_streams(int64_t bits) {

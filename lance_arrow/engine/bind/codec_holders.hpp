@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "engine/common/outcome.hpp"
 #include "engine/decode/fastlanes.hpp"
@@ -32,6 +33,9 @@ HeldChunkCodec* hold_out_of_line_bitpacking(int64_t word_bits, int64_t packed_bi
 HeldChunkCodec* hold_run_lengths(int64_t bits, bool is_block);
 HeldChunkCodec* hold_variable(int64_t offset_bits, bool is_block);
 HeldChunkCodec* hold_symbols(const LaChunkCodec* child, const uint8_t* table, int64_t table_bytes, Outcome* outcome);
+// `child` may be null: all items are null, and have `item_bits` in a value. Null where the child has no fixed width.
+HeldChunkCodec* hold_list_rows(const LaChunkCodec* child, int64_t items_per_value,
+                               const std::vector<int64_t>& bitmap_bits, int64_t num_stored, int64_t item_bits);
 HeldValueCodec* hold_zipped(int64_t bits, const uint8_t* table, int64_t table_bytes, Outcome* outcome);
 
 struct HeldFrameCodec : LaFrameCodec {};
@@ -41,6 +45,7 @@ HeldFramePrefixes* hold_lz4_prefixes();
 // `prefixes` may be null: then frames are decompressed as a whole.
 HeldChunkCodec* hold_compressed(const LaChunkCodec* child, const LaFrameCodec* frames, const LaFramePrefixes* prefixes,
                                 int64_t most_bytes);
+HeldValueCodec* hold_compressed_values(const LaFrameCodec* frames, int64_t most_bytes);
 HeldChunkCodec* hold_byte_streams(int64_t bits);
 
 struct HeldStoredValues : LaStoredValues {

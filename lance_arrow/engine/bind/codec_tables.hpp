@@ -331,6 +331,92 @@ struct Symbols {
   }
 };
 
+// Lists of one length whose items may be null: a value is a row of the bits of each bitmap and those of the items,
+// every part in whole bytes. Items come from `child`, null where all are null; bitmaps from number `num_stored` on are
+// zeros.
+struct ListRows {
+  static constexpr int64_t kMostBuffers = 8;
+
+  const LaChunkCodec* child;
+  int64_t items_per_value;  // values of the child
+  std::vector<int64_t> bitmap_bits;  // of a value
+  int64_t num_stored;
+  int64_t item_bits;  // of a value
+  int64_t row_bytes;
+
+  static LaRefusal select(const void* self, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
+    const auto& form = *static_cast<const ListRows*>(self);
+    if (!runs_fit(*runs, chunk->num_values)) return "more values are wanted than a chunk has";
+    if (chunk->num_values > (int64_t{1} << 31)) return "a chunk declares more values than it can hold";
+    const int64_t count = num_selected(*runs);
+    const auto num_bitmaps = static_cast<int64_t>(form.bitmap_bits.size());
+    // Every byte of a row is written below, but for parts that are not stored.
+    if (form.child == nullptr || form.num_stored < num_bitmaps)
+      std::memset(out->values, 0, static_cast<size_t>(count * form.row_bytes));
+    int64_t at = 0;
+    for (int64_t bitmap = 0; bitmap < num_bitmaps; ++bitmap) {
+      const int64_t bits = form.bitmap_bits[static_cast<size_t>(bitmap)];
+      if (bitmap < form.num_stored) {
+        if (chunk->sizes[bitmap] < (chunk->num_values * bits + 7) / 8) return "a bitmap is shorter than its items";
+        uint8_t* to = out->values + at;
+        for (int64_t run = 0; run < runs->num_runs; ++run)
+          for (int64_t value = runs->starts[run]; value < runs->stops[run]; ++value, to += form.row_bytes)
+            copy_padded_bits(chunk->buffers[bitmap], value * bits, bits, to);
+      }
+      at += (bits + 7) / 8;
+    }
+    if (form.child == nullptr) return kDone;
+    const LaChunk below{chunk->buffers + form.num_stored, chunk->sizes + form.num_stored, form.child->num_buffers,
+                        chunk->num_values * form.items_per_value};
+    return form.child->plain_bytes > 0 ? copy_items(form, below, *runs, out->values + at)
+                                       : select_items(form, below, *runs, count, out->values + at);
+  }
+
+ private:
+  // Bits to whole bytes; those behind the last are cleared.
+  static void copy_padded_bits(const uint8_t* from, int64_t bit, int64_t bits, uint8_t* to) {
+    for (; bits > 0; bits -= 64, bit += 64, to += 8) {
+      const int64_t some = std::min<int64_t>(bits, 64);
+      const uint64_t word = peek_word(from, bit, some);
+      std::memcpy(to, &word, static_cast<size_t>((some + 7) / 8));
+    }
+  }
+
+  // Items that lie as they are.
+  static LaRefusal copy_items(const ListRows& form, const LaChunk& items, const LaRuns& runs, uint8_t* to) {
+    const int64_t width = form.item_bits / 8;
+    if (items.sizes[0] < items.num_values * form.child->plain_bytes) return "a chunk is shorter than its values";
+    for (int64_t run = 0; run < runs.num_runs; ++run) {
+      const uint8_t* from = items.buffers[0] + runs.starts[run] * width;
+      for (int64_t value = runs.starts[run]; value < runs.stops[run]; ++value, to += form.row_bytes, from += width)
+        copy_bytes(to, from, width);
+    }
+    return kDone;
+  }
+
+  // Items of all lists one after the other, then each list's to its row.
+  static LaRefusal select_items(const ListRows& form, const LaChunk& below, const LaRuns& runs, int64_t count,
+                                uint8_t* to) {
+    const Leased<std::vector<int64_t>> scaled;
+    const auto num_runs = static_cast<size_t>(runs.num_runs);
+    scaled->resize(2 * num_runs + 1);
+    int64_t *starts = scaled->data(), *stops = starts + num_runs;
+    for (size_t run = 0; run < num_runs; ++run) {
+      starts[run] = runs.starts[run] * form.items_per_value;
+      stops[run] = runs.stops[run] * form.items_per_value;
+    }
+    const LaRuns wanted{starts, stops, runs.num_runs};
+    const Leased<std::vector<uint8_t>> items;
+    items->resize(static_cast<size_t>((count * form.item_bits + 7) / 8 + 1));
+    LaValues place{items->data(), 0, nullptr, 0, nullptr, nullptr};
+    const LaRefusal refusal = form.child->select(form.child->self, &below, &wanted, &place);
+    if (refusal != nullptr) return refusal;
+    for (int64_t value = 0; value < count; ++value, to += form.row_bytes)
+      copy_padded_bits(items->data(), value * form.item_bits, form.item_bits, to);
+    return kDone;
+  }
+};
+
 // Zipped values as they are, or (with a table) FSST codes of them.
 struct ZippedBytes {
   int64_t bits;

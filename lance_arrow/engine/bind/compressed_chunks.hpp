@@ -81,6 +81,37 @@ struct Compressed {
   }
 };
 
+// Zipped values of any length, each of them the content of a frame.
+struct CompressedValues {
+  const LaFrameCodec* frames;
+  int64_t most_bytes;  // of a value
+
+  static LaRefusal expand(const void* self, const uint8_t* data, const int64_t* starts, const int64_t* sizes,
+                          int64_t num_values, LaValues* out) {
+    const auto& form = *static_cast<const CompressedValues*>(self);
+    const LaFrameCodec& frames = *form.frames;
+    // Measured before anything is decompressed: one piece of memory serves all.
+    int64_t end = out->end;
+    for (int64_t value = 0; value < num_values; ++value) {
+      const int64_t plain_bytes = frames.plain_bytes(frames.self, data + starts[value], sizes[value]);
+      if (plain_bytes < 0 || plain_bytes > form.most_bytes || plain_bytes > (int64_t{1} << 60) - end)
+        return "a frame declares more than it can hold, or more than the limit";
+      end += plain_bytes;
+      out->ends[value] = end;
+    }
+    uint8_t* to = out->reserve(out->host, out->end, end - out->end);
+    if (to == nullptr) return "the values are above their limit of bytes";
+    for (int64_t value = 0; value < num_values; ++value) {
+      const int64_t plain_bytes = out->ends[value] - out->end;
+      const LaRefusal refusal = frames.decompress(frames.self, data + starts[value], sizes[value], to, plain_bytes);
+      if (refusal != nullptr) return refusal;
+      to += plain_bytes;
+      out->end += plain_bytes;
+    }
+    return kDone;
+  }
+};
+
 // Byte b of every value of a chunk in stream b.
 template <class T>
 struct ByteStreams {

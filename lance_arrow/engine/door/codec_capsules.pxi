@@ -31,7 +31,10 @@ cdef extern from "engine/bind/codec_holders.hpp" namespace "lance_arrow::engine"
     HeldFramePrefixes* hold_lz4_prefixes() except +
     HeldChunkCodec* hold_compressed(
         const LaChunkCodec*, const LaFrameCodec*, const LaFramePrefixes*, int64_t most_bytes) except +
+    HeldValueCodec* hold_compressed_values(const LaFrameCodec*, int64_t most_bytes) except +
     HeldChunkCodec* hold_byte_streams(int64_t bits) except +
+    HeldChunkCodec* hold_list_rows(
+        const LaChunkCodec*, int64_t, const vector[int64_t]&, int64_t, int64_t item_bits) except +
     HeldValueCodec* hold_zipped(int64_t bits, const uint8_t* table, int64_t table_bytes, Outcome*) except +
 
 
@@ -141,6 +144,15 @@ def compressed_codec(child, frames, int64_t most_bytes, prefixes=None) -> object
     return _chunk(held)
 
 
+def compressed_values_codec(frames not None, int64_t most_bytes) -> object:
+    """Zipped values of any length, each the content of a frame of at most so many bytes; `frames` is a capsule."""
+    cdef HeldValueCodec* held = hold_compressed_values(
+        <const LaFrameCodec*>PyCapsule_GetPointer(frames, _FRAMES), most_bytes)
+    Py_INCREF(frames)
+    held.child = <void*>frames
+    return PyCapsule_New(held, _VALUE, _drop_value)
+
+
 def zipped_codec(int64_t bits) -> object:
     """Zipped values of `bits` each, or (0) of any length."""
     cdef Outcome outcome
@@ -165,16 +177,49 @@ cdef int64_t _list_bits(child, int64_t items_per_value) except -1:
     return 8 * (<LaChunkCodec*>PyCapsule_GetPointer(child, _CHUNK)).plain_bytes * items_per_value
 
 
-def fixed_size_lists_codec(child, int64_t items_per_value) -> object | None:
-    """Lists without item bitmaps; None unless `child` is the capsule of a codec whose values lie as they are."""
-    cdef int64_t bits = _list_bits(child, items_per_value)
-    return flat_codec(bits) if bits else None
+def fixed_size_lists_codec(
+    child, int64_t items_per_value, bitmaps=(), int num_stored=0, int64_t item_bits=0
+) -> object | None:
+    """Lists of one length.
+
+    Parameters
+    ----------
+    child
+        Capsule of the codec of items; None, if all items are null.
+    items_per_value
+        Values of `child` in a list.
+    bitmaps, num_stored
+        Bits of each bitmap of items in a list, and how many of the bitmaps are stored; all others are of nulls.
+    item_bits
+        Bits of the items of a list, where there is no `child`.
+
+    Returns
+    -------
+    object or None
+        A value is a row of the bitmaps and the items, each in whole bytes. None if items have no fixed width.
+    """
+    cdef HeldChunkCodec* held
+    cdef vector[int64_t] bits = bitmaps
+    cdef const LaChunkCodec* own = _chunk_codec(child)
+    if own != NULL:
+        if own.plain_bytes > 0 and bits.empty():
+            return flat_codec(_list_bits(child, items_per_value))
+        item_bits = own.bits * items_per_value
+    held = hold_list_rows(own, items_per_value, bits, num_stored, item_bits)
+    if held == NULL:
+        return None
+    Py_INCREF(child)
+    held.child = <void*>child
+    return _chunk(held)
 
 
-def zipped_fixed_size_lists_codec(child, int64_t items_per_value) -> object | None:
-    """The same, zipped: `child` is still the codec of a chunk, which one list's items are."""
+def zipped_fixed_size_lists_codec(child, int64_t items_per_value, int64_t bitmap_bytes=0) -> object | None:
+    """The same, zipped, behind so many bytes of bitmaps.
+
+    `child` is still the codec of a chunk, which one list's items are. None unless its values lie as they are.
+    """
     cdef int64_t bits = _list_bits(child, items_per_value)
-    return zipped_codec(bits) if bits else None
+    return zipped_codec(bits + 8 * bitmap_bytes) if bits else None
 
 
 cdef object _called(object decode, const uint8_t* data, const int64_t* starts, const int64_t* sizes, int64_t num_values,

@@ -13,6 +13,7 @@ cdef extern from "engine/plan/pages.hpp" namespace "lance_arrow::engine" nogil:
     cdef cppclass Page:
         int64_t num_rows
         int64_t value_bits
+        vector[int64_t] parts
         vector[uint8_t] layers
         cbool is_indexed()
         int64_t index_bytes()
@@ -149,7 +150,7 @@ cdef extern from "engine/arrays/leaf_taking.hpp" namespace "lance_arrow::engine"
         vector[int] offset_bits
         int64_t value_bits
         int value_offset_bits
-        vector[int64_t] field_bytes
+        vector[int64_t] field_bits
         Form form
         optional[BlobShape] blobs
 
@@ -211,6 +212,8 @@ cdef extern from "engine/arrays/taking.hpp" namespace "lance_arrow::engine" nogi
         cbool batch(const vector[ArrayForm]&, int64_t, ArrowArray*) except +
 
 cdef extern from "engine/plan/opened_pages.hpp" namespace "lance_arrow::engine" nogil:
+    cbool have_equal_values(const vector[PageRef]&)
+
     cdef cppclass OpenedPages:
         OpenedPages()
         OpenedPages(vector[int64_t]) except +

@@ -6,7 +6,9 @@ cdef bint _has_ref(PageRef* ref, tuple item) except -1:
     if page is None:
         return False
     ref.page = page.page.get()
-    ref.first_row, ref.data_start, ref.data_bytes = item[1], item[2][page.data_buffer], item[3][page.data_buffer]
+    ref.first_row, ref.data_start, ref.data_bytes = item[1], -1, 0
+    if page.data_buffer >= 0:
+        ref.data_start, ref.data_bytes = item[2][page.data_buffer], item[3][page.data_buffer]
     ref.second_start = ref.second_bytes = 0
     if page.second_buffer >= 0:
         ref.second_start, ref.second_bytes = item[2][page.second_buffer], item[3][page.second_buffer]
@@ -56,14 +58,16 @@ cdef class PagesWithRows:
                     is_read = False
                     break
                 self.pages[leaf].push_back(ref)
+            is_read = is_read and have_equal_values(self.pages[leaf])
             self.is_read.push_back(is_read)
             self.are_all_read = self.are_all_read and is_read
             leaf += 1
 
 
 cdef bint _fits(LeafShape* shape, NativePage page) noexcept:
-    """Whether the values of a page are what the schema says."""
-    return page.page.get().value_bits == shape.value_bits and page.offset_bits == shape.value_offset_bits
+    """Whether the values of a page are what the schema says; only pages know whether items of lists may be null."""
+    return page.offset_bits == shape.value_offset_bits and (
+        page.page.get().value_bits == shape.value_bits or not page.page.get().parts.empty())
 
 
 cdef class OpenPages:
@@ -142,7 +146,7 @@ cdef class OpenPages:
         Returns
         -------
         PagesWithRows or None
-            None where a page is left to them, or was not opened.
+            None where a page is left to them, or was not opened, or where the pages of a leaf have unlike values.
         """
         cdef PagesWithRows found = PagesWithRows.__new__(PagesWithRows)
         cdef LaRuns rows
@@ -155,7 +159,7 @@ cdef class OpenPages:
         found.is_read.assign(num_leaves, 1)
         found.are_all_read, found.kept = True, self
         for leaf in range(num_leaves):
-            if not self.tables[leaf].select(rows, &found.pages[leaf]):
+            if not self.tables[leaf].select(rows, &found.pages[leaf]) or not have_equal_values(found.pages[leaf]):
                 return None
             found.num_pages += found.pages[leaf].size()
         return found

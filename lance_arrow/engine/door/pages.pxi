@@ -4,15 +4,17 @@ cdef int _ALL_VALID_ITEM = 1
 cdef int _NULLABLE_ITEM = 3
 # Objects of a page, about: of C++, of Python, and what a cache holds it by.
 cdef int64_t _PAGE_BYTES = 1024
+# Bytes of an entry without lists, from which on a scan takes no longer than by the layouts.
+cdef int64_t _LARGE_ROW = 128
 
 
 cdef class NativePage:
     """One page for the native engine; keeps the memory alive that it points to.
 
-    `data_buffer` is the buffer with the rows, `second_buffer` another one that is read too, or -1. `offset_bits` is the
-    width of the stored offsets of its values, 0 for fixed width. `is_for_scans`: whether long runs of rows are also
-    read faster this way than by the layouts. `picks_close_rows`: whether many short runs take about as long as all rows
-    between them. """
+    `data_buffer` is the buffer with the rows, -1 where none has them; `second_buffer` another one that is read too, or
+    -1. `offset_bits` is the width of the stored offsets of its values, 0 for fixed width. `is_for_scans`: whether long
+    runs of rows are also read faster this way than by the layouts. `picks_close_rows`: whether many short runs take
+    about as long as all rows between them. """
 
     cdef unique_ptr[Page] page
     cdef tuple kept
@@ -39,6 +41,16 @@ cdef class NativePage:
     @property
     def value_bits(self) -> int:
         return self.page.get().value_bits
+
+    @property
+    def parts(self) -> tuple[int, ...]:
+        """Bits of each part, if a value is a row of parts, each in whole bytes; empty if it is one run of bits."""
+        return tuple(self.page.get().parts)
+
+    @parts.setter
+    def parts(self, tuple parts) -> None:
+        # Rows are split in the end; the layouts never join them.
+        self.page.get().parts, self.is_for_scans = parts, self.is_for_scans and not parts
 
     @property
     def nbytes(self) -> int:
@@ -154,11 +166,21 @@ cdef class ChunkTemplate:
     cdef tuple kinds
     cdef tuple kept
     cdef int offset_bits
+    cdef public tuple parts
+    """As of `NativePage`."""
+
+    @property
+    def value_bits(self) -> int:
+        return self.form.items.bits if self.form.has_items else self.form.values.bits
 
     def page(self, int64_t num_rows, int64_t num_values) -> NativePage:
         """Build a page of so many rows and values; without lists these are the same."""
+        cdef NativePage made
         self.index.num_values = num_values
-        return _page(new_unindexed_page(self.form, self.index), num_rows, self.kinds, 1, self.offset_bits, self.kept)
+        made = _page(new_unindexed_page(self.form, self.index), num_rows, self.kinds, 1, self.offset_bits, self.kept)
+        if self.parts:
+            made.parts = self.parts
+        return made
 
     def pages(self, const int64_t[::1] num_rows not None, int64_t num_values=-1) -> list[NativePage]:
         """Build a page for each of ``(n,) int64`` rows, which have as many values, or `num_values` each."""
@@ -204,6 +226,7 @@ def chunk_template(
     made.kinds = tuple([int(kind) for kind in layers])
     made.offset_bits = offset_bits
     made.kept = (values, rep, def_, items)
+    made.parts = ()
     return made
 
 
@@ -236,12 +259,13 @@ def zipped_page(
     form.stored = NULL
     if stored is not None:
         form.stored = <const LaStoredValues*>PyCapsule_GetPointer(stored, _STORED)
-    cdef NativePage page
     cdef const int64_t* starts = NULL
     if row_starts is not None:
         starts = &row_starts[0]
-    page = _page(new_zipped_page(form, starts, row_bytes), num_rows, layers, 0, offset_bits, (values, row_starts, stored))
-    page.is_for_scans = row_starts is None
+    cdef NativePage page = _page(
+        new_zipped_page(form, starts, row_bytes), num_rows, layers, 0, offset_bits, (values, row_starts, stored))
+    # Layouts find small values of variable width faster.
+    page.is_for_scans = starts == NULL or form.max_rep > 0 or starts[num_rows] >= num_rows * _LARGE_ROW
     return page
 
 

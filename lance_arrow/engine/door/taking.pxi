@@ -193,10 +193,10 @@ cdef class ReadForms:
         Of each leaf ``(offset_bits, value_bits, value_offset_bits, field_bytes, blobs, form)``.
 
         ``offset_bits``: per node of the path, inner-most first, the width of a list's offsets or 0. ``value_bits``:
-        bits of a value; 0 for variable width, with ``value_offset_bits``. ``field_bytes``: bytes of each field of a
-        packed struct, whose sum is the value; empty for others. ``blobs``: None, or ``(data_stop, most_bytes,
-        most_at_once, offset_bits)`` if the values are places of blobs to be read. These are the end of values in the
-        file, the most bytes of blobs, and the most bytes of one read. Last, the width of their offsets.
+        bits of a value; 0 for variable width, with ``value_offset_bits``; -1 for no values. ``field_bytes``: bytes of
+        each field of a packed struct, whose sum is the value; empty for others. ``blobs``: None, or ``(data_stop,
+        most_bytes, most_at_once, offset_bits)`` if the values are places of blobs to be read. These are the end of
+        values in the file, the most bytes of blobs, and the most bytes of one read. Last, the width of their offsets.
 
         ``form``: a key of `FORMS`. ``"codes"``: values of variable width come as codes into one dictionary. ``"views"``,
         ``"text_views"``: they come as views, checked as UTF-8 or not. ``"stored"``: as codes where all pages have a
@@ -231,7 +231,7 @@ cdef class ReadForms:
                 shape.form = Form.kJudged
                 self.judges.append((self.shapes.size(), form))
             shape.offset_bits = offset_bits
-            shape.field_bytes = field_bytes
+            shape.field_bits = [8 * num_bytes for num_bytes in field_bytes]
             if places is not None:
                 blobs.data_stop, blobs.most_bytes, blobs.most_at_once, blobs.offset_bits = places
                 shape.blobs = blobs
@@ -327,12 +327,13 @@ cdef class ReadForms:
         Returns
         -------
         done
-            The batch. Without `columns`, or where the engine does not read a leaf: per leaf None if so, or ``(num_values,
-            values, offsets or None, nodes)`` with ``(slots, validity or None, null_count, offsets or None, num_items)``
-            per node, inner-most first. Values are one buffer, or a tuple of one per field. For blobs with too many
-            bytes for one read, they are a tuple of memory for the blobs and of their positions. For codes, the offsets
-            are the dictionary: ``(num_items, offsets, values)``; for views, the buffers that they point to. Flags of
-            judged values are bits, without offsets. An error text if a leaf could not be read, or if
+            The batch. Without `columns`, or where the engine does not read a leaf: per leaf None if so, or
+            ``(num_values, values, offsets or None, nodes)`` with ``(slots, validity or None, null_count, offsets or
+            None, num_items)`` per node, inner-most first. Values are one buffer, or a tuple of one per field. Lists may
+            have one per part (`NativePage.parts`), None for parts of no bits. Leaves without values have None. For
+            blobs with too many bytes for one read, they are a tuple of memory for the blobs and of their positions. For
+            codes, the offsets are the dictionary: ``(num_items, offsets, values)``; for views, the buffers that they
+            point to. Flags of judged values are bits, without offsets. An error text if a leaf could not be read, or if
             leaves contradict each other or their types.
         requests, ranges, bytes_wanted, bytes_read
             What was read.

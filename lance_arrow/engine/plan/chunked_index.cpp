@@ -1,23 +1,12 @@
 // A page of chunks that reads for itself which chunk holds which rows, and its dictionary.
 #include "engine/plan/chunked_page_class.hpp"
-#include "engine/plan/fetch.hpp"
+#include "engine/plan/page_buffers.hpp"
 
 namespace lance_arrow::engine {
 
 namespace {
 
 constexpr int64_t kTrustedBytes = 1 << 20, kMostExpanded = 256;
-
-// Reads a whole buffer of a page.
-Outcome read_buffer(const PageBuffers& buffers, size_t number, Fetcher* fetcher, std::vector<uint8_t>* out) {
-  const int64_t size = buffers.sizes[number];
-  fetcher->count().ranges += 1;
-  fetcher->count().bytes_wanted += size;
-  // Of a size that lies in the file.
-  if (!fetcher->has(buffers.starts[number], size)) return corrupt("a buffer lies outside the file", 0);
-  out->resize(static_cast<size_t>(size));
-  return size == 0 ? success() : fetcher->fetch(buffers.starts[number], size, out->data());
-}
 
 }  // namespace
 

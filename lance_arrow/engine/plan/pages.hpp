@@ -268,11 +268,15 @@ struct PageBuffers {
 
 class Fetcher;
 
+// Bits of a value where a leaf has none: nulls, and structs without fields.
+constexpr int64_t kNoValues = -1;
+
 class Page {
  public:
   virtual ~Page() = default;
   int64_t num_rows = 0;
-  int64_t value_bits = 0;  // of decoded values; 0: variable width
+  int64_t value_bits = 0;  // of decoded values; 0: variable width; kNoValues
+  std::vector<int64_t> parts;  // where a value is a row of parts: bits of each, which has whole bytes of the row
   std::vector<uint8_t> layers;  // inner-most first
   // There are no levels, and the ranges of plan() are the values, back to back, unless they have headers too.
   bool is_plain = false;

@@ -20,8 +20,10 @@ class ZippedPage : public Page {
   int64_t batch_stop(int64_t row) const override {
     if (is_plain) return num_rows;
     if (row_starts_ != nullptr) {
-      const int64_t* behind =
-          std::upper_bound(row_starts_ + row, row_starts_ + num_rows + 1, row_starts_[row] + kBatchBytes);
+      // Entries of rows that are lists are counted when all of them are opened.
+      if (form_.max_rep > 0) return num_rows;
+      const int64_t* stop = row_starts_ + num_rows + 1;
+      const int64_t* behind = std::upper_bound(row_starts_ + row, stop, row_starts_[row] + kBatchBytes);
       return std::max(row + 1, static_cast<int64_t>(behind - row_starts_) - 1);
     }
     return std::min(num_rows, row + std::max<int64_t>(1, kBatchBytes / std::max<int64_t>(1, row_bytes_)));
@@ -30,7 +32,7 @@ class ZippedPage : public Page {
   int64_t expected_bytes(const LaRuns& rows) const override {
     if (row_starts_ == nullptr || value_bits != 0) return 0;
     const int64_t bytes = row_bytes_of(rows);
-    return bytes >= kLargeRow * num_selected(rows) ? bytes : 0;
+    return bytes >= kExpectedRow * num_selected(rows) ? bytes : 0;
   }
 
   bool may_be_stored(const LaRuns& rows) const override {
@@ -93,7 +95,11 @@ class ZippedPage : public Page {
     }
     if (form_.max_rep == 0 && row_starts_ != nullptr && !rows_are_entries(rows, ranges, region_entries.data()))
       return corrupt("the row index and the entries of a page disagree", -1);
-    if (num_rows == this->num_rows && (entries != form_.num_entries || values != form_.num_values))
+    // Without lists each row is an entry with a value: the last rows tell of the others.
+    const bool is_end =
+        form_.max_rep == 0 ? rows.stops[rows.num_runs - 1] == this->num_rows : num_rows == this->num_rows;
+    const int64_t before = form_.max_rep == 0 ? this->num_rows - num_rows : 0;
+    if (is_end && (before + entries != form_.num_entries || before + values != form_.num_values))
       return corrupt("the entries or values of a page contradict its description", -1);
     const size_t rep_at = out->rep.size(), def_at = out->def.size();
     const bool has_rep = form_.zip.bits_rep > 0, has_def = form_.zip.bits_def > 0;
@@ -125,6 +131,7 @@ class ZippedPage : public Page {
 
  private:
   static constexpr int64_t kLargeRow = 1 << 10;  // of smaller ones, what is not their values weighs too much
+  static constexpr int64_t kExpectedRow = 64;  // of smaller ones, levels and lengths take too much room beside values
   static constexpr int64_t kDirectRow = 4 << 10;  // a request costs about what copying this much costs
 
   // Whether enough of the values that were looked at are stored as they are.

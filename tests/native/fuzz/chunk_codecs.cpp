@@ -5,6 +5,8 @@
 
 #include "engine/bind/codec_holders.hpp"
 #include "engine/bind/codec_tables.hpp"
+#include "engine/bind/number_codecs.hpp"
+#include "engine/bind/variable_parts.hpp"
 #include "input.hpp"
 
 namespace {
@@ -30,7 +32,7 @@ struct Tree {
     constexpr int64_t widths[] = {1, 8, 16, 32, 64, 24, 128, 2048};
     constexpr int64_t words[] = {8, 16, 32, 64};
     constexpr int64_t floats[] = {32, 64};
-    switch (input.number(0, depth > 0 ? 7 : 5)) {
+    switch (input.number(0, depth > 0 ? 11 : 5)) {
       case 0: return keep(hold_flat(input.one_of(widths)));
       case 1: return keep(hold_inline_bitpacking(input.one_of(words)));
       case 2: {
@@ -50,6 +52,39 @@ struct Tree {
         const LaChunkCodec* child = make(input, depth - 1);
         const LaFramePrefixes* some = input.flag() ? prefixes.get() : nullptr;
         return child == nullptr ? nullptr : keep(hold_compressed(child, frames.get(), some, kMostBytes));
+      }
+      case 8: {
+        const LaChunkCodec* child = input.flag() ? make(input, depth - 1) : nullptr;
+        const int64_t items = input.number(1, 20), num_bitmaps = input.number(0, 2);
+        std::vector<int64_t> bitmaps;
+        for (int64_t bitmap = 0; bitmap < num_bitmaps; ++bitmap) bitmaps.push_back(input.number(1, 100));
+        const int64_t item_bits = child == nullptr ? input.number(1, 300) : items * child->bits;
+        const int64_t num_stored = child == nullptr ? input.number(0, num_bitmaps) : num_bitmaps;
+        HeldChunkCodec* held = hold_list_rows(child, items, bitmaps, num_stored, item_bits);
+        // The input has bytes for a first buffer.
+        if (held != nullptr) keep(held);
+        return held == nullptr || held->num_buffers == 0 ? nullptr : held;
+      }
+      case 9: {
+        const LaChunkCodec* child = make(input, depth - 1);
+        if (child == nullptr || (child->bits != 32 && child->bits != 64)) return nullptr;
+        return keep(hold_delta(child->bits, static_cast<uint64_t>(input.number(0, 1 << 20)), child));
+      }
+      case 10: {
+        const bool is_block = input.flag();
+        const LaChunkCodec* values = keep(hold_flat(input.one_of(words)));
+        const LaChunkCodec* lengths = keep(hold_flat(input.one_of(words)));
+        const RunCounter of_values{values->bits / 8, {}, 0}, of_lengths{lengths->bits / 8, {}, 0};
+        return keep(hold_encoded_runs(values, lengths, of_values, input.flag() ? of_lengths : RunCounter{}, is_block));
+      }
+      case 11: {
+        constexpr PartsForm forms[] = {PartsForm::kApart, PartsForm::kJoined, PartsForm::kBlock};
+        const PartsForm form = input.one_of(forms);
+        const LaFrameCodec* scheme = input.flag() ? frames.get() : nullptr;
+        const LaChunkCodec* child = make(input, depth - 1);
+        if (child == nullptr || (child->bits != 32 && child->bits != 64)) return nullptr;
+        HeldChunkCodec* held = hold_variable_parts(child->bits, child, scheme, kMostBytes, form);
+        return held == nullptr ? nullptr : keep(held);
       }
       default: {
         const LaChunkCodec* child = make(input, depth - 1);

@@ -24,7 +24,7 @@ from lance_arrow.proto.table_pb2 import Manifest
 COUNT = 256
 SYMBOLS = (b"ab", b"c", b"defghijk", b"the ")
 WORDS = (b"", b"abc", b"the defghijk", b"c", bytes(range(200, 255)), b"ab" * 40)
-FLAT, INLINE, OUT_OF_LINE, RUNS, VARIABLE, STREAMS, COMPRESSED, FSST = range(8)
+FLAT, INLINE, OUT_OF_LINE, RUNS, VARIABLE, STREAMS, COMPRESSED, FSST, LISTS, DELTA, ENCODED_RUNS, PARTS = range(12)
 FLAT_BITS = (1, 8, 16, 32, 64, 24, 128, 2048)
 WORD_BITS = (8, 16, 32, 64)
 
@@ -90,7 +90,7 @@ def chunk_codecs() -> Iterator[tuple[str, bytes]]:
         return tree.bytes(first).content
 
     def codec(kind: int) -> Seed:
-        return Seed().number(kind, 0, 7)
+        return Seed().number(kind, 0, 11)
 
     for index, bits in enumerate(FLAT_BITS):
         yield f"flat-{bits}", seed(codec(FLAT).number(index, 0, 7), 16, bytes(range(256)) * (bits // 64 + 1))
@@ -120,11 +120,21 @@ def chunk_codecs() -> Iterator[tuple[str, bytes]]:
         )
         block = _variable_block(words, width)
         yield f"variable-block-{width}", seed(codec(VARIABLE).flag(True).number(index, 0, 1), len(words), block)
-        child = codec(FSST).number(VARIABLE, 0, 7).flag(False).number(index, 0, 1).counted(table)
+        child = codec(FSST).number(VARIABLE, 0, 11).flag(False).number(index, 0, 1).counted(table)
         yield f"fsst-{width}", seed(child, len(codes), _variable(codes, width))
-        child = codec(COMPRESSED).number(VARIABLE, 0, 7).flag(False).number(index, 0, 1)
+        child = codec(COMPRESSED).number(VARIABLE, 0, 11).flag(False).number(index, 0, 1)
         yield f"compressed-{width}", seed(child, len(words), lz4(_variable(words, width)))
-    child = codec(FSST).number(COMPRESSED, 0, 7).number(VARIABLE, 0, 7).flag(False).number(0, 0, 1).counted(table)
+    lists = (
+        codec(LISTS).flag(True).number(FLAT, 0, 11).number(1, 0, 7).number(3, 1, 20).number(1, 0, 2).number(3, 1, 100)
+    )
+    delta = codec(DELTA).number(FLAT, 0, 11).number(3, 0, 7).number(5, 0, 1 << 20)
+    yield "delta", seed(delta, 16, bytes(range(64)))
+    encoded = codec(ENCODED_RUNS).flag(False).number(2, 0, 3).number(0, 0, 3).flag(True)
+    yield "encoded-runs", seed(encoded, 10, bytes(range(16)), bytes([1, 2, 3, 4]))
+    parts = codec(PARTS).number(0, 0, 2).flag(False).number(FLAT, 0, 11).number(3, 0, 7)
+    yield "parts", seed(parts, 4, np.arange(0, 20, 4, "<u4").tobytes(), bytes(range(16)))
+    yield "lists", seed(lists, 16, bytes(range(6)), bytes(range(48)))
+    child = codec(FSST).number(COMPRESSED, 0, 11).number(VARIABLE, 0, 11).flag(False).number(0, 0, 1).counted(table)
     yield "fsst-compressed", seed(child, len(codes), lz4(_variable(codes, 4)))
 
 
@@ -148,6 +158,36 @@ def value_codecs() -> Iterator[tuple[str, bytes]]:
     frame += (content << 3 | 1).to_bytes(3, "little")
     stored = Seed().number(0, 0, 7).number(1 << 19, 0, 1 << 20).number(len(frame) + content, 0, 1 << 18)
     yield "stored-zstd", stored.bytes(frame).content
+
+
+def constant_pages() -> Iterator[tuple[str, bytes]]:
+    def seed(width: int, scalar: bool, levels: tuple[int, ...], rows: int, *buffers: bytes) -> bytes:
+        made = Seed().number(width, 0, 7).flag(False)
+        if width >= 2:
+            made.flag(scalar)
+        max_rep, max_def, visible = levels
+        made.number(max_rep, 0, 2).number(max_def, 0, 4)
+        if max_rep:
+            made.number(visible, 0, 4)
+        if width:
+            made.flag(True)
+        made.number(len(buffers), 0, 3).number(rows, 1, 1000)
+        for buffer in buffers:
+            made.number(len(buffer), 0, 0xFFFF)
+        return made.bytes(b"".join(buffers)).content
+
+    def words(*levels: int) -> bytes:
+        return np.array(levels, "<u2").tobytes()
+
+    lists = words(1, 0, 1, 1, 1), words(0, 1, 2, 3, 0)
+    text = bytes.fromhex("02000000 08000000 05000000 00000000 05000000 68656c6c6f")
+    yield "inline", seed(4, True, (0, 1, 0), 9)
+    yield "nulls", seed(4, False, (0, 1, 0), 9)
+    yield "levels", seed(4, True, (0, 1, 0), 5, b"", words(0, 1, 0, 1, 0))
+    yield "lists", seed(5, True, (1, 3, 1), 4, *lists)
+    yield "text", seed(1, False, (0, 1, 0), 9, text)
+    yield "text-lists", seed(1, False, (1, 3, 1), 4, text, *lists)
+    yield "nothing", seed(0, False, (0, 1, 0), 3, b"", words(1, 0, 1))
 
 
 def lz4_frames() -> Iterator[tuple[str, bytes]]:
@@ -306,6 +346,7 @@ TARGETS = {
     "chunk_codecs": chunk_codecs,
     "value_codecs": value_codecs,
     "lz4": lz4_frames,
+    "constant_pages": constant_pages,
     "symbols": symbol_tables,
     "levels": level_streams,
     "offsets": variable_chunks,

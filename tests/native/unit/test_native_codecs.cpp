@@ -183,4 +183,31 @@ TEST_CASE("stored Zstandard frames at the borders of their forms") {
   }
 }
 
+TEST_CASE("lists of one length are rows of bitmaps and items") {
+  const Held flat(hold_flat(8)), bits(hold_flat(1));
+  // Three lists of 3 bytes: 9 bits of a bitmap, 9 bytes. Valid items: 101, 010, 111.
+  const std::vector<Bytes> chunk{{0b11010101, 0b1}, tests::text("abcdefghi")};
+  const Held codec(hold_list_rows(flat.get(), 3, {3}, 1, 24));
+  CHECK(codec->bits == 32);
+  CHECK(codec->num_buffers == 2);
+  CHECK(selected(*codec, chunk, 3, {{0, 3}}) == "\5abc\2def\7ghi");
+  CHECK(selected(*codec, chunk, 3, {{0, 1}, {2, 3}}) == "\5abc\7ghi");
+  CHECK(selected(*codec, {{0xFF}, tests::text("abcdefghi")}, 3, {{0, 1}}) == "a bitmap is shorter than its items");
+  CHECK(selected(*codec, {{0xFF, 0xFF}, tests::text("abcdefgh")}, 3, {{0, 1}}) == "a chunk is shorter than its values");
+  CHECK(selected(*codec, chunk, 3, {{2, 4}}) == "more values are wanted than a chunk has");
+  // Bits without a bitmap: each list begins in a byte of its own.
+  const Held single(hold_list_rows(bits.get(), 3, {}, 0, 3));
+  CHECK(selected(*single, {chunk[0]}, 3, {{0, 3}}) == "\5\2\7");
+  CHECK(selected(*single, {chunk[0]}, 3, {{1, 2}}) == "\2");
+  // Nulls alone: of two bitmaps one is stored.
+  const Held nulls(hold_list_rows(nullptr, 0, {3, 6}, 1, 16));
+  CHECK(selected(*nulls, {chunk[0]}, 3, {{2, 3}}) == std::string("\7\0\0\0", 4));
+  // Widths that contradict each other, or have no end.
+  CHECK(Held(hold_list_rows(flat.get(), 3, {3}, 1, 25)) == nullptr);
+  CHECK(Held(hold_list_rows(flat.get(), int64_t{1} << 40, {}, 0, int64_t{1} << 43)) == nullptr);
+  CHECK(Held(hold_list_rows(nullptr, 0, {int64_t{1} << 40}, 1, 8)) == nullptr);
+  const Held text(hold_variable(32, false));
+  CHECK(Held(hold_list_rows(text.get(), 3, {}, 0, 24)) == nullptr);
+}
+
 }  // namespace

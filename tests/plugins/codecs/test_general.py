@@ -138,12 +138,15 @@ class TestGeneralUnsizedZstd(TestGeneralLz4):
     shapes = (FixedWidth(32), VariableWidth(32))
 
 
-@pytest.mark.parametrize(
-    ("scheme", "frame", "is_native"), [(pb.LZ4, lz4(b"abcd"), True), (pb.ZSTD, zstd(b"abcd"), False)]
-)
-def test_lz4_is_read_without_python(scheme, frame, is_native):
-    bound, _ = bind_one(flat(8), scheme, frame, 4, DecodeContext.MINI_BLOCK)
-    assert (native_side(bound) is not None) is is_native
+@pytest.mark.parametrize("context", DecodeContext)
+def test_lz4_is_read_without_python(context):
+    bound, _ = bind_one(variable(32) if context is ZIP else flat(8), pb.LZ4, lz4(b"abcd"), 4, context)
+    assert native_side(bound) is not None
+
+
+def test_chunks_of_zstandard_are_left_to_the_layouts():
+    bound, _ = bind_one(flat(8), pb.ZSTD, zstd(b"abcd"), 4, DecodeContext.MINI_BLOCK)
+    assert native_side(bound) is None
 
 
 def bind_one(child, scheme, frame, count, context=DecodeContext.BLOCK):

@@ -1,0 +1,131 @@
+"""Rows of a page as the native engine reads them, and what differs from the layout's own methods.
+
+A layout with a native page is read by both: equal structure, equal values, and no bytes that only the engine accepts.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from lance_arrow import engine
+from lance_arrow.arrays.column_destination import Allocator
+from lance_arrow.arrays.unravel import NodeStructure, unravel
+from lance_arrow.pages import NO_VALUES, row_bits, struct_field_bytes
+from lance_arrow.settings import Limits
+from lance_arrow.spi import BlockSlice, BoundLayout, NodeKind, PackedStruct, PageIndex, RowRanges, VariableWidth
+from lance_arrow.testing.samples import values_of
+
+if TYPE_CHECKING:
+    from lance_arrow.testing.layout_suite import LayoutCase, PageRead
+
+_LIMIT_BYTES = 1 << 26
+_LARGEST_OFFSET = (1 << 31) - 1
+_OFFSET_BITS = 32
+
+NativeRows = tuple[list[bytes], list[NodeStructure]]
+
+
+def native_rows(
+    layout: BoundLayout, case: LayoutCase, index: PageIndex | None, rows: RowRanges
+) -> NativeRows | str | None:
+    """Read rows by the engine.
+
+    Parameters
+    ----------
+    layout, case, index
+        A bound layout, its page, and the index that it loaded.
+    rows
+        Which rows.
+
+    Returns
+    -------
+    tuple, str or None
+        Bytes of every value, and the structure of every node. A text if the engine refuses the page; None if the layout
+        has no page for the engine.
+    """
+    make = getattr(layout, "native_page", None)
+    page = getattr(index, "native", None) if make is None else make(case.facts)
+    shape, kinds = case.leaf.shape, case.leaf.nodes
+    bits = NO_VALUES if shape is None else row_bits(shape)
+    if page is None or bits is None or case.lengths_per_row != 1 or NodeKind.FIXED_SIZE_LIST in kinds:
+        return None
+    offset_bits = tuple(_OFFSET_BITS if kind is NodeKind.LIST else 0 for kind in kinds)
+    own_offset_bits = shape.offset_bits if isinstance(shape, VariableWidth) else 0
+    memory, starts = b"page", []
+    for buffer in case.buffers:
+        starts.append(len(memory))
+        memory += buffer + b"\xee" * 5
+    sizes = [len(buffer) for buffer in case.buffers]
+    forms = engine.ReadForms([(offset_bits, bits, own_offset_bits, struct_field_bytes(shape), None, "plain")])
+    pages = engine.PagesWithRows(forms, [[(page, 0, starts, sizes)]])
+    done, *_ = forms.take(
+        pages,
+        rows.starts,
+        rows.stops,
+        rows.num_rows,
+        -1,
+        np.frombuffer(memory, np.uint8),
+        len(memory),
+        None,
+        None,
+        _LIMIT_BYTES,
+        _LARGEST_OFFSET,
+        None,
+        pa.allocate_buffer,
+    )
+    if isinstance(done, str):
+        return done
+    if done[0] is None:
+        return None
+    num_values, values, offsets, nodes = done[0]
+    return _values(shape, num_values, values, offsets), [NodeStructure(*node) for node in nodes]
+
+
+def difference(native: NativeRows, got: PageRead, case: LayoutCase) -> str | None:
+    """Say what the engine read otherwise than the layout; None if nothing."""
+    values, nodes = native
+    offset_bits = [_OFFSET_BITS if kind is NodeKind.LIST else 0 for kind in case.leaf.nodes]
+    expected = unravel([got.levels], offset_bits, [0] * len(offset_bits), Allocator(Limits()))
+    for number, (found, node) in enumerate(zip(nodes, expected, strict=True)):
+        if _node(found) != _node(node):
+            return f"node {number}: {_node(found)}, expected {_node(node)}"
+    present = _bits(nodes[0])
+    told = got.values()
+    if len(values) != len(told):
+        return f"{len(values)} values, expected {len(told)}"
+    for number, (value, other) in enumerate(zip(values, told, strict=True)):
+        # Bytes under nulls are undefined.
+        is_slot = len(present) == len(values)
+        if value != other and (not is_slot or present[number]):
+            return f"value {number}: {value!r}, expected {other!r}"
+    return None
+
+
+def _values(shape: Any, num_values: int, values: Any, offsets: Any) -> list[bytes]:
+    if shape is None:
+        return [b""] * num_values
+    if isinstance(shape, PackedStruct):
+        fields = [_values(field, num_values, part, None) for field, part in zip(shape.fields, values, strict=True)]
+        return [b"".join(one) for one in zip(*fields, strict=True)]
+    if isinstance(values, tuple):
+        *_, values = values
+    own = np.empty(0, np.uint8) if offsets is None else np.frombuffer(offsets, np.uint8)
+    return values_of(BlockSlice(shape, num_values, np.frombuffer(values, np.uint8), offsets=own))
+
+
+def _bits(node: NodeStructure) -> list[bool]:
+    if node.validity is None or not node.null_count:
+        return [True] * node.num_slots
+    return (
+        np.unpackbits(np.frombuffer(node.validity, np.uint8), count=node.num_slots, bitorder="little")
+        .astype(bool)
+        .tolist()
+    )
+
+
+def _node(node: NodeStructure) -> tuple[int, list[bool], int, list[int] | None, int]:
+    offsets = None if node.offsets is None else np.frombuffer(node.offsets, np.int32).tolist()
+    return node.num_slots, _bits(node), node.null_count, offsets, node.num_items
