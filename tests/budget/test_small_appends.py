@@ -84,7 +84,7 @@ def test_a_page_of_numbers_needs_no_python(tmp_path: Path) -> None:
 
 def test_a_page_that_is_written_in_python_is_measured_once(tmp_path: Path) -> None:
     found = calls_of_an_append(tmp_path, ["strings"], "2.3")
-    names = ("shred", "PageScope.layout", "bound_array", "_find_plan", "FileWriter.add_page")
+    names = ("shred", "PageScope.layout", "bound_array", "FileWriter.add_page")
     assert {name: found[name] for name in names} == dict.fromkeys(names, 1)
     # Codecs of other kinds of blocks are not asked.
     assert found["Flat.score"] == found["InlineBitpacking.score"] == found["PackedStruct.score"] == 0
