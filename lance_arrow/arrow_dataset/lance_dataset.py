@@ -13,7 +13,6 @@ from pyarrow.dataset import FileSystemDataset, FragmentScanOptions, Scanner
 from lance_arrow.arrays.view_arrays import holds_views, without_views
 from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.arrow_dataset.dataset_parts import DatasetOfFragments
-from lance_arrow.arrow_dataset.file_taking import FileTaking
 from lance_arrow.arrow_dataset.interruptible import collect
 from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
 from lance_arrow.arrow_dataset.narrow_schema import narrow_schema
@@ -31,6 +30,7 @@ from lance_arrow.scan.windows import LEAST_GROUPED
 from lance_arrow.structure.row_selection import check_numbers
 
 if TYPE_CHECKING:
+    from lance_arrow.arrow_dataset.file_taking import FileTaking
     from lance_arrow.arrow_dataset.grouped_view import GroupedView
     from lance_arrow.arrow_dataset.scan_plan import ScanPlan
     from lance_arrow.arrow_dataset.viewed_scans import ViewedScans
@@ -221,7 +221,11 @@ class LanceDataset(DatasetOfFragments):
             check_numbers(offsets, self.count_rows(filter=filter))
             found: pyarrow.Table = self.scanner(**options.keywords()).take(pyarrow.array(offsets))
             return found
-        taking = self._file_taking = self._file_taking or FileTaking(self.fragments)
+        taking = self._file_taking
+        if taking is None:
+            from lance_arrow.arrow_dataset.file_taking import FileTaking  # noqa: PLC0415 - for takes alone
+
+            taking = self._file_taking = FileTaking(self.fragments)
         check_numbers(offsets, int(taking.starts[-1]))
         schema = self.schema if columns is None else self.scanner(columns=columns).projected_schema
         if not len(schema):
