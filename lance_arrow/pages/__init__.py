@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from lance_arrow.pages.loaded_chunks import IndexPage as IndexPage
     from lance_arrow.pages.loaded_values import StructuredPage as StructuredPage
     from lance_arrow.pages.native_pages import NO_VALUES as NO_VALUES
+    from lance_arrow.pages.native_pages import list_parts as list_parts
     from lance_arrow.pages.native_pages import native_constant as native_constant
     from lance_arrow.pages.native_pages import native_places as native_places
     from lance_arrow.pages.native_pages import row_bits as row_bits
@@ -114,6 +115,7 @@ else:
             "lance_arrow.pages.loaded_values": ("StructuredPage",),
             "lance_arrow.pages.native_pages": (
                 "NO_VALUES",
+                "list_parts",
                 "native_constant",
                 "native_places",
                 "row_bits",

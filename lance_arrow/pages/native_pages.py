@@ -64,13 +64,26 @@ def row_parts(shape: BlockShape | None) -> tuple[int, ...]:
     item_bits = shape.items_per_value * shape.leaf.bits
     if not shape.validity_dimensions and item_bits % 8 == 0:
         return ()
-    bitmaps, dimension = [], 1
+    bitmaps = []
     layer: FixedWidth | FixedSizeList = shape
-    while isinstance(layer, FixedSizeList):
-        dimension *= layer.dimension
+    for dimension in list_parts(shape)[:-1]:
+        assert isinstance(layer, FixedSizeList)
         bitmaps.append(dimension if layer.has_validity else 0)
         layer = layer.items
     return (*bitmaps, item_bits)
+
+
+def list_parts(shape: BlockShape | None) -> tuple[int, ...]:
+    """Return the bits of each part of a list of one length, were there a bitmap of each layer; empty for others."""
+    if not isinstance(shape, FixedSizeList):
+        return ()
+    parts, dimension = [], 1
+    layer: FixedWidth | FixedSizeList = shape
+    while isinstance(layer, FixedSizeList):
+        dimension *= layer.dimension
+        parts.append(dimension)
+        layer = layer.items
+    return (*parts, shape.items_per_value * shape.leaf.bits)
 
 
 def row_bits(shape: BlockShape | None) -> int | None:

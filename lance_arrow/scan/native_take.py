@@ -23,7 +23,7 @@ from lance_arrow.arrays.column_tree import ItemJudge, LeafNode, storage_type
 from lance_arrow.arrays.unravel import NodeStructure
 from lance_arrow.io import MeteredSource, Positional, RangeSource
 from lance_arrow.kernels import native_codecs
-from lance_arrow.pages import NO_VALUES, row_bits, struct_field_bytes
+from lance_arrow.pages import NO_VALUES, list_parts, row_bits, struct_field_bytes
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan.blobs.native_blobs import BlobLimits, read_laid_out
 from lance_arrow.settings import Limits
@@ -71,6 +71,8 @@ class TakePlan:
         Whether values are checked as UTF-8.
     form
         The form of its values, as `engine.ReadForms` names it.
+    list_parts
+        Of fixed-size lists: bits of each part of a value, see `lance_arrow.pages.list_parts`.
     """
 
     leaf: LeafNode
@@ -83,6 +85,7 @@ class TakePlan:
     kind: str | None = None
     is_text: bool = False
     form: str | ItemJudge = "plain"
+    list_parts: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, leaf: LeafNode, blob_limits: BlobLimits | None = None) -> TakePlan | None:
@@ -124,7 +127,8 @@ class TakePlan:
             kind = "strings" if offset_bits else "values"
         is_text = pa.types.is_string(leaf.storage) or pa.types.is_large_string(leaf.storage)
         fields, form = struct_field_bytes(shape), _form_of(leaf)
-        return cls(leaf, bits, offset_bits, layers, fields, plain_type, None, kind, is_text, form)
+        parts = list_parts(shape)
+        return cls(leaf, bits, offset_bits, layers, fields, plain_type, None, kind, is_text, form, parts)
 
     @classmethod
     def all_of(cls, leaves: Sequence[LeafNode], blob_limits: BlobLimits | None = None) -> list[TakePlan | None]:
@@ -153,6 +157,7 @@ class TakePlan:
                         None,
                         like.kind,
                         like.is_text,
+                        list_parts=like.list_parts,
                     )
                 )
                 continue

@@ -58,6 +58,7 @@ class ReadPlan:
                 plan.field_bytes,
                 plan.blobs,
                 plan.form,
+                plan.list_parts,
             )
             for plan in self.plans
         ]
@@ -104,7 +105,8 @@ class ReadPlan:
                 continue
             num_values, values, offsets, nodes = one
             num_slots, validity, null_count, *_ = nodes[0]
-            if plan.plain_type is None or offsets is not None or plan.blobs is not None or num_slots != num_values:
+            is_other = plan.plain_type is None or plan.blobs is not None or plan.form != "plain"
+            if is_other or offsets is not None or num_slots != num_values:
                 decoded[plan.leaf.column] = plan.decoded(one)
             else:
                 # Values of one width, as most columns have: a call for each would take as long as this.

@@ -13,7 +13,7 @@ import pyarrow as pa
 from lance_arrow import engine
 from lance_arrow.arrays.column_destination import Allocator
 from lance_arrow.arrays.unravel import NodeStructure, unravel
-from lance_arrow.pages import NO_VALUES, row_bits, struct_field_bytes
+from lance_arrow.pages import NO_VALUES, list_parts, row_bits, struct_field_bytes
 from lance_arrow.settings import Limits
 from lance_arrow.spi import BlockSlice, BoundLayout, NodeKind, PackedStruct, PageIndex, RowRanges, VariableWidth
 from lance_arrow.testing.samples import values_of
@@ -59,7 +59,9 @@ def native_rows(
         starts.append(len(memory))
         memory += buffer + b"\xee" * 5
     sizes = [len(buffer) for buffer in case.buffers]
-    forms = engine.ReadForms([(offset_bits, bits, own_offset_bits, struct_field_bytes(shape), None, "plain")])
+    forms = engine.ReadForms(
+        [(offset_bits, bits, own_offset_bits, struct_field_bytes(shape), None, "plain", list_parts(shape))]
+    )
     pages = engine.PagesWithRows(forms, [[(page, 0, starts, sizes)]])
     done, *_ = forms.take(
         pages,

@@ -37,6 +37,7 @@ struct LeafShape {
   int value_offset_bits = 0;  // of Arrow's offsets, for variable width
   std::vector<int64_t> field_bits;  // of a packed struct, all whole bytes
   Form form = Form::kPlain;  // but for plain ones, rows are one part
+  std::vector<int64_t> list_parts;  // of fixed-size lists: bits of each part, were there a bitmap of each layer
   std::optional<BlobShape> blobs;
 };
 

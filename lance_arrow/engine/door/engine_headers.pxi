@@ -151,6 +151,7 @@ cdef extern from "engine/arrays/leaf_taking.hpp" namespace "lance_arrow::engine"
         int64_t value_bits
         int value_offset_bits
         vector[int64_t] field_bits
+        vector[int64_t] list_parts
         Form form
         optional[BlobShape] blobs
 

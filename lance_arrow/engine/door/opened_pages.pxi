@@ -66,8 +66,19 @@ cdef class PagesWithRows:
 
 cdef bint _fits(LeafShape* shape, NativePage page) noexcept:
     """Whether the values of a page are what the schema says; only pages know whether items of lists may be null."""
-    return page.offset_bits == shape.value_offset_bits and (
-        page.page.get().value_bits == shape.value_bits or not page.page.get().parts.empty())
+    cdef const vector[int64_t]* parts = &page.page.get().parts
+    cdef size_t part, num_parts = shape.list_parts.size()
+    if page.offset_bits != shape.value_offset_bits:
+        return False
+    if parts.empty():
+        return page.page.get().value_bits == shape.value_bits
+    if parts.size() != num_parts or parts[0][num_parts - 1] != shape.list_parts[num_parts - 1]:
+        return False
+    # Layers may have no bitmap.
+    for part in range(num_parts - 1):
+        if parts[0][part] != 0 and parts[0][part] != shape.list_parts[part]:
+            return False
+    return True
 
 
 cdef class OpenPages:

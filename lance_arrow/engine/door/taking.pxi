@@ -190,7 +190,7 @@ cdef class ReadForms:
     Parameters
     ----------
     leaves
-        Of each leaf ``(offset_bits, value_bits, value_offset_bits, field_bytes, blobs, form)``.
+        Of each leaf ``(offset_bits, value_bits, value_offset_bits, field_bytes, blobs, form, list_parts)``.
 
         ``offset_bits``: per node of the path, inner-most first, the width of a list's offsets or 0. ``value_bits``:
         bits of a value; 0 for variable width, with ``value_offset_bits``; -1 for no values. ``field_bytes``: bytes of
@@ -203,7 +203,8 @@ cdef class ReadForms:
         dictionary of few items. All of them have one part. Instead of a key, a condition may stand there: such pages
         give flags of rows then. It is called with ``(offsets, offset_bits, values)`` of a page's items. It returns a
         byte for each, 1 where the item satisfies it; or None if items cannot be judged. Its `null` tells whether null
-        satisfies it.
+        satisfies it. ``list_parts``: of fixed-size lists, the bits
+        of each part of a value, were there a bitmap of each layer.
     columns
         Nested tuples ``(kind, leaf, items, is_text, children)``. ``kind`` is a key of `KINDS`, ``leaf`` the position of
         the leaf with the node's structure. ``items`` is the number of the child's items per slot (0 for lists).
@@ -224,7 +225,7 @@ cdef class ReadForms:
         self.judges = []
         for leaf in leaves:
             shape = LeafShape()
-            offset_bits, shape.value_bits, shape.value_offset_bits, field_bytes, places, form = leaf
+            offset_bits, shape.value_bits, shape.value_offset_bits, field_bytes, places, form, shape.list_parts = leaf
             if isinstance(form, str):
                 shape.form = <Form><int>FORMS[form]
             else:
