@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import manifests
 import pyarrow as pa
 import pytest
-from support import manifests
 
 from lance_arrow import LanceTable
 from lance_arrow.engine import NamedFiles
