@@ -113,7 +113,7 @@ def _with_parts(made: _Made | None, shape: BlockShape | None) -> _Made | None:
     parts = row_parts(shape)
     if made is None or not parts:
         return made
-    made.parts = parts
+    made.parts = parts  # type: ignore[misc] - the stub has no setters
     return made if made.value_bits == row_bits(shape) else None
 
 
@@ -249,6 +249,7 @@ def native_constant(
     codecs = [None if codec is None else native_side(codec) for codec in levels]
     if bits is None or any(made is None for made, codec in zip(codecs, levels, strict=True) if codec is not None):
         return None
+    rep, definition = codecs
     made = engine.constant_page(
         page.num_rows,
         len(page.buffer_sizes),
@@ -257,7 +258,8 @@ def native_constant(
         bits,
         0 if shape is None else _offset_bits(shape),
         scalar,
-        *codecs,
+        rep,
+        definition,
         counts,
         most_level_bytes,
     )

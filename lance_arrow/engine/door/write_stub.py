@@ -45,7 +45,9 @@ def python_type(declared: str, optional: bool) -> str:
         return PLAIN[declared]
     if declared == "tuple":
         return "tuple[Any, ...] | None" if optional else "tuple[Any, ...]"
-    return declared if declared[:1].isupper() else "Any"
+    if not declared[:1].isupper():
+        return "Any"
+    return f"{declared} | None" if optional else declared
 
 
 def parameters(inside: str) -> Iterator[str]:
