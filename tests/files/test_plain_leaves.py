@@ -277,7 +277,7 @@ def test_rows_in_pages_are_let_go() -> None:
     before = pa.total_allocated_bytes()
     with LanceWriter(io.BytesIO(), schema, page_bytes=1 << 20) as writer:
         for _ in range(20):
-            # Nobody else holds these arrays.
+            # The writer holds the only references to these arrays.
             writer.write(pa.record_batch([list(range(500)), ["a" * 900] * 500, rows], schema=schema))
         assert pa.total_allocated_bytes() - before < 5 << 20
 

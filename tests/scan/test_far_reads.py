@@ -1,4 +1,4 @@
-"""Reads of far files by the engine: the same rows as near ones, in few waves, whatever the store does meanwhile."""
+"""Reads of far files by the engine: the rows of near ones, in few waves; stores that fail or give too few bytes."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_damaged_bytes_are_noticed(written: tuple[pa.Table, bytes]) -> None:
             except CorruptFileError:
                 noticed += 1
             else:
-                # Nobody's bytes: padding, or what no reader looks at.
+                # The byte is padding, or of a buffer that this read does not need.
                 assert found.replace_schema_metadata(None).equals(table)
     assert noticed >= 30
 

@@ -255,8 +255,7 @@ def test_text_that_is_none_is_refused(tmp_path: Path) -> None:
         write_table(table, path)
         data = path.read_bytes()
         text = data.replace(b"binary", b"string")
-        if text == data:
-            pytest.skip("the schema names types otherwise")
+        assert text != data
         path.write_bytes(text)
         for strings in ("plain", "view"):
             with LanceFile(path, strings=strings, verify="off") as file, pytest.raises(lance_arrow.errors.LanceError):

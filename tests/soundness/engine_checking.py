@@ -85,7 +85,7 @@ def check_engines(number: int, folder: Path, seen: EnginesChecked) -> None:
 
 
 def _same_values(found: pa.Table, expected: pl.DataFrame) -> None:
-    """Compare values, whatever the form of strings."""
+    """Compare values; strings may be plain, dictionaries or views."""
     found.validate(full=True)
     assert found.to_pydict() == expected.to_dict(as_series=False)
 

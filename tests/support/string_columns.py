@@ -1,4 +1,4 @@
-"""Rows with strings of every kind, filters of them, and their values whatever the form they are read in."""
+"""Rows with strings of every kind, filters of them, and their values in each form they are read in."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ class BatchStream {
         if (!pace->Pause()) {
           pace->GoOn();
         } else {
-          // Nobody waits for it: a scan that ends meanwhile needs no patience.
+          // Its result is not needed: this call only ends the pause, and the scan may have ended before.
           static_cast<void>(RunOutsideArrow(fragment->source(), options, false, [pace]() -> arrow::Result<bool> {
             pace->LosePatience();
             return true;

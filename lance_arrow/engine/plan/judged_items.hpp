@@ -21,7 +21,7 @@ class JudgedItems {
   // What the caller says of the items of a page, 0 or 1 each.
   void judge(const Items* items, const uint8_t* flags);
 
-  // Whether no row of a page, or every row, satisfies the condition, whatever its indices are.
+  // No row of a page satisfies the condition if neither an item nor null does; every row does if all of them do.
   enum class Verdict { kNone, kSome, kAll };
   Verdict verdict(const Items* items) const;
 
