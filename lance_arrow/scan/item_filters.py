@@ -23,7 +23,7 @@ from lance_arrow.arrays.view_arrays import codes_of
 from lance_arrow.scan.predicates import MISFITS
 from lance_arrow.statistics.zone_types import is_text
 
-_MOST_KNOWN = 256
+_MOST_KNOWN_BYTES = 4 << 20
 
 
 class ItemFilters:
@@ -176,6 +176,7 @@ class _Judge:
         self._native, self._schema, self._name, self._part = native, schema, name, part
         self.null = null
         self._known: dict[tuple[bytes, bytes], bytes | None] = {}
+        self._known_bytes = 0
 
     @classmethod
     def of(cls, native: ModuleType, schema: pa.Schema, name: str, part: pc.Expression) -> _Judge | None:
@@ -189,11 +190,17 @@ class _Judge:
     def __call__(self, offsets: bytes, offset_bits: int, values: bytes) -> bytes | None:
         """Return the flags of items; None where some is no text, or the condition fails for one: rows may lack it."""
         key = offsets, values
-        if key not in self._known:
-            if len(self._known) >= _MOST_KNOWN:
-                self._known = {}
-            self._known[key] = self._judged(offsets, offset_bits, values)
-        return self._known[key]
+        known = self._known
+        if key in known:
+            return known[key]
+        found = self._judged(offsets, offset_bits, values)
+        if self._known_bytes > _MOST_KNOWN_BYTES:
+            # Another thread may still look something up.
+            known = self._known = {}
+            self._known_bytes = 0
+        known[key] = found
+        self._known_bytes += len(offsets) + len(values)
+        return found
 
     def _judged(self, offsets: bytes, offset_bits: int, values: bytes) -> bytes | None:
         is_large = offset_bits == 64
