@@ -30,6 +30,18 @@ struct Items {
     }
   }
 
+  // Where an item of variable width lies in the values.
+  Outcome find(int64_t item, int64_t* start, int64_t* size) const {
+    const bool is_narrow = offset_bits == 32;
+    const uint64_t first = is_narrow ? load<uint32_t>(offsets, item) : load<uint64_t>(offsets, item);
+    const uint64_t stop = is_narrow ? load<uint32_t>(offsets, item + 1) : load<uint64_t>(offsets, item + 1);
+    if (first > stop || stop > static_cast<uint64_t>(values_bytes))
+      return corrupt("a dictionary item lies outside its bytes", item);
+    *start = static_cast<int64_t>(first);
+    *size = static_cast<int64_t>(stop - first);
+    return success();
+  }
+
  private:
   template <class Index>
   Outcome expand_by(const ItemIndices& wanted, LaValues* out) const {

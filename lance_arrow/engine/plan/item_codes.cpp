@@ -42,17 +42,9 @@ void ItemCodes::grow() {
 }
 
 Outcome ItemCodes::code_of_item(const Items& items, int64_t item, int64_t limit, int32_t* code) {
-  uint64_t start, stop;
-  if (items.offset_bits == 32) {
-    start = load<uint32_t>(items.offsets, item);
-    stop = load<uint32_t>(items.offsets, item + 1);
-  } else {
-    start = load<uint64_t>(items.offsets, item);
-    stop = load<uint64_t>(items.offsets, item + 1);
-  }
-  if (start > stop || stop > static_cast<uint64_t>(items.values_bytes))
-    return corrupt("a dictionary item lies outside its bytes", item);
-  return code_of(items.values + start, static_cast<int64_t>(stop - start), limit, code);
+  int64_t start, size;
+  const Outcome outcome = items.find(item, &start, &size);
+  return outcome.message != nullptr ? outcome : code_of(items.values + start, size, limit, code);
 }
 
 Outcome ItemCodes::begin_page(const Items& items, int64_t limit) {

@@ -28,21 +28,13 @@ uint8_t* ValueViews::more_views(int64_t count) {
 
 Outcome ValueViews::view_of_item(const Items& items, int64_t item, int64_t limit, Buffer* data, int64_t* end,
                                  uint8_t* view) const {
-  uint64_t start, stop;
-  if (items.offset_bits == 32) {
-    start = load<uint32_t>(items.offsets, item);
-    stop = load<uint32_t>(items.offsets, item + 1);
-  } else {
-    start = load<uint64_t>(items.offsets, item);
-    stop = load<uint64_t>(items.offsets, item + 1);
-  }
-  if (start > stop || stop > static_cast<uint64_t>(items.values_bytes))
-    return corrupt("a dictionary item lies outside its bytes", item);
+  int64_t start, size;
+  const Outcome outcome = items.find(item, &start, &size);
+  if (outcome.message != nullptr) return outcome;
   const uint8_t* value = items.values + start;
-  const auto size = static_cast<int64_t>(stop - start);
   if (is_text_ && !valid_utf8(value, size)) return not_text(item);
   if (size <= kMostInView) {
-    put_short_view(view, value, size, items.values_bytes - static_cast<int64_t>(start));
+    put_short_view(view, value, size, items.values_bytes - start);
     return success();
   }
   uint8_t* to = size > kMostOfView ? nullptr : data->reserve(*end, size, limit);
