@@ -3,31 +3,15 @@
 #include <vector>
 
 #include "engine/plan/item_codes.hpp"
+#include "stored_items.hpp"
 #include "support.hpp"
 
 namespace {
 
 using namespace lance_arrow::engine;
+using tests::Stored;
 
 constexpr int64_t kLimit = 1 << 20;
-
-struct Stored {
-  std::string bytes;
-  std::vector<uint32_t> offsets{0};
-  Items items;
-
-  explicit Stored(const std::vector<std::string>& values) {
-    for (const std::string& value : values) {
-      bytes += value;
-      offsets.push_back(static_cast<uint32_t>(bytes.size()));
-    }
-    items.values = reinterpret_cast<const uint8_t*>(bytes.data());
-    items.values_bytes = static_cast<int64_t>(bytes.size());
-    items.offsets = reinterpret_cast<const uint8_t*>(offsets.data());
-    items.offset_bits = 32;
-    items.num_items = static_cast<int64_t>(values.size());
-  }
-};
 
 std::vector<std::string> items_of(const ItemCodes& codes) {
   std::vector<uint8_t> values(static_cast<size_t>(codes.num_item_bytes()) + 1);

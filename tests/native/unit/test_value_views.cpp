@@ -6,31 +6,15 @@
 #include "engine/plan/judged_items.hpp"
 #include "engine/plan/pages.hpp"
 #include "engine/plan/value_views.hpp"
+#include "stored_items.hpp"
 #include "support.hpp"
 
 namespace {
 
 using namespace lance_arrow::engine;
+using tests::Stored;
 
 constexpr int64_t kLimit = 1 << 20;
-
-struct Stored {
-  std::string bytes;
-  std::vector<uint32_t> offsets{0};
-  Items items;
-
-  explicit Stored(const std::vector<std::string>& values) {
-    for (const std::string& value : values) {
-      bytes += value;
-      offsets.push_back(static_cast<uint32_t>(bytes.size()));
-    }
-    items.values = reinterpret_cast<const uint8_t*>(bytes.data());
-    items.values_bytes = static_cast<int64_t>(bytes.size());
-    items.offsets = reinterpret_cast<const uint8_t*>(offsets.data());
-    items.offset_bits = 32;
-    items.num_items = static_cast<int64_t>(values.size());
-  }
-};
 
 std::vector<std::string> values_of(const ValueViews& views, const Buffer& data) {
   std::vector<std::string> values;
