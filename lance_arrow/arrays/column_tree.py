@@ -118,7 +118,7 @@ class LeafNode(ColumnNode):
     may_be_coded
         Whether rows of pages that are dictionaries come as a dictionary array, for filters. The field has strings.
     judge
-        A condition on the values, as for `engine.prepare_leaves`: rows of such pages come as flags.
+        A condition on the values, as for `engine.ReadForms`: rows of such pages come as flags.
     """
 
     column: int

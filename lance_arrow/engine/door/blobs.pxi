@@ -81,7 +81,7 @@ def read_blobs(
     values
         Memory for all blobs.
     fd, memory, size, checks
-        As for `native.run_leaves`.
+        As for `RowsInTheMaking.run`.
 
     Returns
     -------
