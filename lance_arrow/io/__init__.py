@@ -10,6 +10,7 @@ goes the other way, in order. This package does not interpret the bytes.
 | `fetching` | `fetch`, `fetch_segments`, `read_coalesced`: plan, read, cut; `read_end` |
 | `location`, `open_source` | find the filesystem of a caller's path, and open a source |
 | `local_source`, `fsspec_source`, `arrow_source`, `buffer_source` | the four kinds of source |
+| `sized_open` | opening files of pyarrow filesystems without asking for their size |
 | `small_files` | reading many small files completely |
 | `foreign_errors` | exceptions of filesystems, without credentials in their text |
 | `metered` | counting requests and bytes |

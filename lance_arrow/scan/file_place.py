@@ -37,6 +37,9 @@ class FilePlace:
         The whole file, when it is in memory.
     size
         Bytes of the file when Arrow knows them (from a listing, say), so that they are not asked for again.
+    is_immutable
+        Whether the path never names other content, as those of a table's data files. An open file is then used again
+        without asking a far store whether it changed.
     payload
         What `LanceFormat.make_fragment` was given for the handler's eyes only.
     rows
@@ -50,6 +53,7 @@ class FilePlace:
     filesystem: object | None
     buffer: pyarrow.Buffer | None = None
     size: int | None = None
+    is_immutable: bool = False
     payload: object | None = None
     rows: RowRestriction | None = None
     following: Following | None = field(default=None, compare=False, repr=False)

@@ -66,16 +66,22 @@ class OpenFiles:
         """
         what = place.path if place.buffer is None else place.buffer
         location = locate(what, filesystem=place.filesystem)
-        source = open_source(what if location is None else location, size_bytes=place.size)
         scan_options = ScanOptions() if scan_options is None else scan_options
         options = self._options if scan_options.verify is None else replace(self._options, verify=scan_options.verify)
-        identity = source.identity()
-        if identity is not None:
-            identity = identity, options.verify, scan_options.sidecars
-        with self._lock:
-            held = self._held.get(identity) if identity is not None else None
+        wanted = options.verify, scan_options.sidecars
+        # The open file holds its filesystem, so that no other one has its number.
+        key: Hashable = None
+        if place.is_immutable and location is not None and not location.is_local:
+            key = id(location.filesystem), location.path, place.size, *wanted
+            held = self._use(key)
             if held is not None:
-                self._held.move_to_end(identity)
+                return held
+        source = open_source(what if location is None else location, size_bytes=place.size)
+        identity = source.identity() if key is None else None
+        if identity is not None:
+            key = identity, *wanted
+            held = self._use(key)
+            if held is not None:
                 source.close()
                 return held
         runtime = default_runtime()
@@ -83,13 +89,21 @@ class OpenFiles:
         known = None if source.coalescing.is_far else runtime.tails
         file = LanceFileReader(verified, limits=runtime.settings.limits, verify=options.verify, known=known)
         opened = OpenFile(verified, row_reader(file, runtime, options), location, sidecars=scan_options.sidecars)
-        if identity is not None:
+        if key is not None:
             with self._lock:
-                self._held[identity] = opened
+                self._held[key] = opened
                 self._most_columns += file.footer.num_columns
                 if len(self._held) > _MAX_FILES or self._most_columns > _MAX_COLUMNS:
                     self._drop_oldest()
         return opened
+
+    def _use(self, key: Hashable) -> OpenFile | None:
+        """Return the file that is held for a key, which was used last from now on."""
+        with self._lock:
+            held = self._held.get(key)
+            if held is not None:
+                self._held.move_to_end(key)
+            return held
 
     def _drop_oldest(self) -> None:
         """Drop the files that were used longest ago; they close when the last scan lets go of them."""

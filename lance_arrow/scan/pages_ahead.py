@@ -89,6 +89,9 @@ class PagesAhead:
         if planned is not None:
             self._source = AheadSource(self.reader.source, planned, self._scan.budget())
             self.reader = self.reader.through(self._source)
+            if self._scan.wants_all:
+                # Before the first window asks for an index.
+                self._move()
 
     @contextmanager
     def window(self, rows: RowRanges) -> Iterator[RowReader]:

@@ -177,6 +177,7 @@ class LanceTable(TableReads, TableEdits, TableUpkeep, TableSettings):
         )
         choice = VersionChoice(version=version, tag=tag, as_of=as_of, branch=branch)
         root = table_location(uri, filesystem, storage_options)
+        _load_bridge(root)
         manifest = open_version(root, choice, default_runtime().settings.limits)
         line = manifest.branch if tag is not None else branch
 
@@ -261,6 +262,7 @@ class LanceTable(TableReads, TableEdits, TableUpkeep, TableSettings):
                 f"mode is {mode!r}, expected 'create', 'overwrite' or 'append'{offer}", detail=mode
             )
         root = table_location(uri, filesystem, storage_options)
+        _load_bridge(root)
         options = FileOptions(preset, rows_per_zone, checksums, column_options, allow_private_encodings, page_bytes)
         if is_table(root):
             if mode == "create":
@@ -463,3 +465,11 @@ def _reopened(
     """Open the version that a table was at when it was pickled."""
     manifest = open_version(root, VersionChoice(version=version, branch=branch), default_runtime().settings.limits)
     return LanceTable(root, branch, manifest, options, unsafe_single_writer=unsafe_single_writer, durability=durability)
+
+
+def _load_bridge(root: Location) -> None:
+    """Load what opens the files of a store without asking for their sizes."""
+    if not root.is_local:
+        from lance_arrow.arrow_dataset.bridge.for_stores import load_for_store  # noqa: PLC0415 - for stores alone
+
+        load_for_store(root)

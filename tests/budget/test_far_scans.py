@@ -147,7 +147,7 @@ def test_a_small_budget_holds_less_and_finds_the_same(store: CountingStore, tabl
             assert store.bytes_fetched <= 1.3 * len(written), budget
 
 
-class SlowStore(CountingStore):
+class SlowStore(TreeStore):
     """A store whose answers wait for a signal, and which counts the threads that wait."""
 
     def __init__(self, files: dict[str, bytes]) -> None:
@@ -171,6 +171,25 @@ def test_several_requests_are_in_flight(written: bytes) -> None:
         threading.Timer(0.3, store.gate.set).start()
         assert file.read().num_rows == ROWS
     assert 4 <= store.most <= 32
+
+
+def test_all_pages_are_asked_for_before_the_first_is_here(table: pa.Table, tmp_path: Path) -> None:
+    path = tmp_path / "t.lance"
+    lance_arrow.LanceTable.create(path, table)
+    store = SlowStore({str(one): one.read_bytes() for one in path.rglob("*") if one.is_file()})
+    store.gate.set()
+    opened = lance_arrow.LanceTable.open(str(path), filesystem=store)
+    opened.to_table(columns=["flag"])
+    store.gate.clear()
+    waiting = []
+
+    def answer() -> None:
+        waiting.append(store.now)
+        store.gate.set()
+
+    threading.Timer(0.5, answer).start()
+    assert opened.to_table(columns=["w0"]).num_rows == ROWS
+    assert waiting == [-(-8 * ROWS // REQUEST)]
 
 
 @pytest.fixture(autouse=True)

@@ -1,9 +1,9 @@
 """The native `FileFormat`, `FileFragment` and writer, built once for each pyarrow X.Y that is served.
 
 `builds` chooses the build for the installed pyarrow. `loading` imports it as `_bridge` and closes it at exit; all other
-modules use it. `find_pyarrows` lists the pyarrows to build for. `_bridge.pyx` holds the classes that Python sees,
-`callbacks.pxi` what C++ calls, `expressions.pxi` what reads and evaluates expressions. `_bridge.pxd` declares what they
-use of the headers:
+modules use it. `for_stores` loads it for tables that are read without datasets. `find_pyarrows` lists the pyarrows to
+build for. `_bridge.pyx` holds the classes that Python sees, `callbacks.pxi` what C++ calls, `expressions.pxi` what
+reads and evaluates expressions. `_bridge.pxd` declares what they use of the headers:
 
 | Header | Content |
 |---|---|

@@ -24,6 +24,11 @@ cdef extern from "arrow/dataset/scanner.h" nogil:
 cdef extern from "arrow/dataset/file_base.h" nogil:
     int64_t SourceSize "[](const arrow::dataset::FileSource& source) { return source.Size(); }"(const CFileSource&)
 
+cdef extern from "arrow/filesystem/filesystem.h" nogil:
+    # pyarrow declares only the overload that takes a path.
+    CResult[shared_ptr[CRandomAccessFile]] OpenInputFile "[](auto& files, const auto& info) {return files->OpenInputFile(info);}"(
+        const shared_ptr[CFileSystem]&, const CFileInfo&)
+
 cdef extern from "arrow_memory.hpp" namespace "lance_arrow" nogil:
     cdef cppclass CAllocator "lance_arrow::engine::Allocator":
         CAllocator(const CAllocator&)

@@ -45,6 +45,9 @@ class ReadyRows:
     def is_for(self, following: Following) -> bool: ...
     def take(self, following: Following) -> list[pyarrow.RecordBatch] | None: ...
 
+def open_sized(filesystem: FileSystem, path: str, size_bytes: int) -> pyarrow.NativeFile:
+    """Open a file of known size without a request; see `lance_arrow.io.arrow_source.SizedOpen`."""
+
 class BridgeFormat(FileFormat):
     """A file format whose files are read by a `ScanHandler`; equal to another of the same class and equal handler.
 

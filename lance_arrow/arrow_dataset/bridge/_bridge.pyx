@@ -59,6 +59,22 @@ def current_allocator():
     return PyCapsule_New(<void*>CurrentAllocator, "lance_arrow.CurrentAllocator", NULL)
 
 
+def open_sized(FileSystem filesystem not None, str path not None, int64_t size_bytes):
+    """Open a file of known size for reading; pyarrow's own call asks the store for the size first."""
+    cdef CFileInfo info
+    info.set_path(path.encode())
+    info.set_type(CFileType_File)
+    info.set_size(size_bytes)
+    cdef shared_ptr[CFileSystem] native = filesystem.unwrap()
+    cdef shared_ptr[CRandomAccessFile] opened
+    with nogil:
+        opened = GetResultValue(OpenInputFile(native, info))
+    cdef NativeFile shown = NativeFile()
+    shown.set_random_access_file(opened)
+    shown.is_readable = True
+    return shown
+
+
 cdef class BridgeFormat(FileFormat):
     """A file format whose files are read by a `ScanHandler`; equal to another of the same class and equal handler."""
 

@@ -14,6 +14,7 @@ import pyarrow.dataset
 
 from lance_arrow.arrow_dataset.bridge.builds import installed_build
 from lance_arrow.engine import use_pools
+from lance_arrow.io.sized_open import use_sized_open
 
 __all__ = ["bridge"]
 
@@ -38,6 +39,7 @@ def _load() -> ModuleType:
         raise
     atexit.register(module.close_exit_gate, _EXIT_TIMEOUT_SECONDS)
     use_pools(module.current_allocator(), module.allocator_of)
+    use_sized_open(module.open_sized)
     return module
 
 

@@ -324,9 +324,8 @@ class FragmentRows(TableSource):
         facts = self.columns.facts
         path = facts.data_path(file, allow_external_bases=self.columns.options.allow_external_bases)
         try:
-            opened = self._files.get(
-                FilePlace(path=path, filesystem=self._filesystem, size=file.size_bytes), self.scan_options
-            )
+            place = FilePlace(path=path, filesystem=self._filesystem, size=file.size_bytes, is_immutable=True)
+            opened = self._files.get(place, self.scan_options)
         except OSError as error:
             if not isinstance(error, _NO_FILE) and error.errno not in _NO_PATH:
                 raise

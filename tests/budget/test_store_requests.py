@@ -1,0 +1,101 @@
+"""Requests of pyarrow's client of S3: a file is asked for its size at most once, and not where the size is known."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from bucket_server import BUCKET, Bucket, bucket
+
+import lance_arrow
+from lance_arrow import LanceFile, LanceTable
+from lance_arrow.errors import CorruptFileError, MissingFileError, TruncatedReadError
+
+ROWS = 100_000
+FILE, TABLE = f"{BUCKET}/rows.lance", f"{BUCKET}/table.lance"
+
+
+@pytest.fixture
+def rows() -> pa.Table:
+    rng = np.random.default_rng(8)
+    return pa.table({"id": np.arange(ROWS), "x": rng.random(ROWS), "text": [f"text {i * i}" for i in range(ROWS)]})
+
+
+@pytest.fixture
+def store(rows: pa.Table, tmp_path: Path) -> Iterator[Bucket]:
+    lance_arrow.write_table(rows, tmp_path / "rows.lance")
+    LanceTable.create(tmp_path / "table.lance", rows)
+    with bucket(tmp_path) as server:
+        yield server
+
+
+def kinds(store: Bucket) -> Counter[str]:
+    """Requests since the last call, by method."""
+    found = Counter(one.split()[0] for one in store.requests)
+    store.requests.clear()
+    return found
+
+
+def test_a_file_is_asked_for_its_size_once(store: Bucket, rows: pa.Table) -> None:
+    with LanceFile(FILE, filesystem=store.filesystem()) as file:
+        assert kinds(store) == {"HEAD": 1, "GET": 1}
+        assert file.take([70_000]).to_pylist() == rows.slice(70_000, 1).to_pylist()
+    assert kinds(store)["HEAD"] == 0
+
+
+def test_a_table_asks_no_file_for_its_size(store: Bucket, rows: pa.Table) -> None:
+    table = LanceTable.open(TABLE, filesystem=store.filesystem())
+    assert kinds(store) == {"LIST": 1, "GET": 1}
+    assert table.take([70_000]).to_pylist() == rows.slice(70_000, 1).to_pylist()
+    assert table.to_table(filter=pc.field("id") == 70_001).num_rows == 1
+    assert set(kinds(store)) == {"GET"}
+
+
+def test_a_dataset_of_a_table_asks_no_file_for_its_size(store: Bucket) -> None:
+    dataset = LanceTable.open(TABLE, filesystem=store.filesystem()).dataset()
+    kinds(store)
+    assert dataset.to_table(filter=pc.field("id") == 5).num_rows == 1
+    assert set(kinds(store)) == {"GET"}
+
+
+def data_file(folder: Path) -> Path:
+    (found,) = (folder / "table.lance" / "data").iterdir()
+    return found
+
+
+@pytest.mark.parametrize("door", [LanceTable.to_table, lambda table: table.take([1])])
+def test_a_missing_file_is_named(store: Bucket, tmp_path: Path, door: object) -> None:
+    table = LanceTable.open(TABLE, filesystem=store.filesystem())
+    data_file(tmp_path).unlink()
+    with pytest.raises(MissingFileError, match="which is not there"):
+        door(table)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("size", [-1000, 0, 1000])
+def test_a_file_that_is_shorter_is_an_error(store: Bucket, tmp_path: Path, size: int) -> None:
+    file = data_file(tmp_path)
+    file.write_bytes(file.read_bytes()[:size])
+    table = LanceTable.open(TABLE, filesystem=store.filesystem())
+    with pytest.raises((CorruptFileError, TruncatedReadError)) as caught:
+        table.to_table()
+    assert file.name in str(caught.value)
+
+
+def test_bytes_behind_the_size_in_the_manifest_are_not_read(store: Bucket, tmp_path: Path, rows: pa.Table) -> None:
+    with data_file(tmp_path).open("ab") as file:
+        file.write(bytes(1000))
+    assert LanceTable.open(TABLE, filesystem=store.filesystem()).to_table().equals(rows)
+
+
+def test_what_changed_is_opened_anew(store: Bucket, tmp_path: Path, rows: pa.Table) -> None:
+    filesystem = store.filesystem()
+    dataset = lance_arrow.dataset(FILE, filesystem=filesystem)
+    assert dataset.to_table()["x"].equals(rows["x"])
+    other = rows.set_column(1, "x", pa.array(np.random.default_rng(9).random(ROWS)))
+    lance_arrow.write_table(other, tmp_path / "rows.lance")
+    assert lance_arrow.dataset(FILE, filesystem=filesystem).to_table()["x"].equals(other["x"])

@@ -1,0 +1,119 @@
+"""A bucket over a folder: as much of S3's protocol as reading needs, on loopback, and a list of the requests.
+
+pyarrow's own client reads from it, whose requests no wrapper in Python sees.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import threading
+import urllib.parse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+from pyarrow import fs
+
+BUCKET = "bucket"
+
+
+class Bucket(ThreadingHTTPServer):
+    """The server; `requests` has method and path of each request since it was cleared."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(("127.0.0.1", 0), _Answers)
+        self.folder = folder
+        self.requests: list[str] = []
+
+    def filesystem(self) -> fs.S3FileSystem:
+        """Return a filesystem of pyarrow that reads the bucket."""
+        return fs.S3FileSystem(
+            endpoint_override=f"127.0.0.1:{self.server_port}",
+            scheme="http",
+            access_key="key",
+            secret_key="secret",
+            region="us-east-1",
+        )
+
+
+@contextmanager
+def bucket(folder: Path) -> Iterator[Bucket]:
+    """Serve a folder as `BUCKET`."""
+    server = Bucket(folder)
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+class _Answers(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    server: Bucket
+
+    def log_message(self, *args: object) -> None:
+        return
+
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
+    def do_GET(self) -> None:
+        url = urllib.parse.urlsplit(self.path)
+        asked = urllib.parse.parse_qs(url.query)
+        key = urllib.parse.unquote(url.path).removeprefix(f"/{BUCKET}").lstrip("/")
+        if "list-type" in asked:
+            self.server.requests.append("LIST")
+            self._answer(200, self._listed(asked["prefix"][0]))
+            return
+        self.server.requests.append(f"{self.command} {key}")
+        file = self.server.folder / key
+        if not file.is_file():
+            self._answer(404, b"<Error><Code>NoSuchKey</Code></Error>")
+            return
+        data, headers, status = file.read_bytes(), {}, 200
+        size = len(data)
+        # Arrow's client asks for ranges with a first and a last byte.
+        first, dash, last = self.headers.get("Range", "").removeprefix("bytes=").partition("-")
+        if dash:
+            if int(first) >= size:
+                self._answer(416, b"<Error><Code>InvalidRange</Code></Error>")
+                return
+            data, status = data[int(first) : int(last) + 1], 206
+            headers["Content-Range"] = f"bytes {first}-{int(first) + len(data) - 1}/{size}"
+        facts = file.stat()
+        headers["ETag"] = f'"{facts.st_mtime_ns:x}-{facts.st_ino:x}"'
+        headers["Last-Modified"] = email.utils.formatdate(facts.st_mtime, usegmt=True)
+        self._answer(status, data, headers)
+
+    def _answer(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
+        self.send_response(status)
+        for name, value in {"Content-Length": str(len(body)), **(headers or {})}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(body)
+
+    def _listed(self, prefix: str) -> bytes:
+        """Answer with the files and folders right below a prefix."""
+        folder = self.server.folder / prefix
+        entries = sorted(folder.iterdir()) if folder.is_dir() else []
+        files = "".join(
+            f"<Contents><Key>{escape(prefix + one.name)}</Key><Size>{one.stat().st_size}</Size>"
+            "<LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents>"
+            for one in entries
+            if one.is_file()
+        )
+        folders = "".join(
+            f"<CommonPrefixes><Prefix>{escape(prefix + one.name)}/</Prefix></CommonPrefixes>"
+            for one in entries
+            if one.is_dir()
+        )
+        count = len(entries)
+        return (
+            f"<ListBucketResult><Prefix>{escape(prefix)}</Prefix><KeyCount>{count}</KeyCount>"
+            f"<IsTruncated>false</IsTruncated>{files}{folders}</ListBucketResult>"
+        ).encode()
