@@ -43,6 +43,9 @@ class Coalescing:
         scan. 0: the same.
     whole_bytes
         A file of at most this size is read by one request if nearly all of it is wanted.
+    guesses_rows
+        Whether the probable bytes of few rows are requested with the index of their page: a wave less, and a few KiB
+        more. Useless where requests are joined over so wide gaps that they read most of a page then.
     """
 
     max_gap_bytes: int
@@ -53,6 +56,7 @@ class Coalescing:
     whole_bytes: int = 0
     wave_gap_bytes: int = 0
     many_requests: int = 0
+    guesses_rows: bool = False
 
     @property
     def is_far(self) -> bool:
@@ -74,7 +78,12 @@ REMOTE_COALESCING = Coalescing(
 # Requests by threads of ours cost a client little, and all of them are in flight: fewer bytes between ranges are read
 # (decision 0061).
 THREADED_COALESCING = replace(
-    REMOTE_COALESCING, requests_in_flight=32, least_gap_bytes=48 << 10, wave_gap_bytes=128 << 10, many_requests=96
+    REMOTE_COALESCING,
+    requests_in_flight=32,
+    least_gap_bytes=48 << 10,
+    wave_gap_bytes=128 << 10,
+    many_requests=96,
+    guesses_rows=True,
 )
 # One connection, or a file that is opened for each read: few, large requests, one after another.
 SERIAL_COALESCING = Coalescing(

@@ -66,7 +66,7 @@ def fetched(
     """
     segments, limit = Segments(source.size()), runtime.settings.limits.max_batch_bytes
     while True:
-        missing = segments.wanted(pages, rows.starts, rows.stops, limit, indices_only)
+        missing = segments.wanted(pages, rows.starts, rows.stops, limit, indices_only, source.coalescing.guesses_rows)
         if missing is None:
             native_codecs.raise_pending()
             return None, pages

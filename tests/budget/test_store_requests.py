@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from bucket_server import BUCKET, Bucket, bucket
+from watched import WatchedSource
 
 import lance_arrow
 from lance_arrow import LanceFile, LanceTable
 from lance_arrow.errors import CorruptFileError, MissingFileError, TruncatedReadError
+from lance_arrow.io import open_source
 
 ROWS = 100_000
 FILE, TABLE = f"{BUCKET}/rows.lance", f"{BUCKET}/table.lance"
@@ -54,6 +57,26 @@ def test_a_table_asks_no_file_for_its_size(store: Bucket, rows: pa.Table) -> Non
     assert table.take([70_000]).to_pylist() == rows.slice(70_000, 1).to_pylist()
     assert table.to_table(filter=pc.field("id") == 70_001).num_rows == 1
     assert set(kinds(store)) == {"GET"}
+
+
+class Waves(WatchedSource):
+    """Counts the reads that a caller waits for."""
+
+    num_waves = 0
+
+    def _remember(self, starts: Any, stops: Any) -> None:
+        self.num_waves += 1
+        super()._remember(starts, stops)
+
+
+@pytest.mark.parametrize("row", [0, 123, 50_000, ROWS - 1])
+def test_rows_come_with_the_index_of_their_page(store: Bucket, tmp_path: Path, rows: pa.Table, row: int) -> None:
+    source = Waves(open_source(FILE, filesystem=store.filesystem()))
+    with LanceFile(source) as file:
+        opened = source.num_waves
+        assert file.take([row]).to_pylist() == rows.slice(row, 1).to_pylist()
+    assert source.num_waves == opened + 1
+    assert sum(store.sent) <= 0.2 * (tmp_path / "rows.lance").stat().st_size
 
 
 def test_a_dataset_of_a_table_asks_no_file_for_its_size(store: Bucket) -> None:

@@ -20,12 +20,13 @@ BUCKET = "bucket"
 
 
 class Bucket(ThreadingHTTPServer):
-    """The server; `requests` has method and path of each request since it was cleared."""
+    """The server; `requests` has method and path of each request since it was cleared, `sent` the bytes of each."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(("127.0.0.1", 0), _Answers)
         self.folder = folder
         self.requests: list[str] = []
+        self.sent: list[int] = []
 
     def filesystem(self) -> fs.S3FileSystem:
         """Return a filesystem of pyarrow that reads the bucket."""
@@ -85,6 +86,7 @@ class _Answers(BaseHTTPRequestHandler):
             data, status = data[int(first) : int(last) + 1], 206
             headers["Content-Range"] = f"bytes {first}-{int(first) + len(data) - 1}/{size}"
         facts = file.stat()
+        self.server.sent.append(len(data) if self.command == "GET" else 0)
         headers["ETag"] = f'"{facts.st_mtime_ns:x}-{facts.st_ino:x}"'
         headers["Last-Modified"] = email.utils.formatdate(facts.st_mtime, usegmt=True)
         self._answer(status, data, headers)

@@ -2,6 +2,7 @@
 
 cdef extern from "engine/plan/segments.hpp" namespace "lance_arrow::engine" nogil:
     cdef cppclass Wanted:
+        cbool guesses
         vector[int64_t] starts, stops
 
     cdef cppclass _Segments "lance_arrow::engine::Segments":
@@ -79,7 +80,7 @@ cdef class Segments:
 
     def wanted(
         self, PagesWithRows pages not None, const int64_t[::1] starts not None, const int64_t[::1] stops not None, int64_t limit_bytes,
-        bint indices_only=False,
+        bint indices_only=False, bint guesses=False,
     ) -> tuple[Any, Any] | None:
         """List the bytes that `ReadForms.take` will read and that were not fetched, as far as they are known.
 
@@ -92,6 +93,8 @@ cdef class Segments:
             As for `ReadForms.take`; leaves that the engine cannot read want nothing.
         indices_only
             Whether only the indices of pages are wanted, and loaded where they were fetched.
+        guesses
+            Whether the probable bytes of few rows are listed together with the index of their page.
 
         Returns
         -------
@@ -106,6 +109,7 @@ cdef class Segments:
         cdef size_t leaf
         cdef int64_t[::1] out
         outcome.message = NULL
+        wanted.guesses = guesses
         request = _request(starts, stops, -1, None, self.size, None, self)
         with nogil:
             selection.select(request.rows.starts, request.rows.stops, request.rows.num_runs)

@@ -1,6 +1,7 @@
 #include "engine/plan/leaf_reader.hpp"
 
 #include "engine/plan/fetch.hpp"
+#include "engine/plan/guessed_rows.hpp"
 #include "engine/plan/local_runs.hpp"
 
 namespace lance_arrow::engine {
@@ -162,6 +163,12 @@ class LeafReader {
         }
       if (out->starts.size() == before) return ref.page->load_index(ref.buffers, &reader->fetcher_);
       *is_open = false;
+      if (indices_only || is_whole || !out->guesses || ref.data_start < 0) return success();
+      const auto guessed = GuessedRows::of(rows, run, first, ref.page->num_rows, ref.data_bytes);
+      for (size_t one = 0; one < guessed.count; ++one) {
+        const Outcome outcome = add(ref.data_start + guessed.starts[one], guessed.stops[one] - guessed.starts[one]);
+        if (outcome.message != nullptr) return outcome;
+      }
       return success();
     }
 

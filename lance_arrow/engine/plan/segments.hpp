@@ -75,6 +75,7 @@ class Segments {
 // Ranges of the file that must be fetched, in any order; they may overlap.
 struct Wanted {
   std::vector<int64_t> starts, stops;
+  bool guesses = false;  // whether the probable bytes of few rows are listed with the index of their page
 
   void add(const Segments& held, int64_t start, int64_t size) {
     held.each_missing(start, start + size, [&](int64_t from, int64_t to) {
