@@ -53,10 +53,13 @@ def check(wheel: Path) -> None:
     run(sys.executable, "-m", "twine", "check", "--strict", wheel)
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-    bridges = sorted(int(found[1]) for name in names if (found := re.search(r"/_bridge_(\d+)00\.", name)))
+    bridges, functions = (
+        sorted(int(found[1]) for name in names if (found := re.search(rf"/{module}_(\d+)00\.", name)))
+        for module in ("_bridge", "_libarrow")
+    )
     problems = [f"{name} is a source" for name in names if name.endswith(SOURCES)]
     problems += [f"{name} is a test" for name in names if name.startswith("tests/")]
-    if bridges != list(allowed_releases()):
+    if functions != bridges or bridges != list(allowed_releases()):
         problems.append(f"bridges for pyarrow {bridges}, expected {list(allowed_releases())}")
     if wheel.stat().st_size > MAX_WHEEL_BYTES:
         problems.append(f"{wheel.stat().st_size:,} bytes, at most {MAX_WHEEL_BYTES:,} are allowed")

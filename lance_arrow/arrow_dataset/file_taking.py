@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from weakref import ref
 
 import numpy as np
@@ -17,7 +18,8 @@ from lance_arrow.arrow_dataset.scanner_options import ScannerOptions
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.open_files import is_current
 from lance_arrow.scan.projection import Projection
-from lance_arrow.scan.row_taking import take_rows
+from lance_arrow.scan.row_arguments import as_offsets, first_of
+from lance_arrow.scan.row_taking import take_noted, take_rows
 
 _MAX_KNOWN = 64
 
@@ -80,21 +82,26 @@ class FileTaking:
         order[np.concatenate(places)] = np.arange(len(offsets))
         return taken(pa.concat_tables(parts), pa.array(order))
 
-    def take_known(self, offsets: NDArray[np.int64], columns: tuple[str, ...] | None) -> pa.Table | None:
-        """Read rows of files that were read before in the same way; None where they were not, or rows do not exist."""
-        if len(self.fragments) == 1:
-            return self._of_known(0, offsets, columns)
-        if not len(offsets) or offsets.min() < 0 or offsets.max() >= self.starts[-1]:
-            return None
-        first, last = np.searchsorted(self.starts, (offsets.min(), offsets.max()), "right") - 1
-        return self._of_known(int(first), offsets - self.starts[first], columns) if first == last else None
+    def take_known(self, rows: Any, columns: tuple[str, ...] | None) -> pa.Table | None:
+        """Read rows of files that were read before in the same way; None where they were not, or rows do not exist.
 
-    def _of_known(self, number: int, offsets: NDArray[np.int64], columns: tuple[str, ...] | None) -> pa.Table | None:
+        `rows` are as the caller gave them: few of pages that were read before are read in one native call.
+        """
+        number = 0
+        if len(self.fragments) > 1:
+            rows = rows if first_of(rows) >= 0 else as_offsets(rows)
+            number = bisect_right(self.starts, first_of(rows)) - 1
         known = self._known.get((number, columns))
         file = None if known is None else known.file()
-        if known is None or file is None or not len(offsets) or not is_current(file):
+        if known is None or file is None:
             return None
-        taken = take_rows(file, known.projection, offsets)
+        first = int(self.starts[number])
+        taken = None if file.state is None else take_noted(file, known.projection, rows, first, file.state)
+        if taken is None:
+            offsets = as_offsets(rows) - first
+            if not len(offsets) or offsets.min() < 0 or offsets.max() >= file.rows.num_rows or not is_current(file):
+                return None
+            taken = take_rows(file, known.projection, offsets)
         return taken if known.schema is None else pa.Table.from_arrays(taken.columns, schema=known.schema)
 
     def _of_one(

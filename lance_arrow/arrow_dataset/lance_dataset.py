@@ -204,16 +204,16 @@ class LanceDataset(DatasetOfFragments):
         >>> flights.take([3, 1], ["name"])["name"].to_pylist()
         ['n3', 'n1']
         """
-        offsets = as_offsets(indices)
         own_filter = self._own_filter
         is_plain = filter is None and own_filter is None and not isinstance(columns, dict)
         table = self._table if is_plain else None
         if table is not None and self._has_schema_of(table):
-            return table.take(offsets, columns)
+            return table.take(indices, columns)
         if is_plain and self._file_taking is not None and memory_pool is None and fragment_scan_options is None:
-            known = self._file_taking.take_known(offsets, None if columns is None else tuple(columns))
+            known = self._file_taking.take_known(indices, None if columns is None else tuple(columns))
             if known is not None:
                 return known
+        offsets = as_offsets(indices)
         options = ScannerOptions.of(locals())
         if self._views is not None and (table is not None or filter is not None or own_filter is not None):
             return self._views.take(offsets, options)

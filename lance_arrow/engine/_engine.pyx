@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from lance_arrow.engine.refusals import refusal
 from lance_arrow.errors import InternalError, InvalidArgumentError, LanceError
+from lance_arrow.libarrow.builds import arrow_functions
 
 include "door/shared.pxi"
 include "door/codec_abi.pxi"

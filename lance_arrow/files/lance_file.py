@@ -23,7 +23,7 @@ from lance_arrow.scan.file_batches import FileBatches
 from lance_arrow.scan.open_file import OpenFile, row_reader
 from lance_arrow.scan.projection import Projection, column_paths
 from lance_arrow.scan.row_arguments import Rows, as_offsets, as_rows
-from lance_arrow.scan.row_taking import as_table, take_rows
+from lance_arrow.scan.row_taking import as_table, take_noted, take_rows
 
 if TYPE_CHECKING:
     from lance_arrow.files.blob_file import BlobFile
@@ -226,7 +226,9 @@ class LanceFile:
         >>> file.take([3, 1], ["id"])["id"].to_pylist()
         [3, 1]
         """
-        return take_rows(self._opened, self._projection(columns), as_offsets(indices))
+        projection = self._projection(columns)
+        table = take_noted(self._opened, projection, indices)
+        return take_rows(self._opened, projection, as_offsets(indices)) if table is None else table
 
     def take_blobs(self, column: str, indices: Any) -> list[BlobFile | None]:
         """Open the blobs of rows as file objects, by row number. No value is read yet.

@@ -304,6 +304,58 @@ def take_leaves(
     return done
 
 
+def take_noted(
+    wanted: ReadPlan,
+    opened: engine.OpenPages,
+    rows: tuple[Any, int, int],
+    source: tuple[RangeSource, Positional],
+    runtime: Runtime,
+    largest_offset: int,
+    schema: pa.Schema,
+    state: engine.FileState | None,
+) -> pa.Table | None:
+    """Read rows of pages that were opened, as `take_leaves` does with one thread; None where it has to do it.
+
+    Parameters
+    ----------
+    wanted, opened
+        Leaves, and where their pages are noted.
+    rows
+        Row numbers of any kind, the number of the file's first row, and how many the file has.
+    source, runtime, largest_offset
+        As for `take_leaves`.
+    schema
+        Of the table.
+    state
+        What tells that the file at its path is still the one that is open; None where nobody asks.
+    """
+    counted, place = source
+    most_rows = (2 * _ROWS_PER_PART - 1) // len(wanted.plans)
+    begun = time.perf_counter()
+    done = opened.take(
+        *rows,
+        most_rows,
+        place.descriptor,
+        place.memory,
+        place.size_bytes,
+        place.checks,
+        runtime.settings.limits.max_batch_bytes,
+        largest_offset,
+        schema,
+        state,
+    )
+    if done is None:
+        return None
+    seconds = time.perf_counter() - begun
+    table, requests, ranges, wanted_bytes, read_bytes = done
+    if isinstance(counted, MeteredSource):
+        counted.add(requests, ranges, wanted_bytes, read_bytes, seconds)
+    if isinstance(table, str):
+        native_codecs.raise_pending()
+        return None
+    return table
+
+
 def _read_large(plan: TakePlan, done: Done, source: tuple[MeteredSource, Positional], runtime: Runtime) -> bool:
     """Read the blobs that the engine left to several threads; False when one was refused."""
     num_values, values, offsets, _ = done

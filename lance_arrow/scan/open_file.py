@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -14,6 +15,7 @@ from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.container.columns import stored_bytes_of
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.container.schema import LEGACY_VERSIONS
+from lance_arrow.engine import FileState
 from lance_arrow.io import Location, MeteredSource, ReadStats
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan.projection import Projection
@@ -90,6 +92,12 @@ class OpenFile:
     def local_state(self) -> tuple[str, tuple[int, int, int, int]] | None:
         """Path of a local file, and what tells its content; see `MeteredSource.local_state`."""
         return self.source.local_state()
+
+    @cached_property
+    def state(self) -> FileState | None:
+        """What tells natively whether the file at its path is still this one; None for files that are not local."""
+        known = self.local_state
+        return None if known is None else FileState(os.fsencode(known[0]), *known[1])
 
     @property
     def roots(self) -> Sequence[ColumnNode]:
@@ -201,6 +209,10 @@ class FileReading:
 
     def take(self, rows: RowRanges, pool: pa.MemoryPool | None = None) -> tuple[list[pa.RecordBatch], ReadCounts]:
         return self._rows.take(self.nodes, rows, pool)
+
+    def take_noted(self, rows: Any, first: int, schema: pa.Schema) -> pa.Table | None:
+        """Read few rows of pages that were read before; see `RowReader.take_noted`."""
+        return self._rows.take_noted(self.nodes, rows, first, schema)
 
     def pending(self, batch: pa.RecordBatch) -> PendingBatch:
         from lance_arrow.scan.blobs.pending_batch import PendingBatch  # noqa: PLC0415 - for blobs alone

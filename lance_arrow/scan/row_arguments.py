@@ -53,6 +53,13 @@ def as_offsets(indices: Any) -> NDArray[np.int64]:
     return array.astype(np.int64, copy=False)
 
 
+def first_of(indices: Any) -> int:
+    """Return the first row offset of a list or an array of integers; -1 where it is none of these."""
+    if isinstance(indices, (list, np.ndarray)) and len(indices) and isinstance(indices[0], (int, np.integer)):
+        return int(indices[0])
+    return -1
+
+
 def as_row_ids(ids: Any) -> NDArray[np.uint64]:
     """Turn row ids of any usual kind into ``(n,) uint64``; errors are those of `as_offsets`, also for negative ones."""
     offsets = as_offsets(ids)

@@ -8,10 +8,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 from weakref import ref
 
-import numpy as np
 import pyarrow as pa
 
 from lance_arrow.arrays.arrow_arrays import DecodedLeaf, batch_of
@@ -21,14 +20,14 @@ from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.arrays.schema_cache import ByColumns
 from lance_arrow.arrays.unravel import NodeStructure, unravel
 from lance_arrow.container.file_reader import LanceFileReader
-from lance_arrow.engine import OpenPages, PagesWithRows
+from lance_arrow.engine import FileState, OpenPages, PagesWithRows
 from lance_arrow.errors import CorruptPageError, LanceError, ResourceLimitError, located
 from lance_arrow.io import Positional
 from lance_arrow.runtime import Runtime, making_objects
 from lance_arrow.scan.blobs.native_blobs import blob_limits
 from lance_arrow.scan.file_pages import FilePages, Indices
 from lance_arrow.scan.native_pages import PagesAtHand, PagesFound, pages_at_hand, positional_of
-from lance_arrow.scan.native_take import Taken, take_leaves
+from lance_arrow.scan.native_take import Taken, take_leaves, take_noted
 from lance_arrow.scan.read_plan import ReadPlan
 from lance_arrow.scan.sparse_selection import are_short, hull, in_order, is_cheaper_whole, marks_of, picked
 from lance_arrow.spi import LoadedPage, RowRanges
@@ -37,7 +36,7 @@ from lance_arrow.structure.row_selection import halves
 
 T = TypeVar("T")
 
-_INT32_MAX = np.iinfo(np.int32).max
+_INT32_MAX = (1 << 31) - 1
 _MAX_NOTED = 16
 
 
@@ -208,6 +207,38 @@ class RowReader(FilePages):
         batches, counts = self._read_natively(nodes, rows, pool, is_scan=False)
         counts.seconds = time.perf_counter() - begun
         return batches, counts
+
+    def take_noted(
+        self, nodes: Sequence[ColumnNode], rows: Any, first: int, schema: pa.Schema, state: FileState | None = None
+    ) -> pa.Table | None:
+        """Read few rows of pages that were read before, in one native call.
+
+        Parameters
+        ----------
+        nodes
+            As for `read`.
+        rows
+            Row numbers of any kind.
+        first
+            The number of the file's first row.
+        schema
+            Of the table: columns are those of `nodes`.
+        state
+            What tells that the file at its path is still the one that is open; None where nobody asks.
+
+        Returns
+        -------
+        Table or None
+            None where that is not all there is to do: `take` reads other rows, and says what is wrong.
+        """
+        wanted = self._read_plan(nodes)
+        noted = self._noted.get(wanted)
+        opened = None if noted is None else noted()
+        place = None if opened is None else positional_of(self.source)
+        if opened is None or place is None:
+            return None
+        where = (rows, first, self.num_rows), (self.source, place), self.runtime
+        return take_noted(wanted, opened, *where, _INT32_MAX, schema, state)
 
     def take_with_blobs(self, nodes: Sequence[ColumnNode], rows: RowRanges) -> tuple[pa.RecordBatch, ReadCounts] | None:
         """Read scattered rows with few bytes of blobs in place of their descriptors, all of it by the native engine.

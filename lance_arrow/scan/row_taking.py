@@ -18,7 +18,36 @@ from lance_arrow.scan.row_reader import ReadCounts, RowReader
 from lance_arrow.structure.row_selection import TakeOrder, take_order
 
 if TYPE_CHECKING:
+    from lance_arrow.engine import FileState
     from lance_arrow.scan.open_file import OpenFile
+
+
+def take_noted(
+    file: OpenFile, projection: Projection, rows: Any, first: int = 0, state: FileState | None = None
+) -> pa.Table | None:
+    """Read few rows of pages that were read before, in one native call.
+
+    Parameters
+    ----------
+    file
+        The file.
+    projection
+        What is wanted of it.
+    rows
+        Row numbers as callers give them.
+    first
+        The number of the file's first row.
+    state
+        As for `RowReader.take_noted`.
+
+    Returns
+    -------
+    Table or None
+        None where that is not all there is to do, or somebody counts what is read: see `take_rows`.
+    """
+    if not projection.is_whole or projection.has_blobs or file.rows.runtime.is_watched:
+        return None
+    return file.rows.take_noted(projection.nodes, rows, first, projection.stored, state)
 
 
 def take_rows(

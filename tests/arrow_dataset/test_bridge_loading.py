@@ -14,6 +14,7 @@ import pytest
 from lance_arrow.arrow_dataset import bridge as bridge_package
 from lance_arrow.arrow_dataset.bridge import builds as bridge_builds
 from lance_arrow.arrow_dataset.bridge import loading as bridge_loading
+from lance_arrow.libarrow.builds import built_releases
 
 BUILDS = {(major, 0): Path(f"_bridge_{major}00.so") for major in range(22, 27)}
 
@@ -25,7 +26,7 @@ def run_python(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 def test_the_build_for_this_pyarrow_is_loaded() -> None:
     version = pa.cpp_version_info
-    builds = bridge_builds.built_releases(bridge_package.__path__)
+    builds = built_releases(bridge_package.__path__, "_bridge")
     assert bridge_loading.bridge.__file__ == str(builds[version.major, version.minor])
     assert bridge_loading.bridge.__name__ == "lance_arrow.arrow_dataset.bridge._bridge"
     assert sys.modules[bridge_loading.bridge.__name__] is bridge_loading.bridge
@@ -43,7 +44,7 @@ def test_builds_are_found_by_their_names(tmp_path: Path) -> None:
     ]
     for name in [*names, *others]:
         (tmp_path / name).touch()
-    found = bridge_builds.built_releases([str(tmp_path / "nothing"), str(tmp_path)])
+    found = built_releases([str(tmp_path / "nothing"), str(tmp_path)], "_bridge")
     assert found == dict(zip([(22, 0), (23, 1), (26, 0)], [tmp_path / name for name in names], strict=True))
 
 

@@ -92,10 +92,11 @@ def hot(take: Take) -> Take:
 def test_a_hot_row_asks_python_for_little(paths: tuple[Path, Path]) -> None:
     path, table = paths
     with lance_arrow.LanceFile(path) as file:
-        assert num_calls(hot(file.take), [11]) <= 60
-        assert num_calls(file.take, [ROWS - 2]) <= 60
-    assert num_calls(hot(lance_arrow.dataset(path).take), [11]) <= 80
-    assert num_calls(hot(lance_arrow.LanceTable.open(table).take), [11]) <= 85
+        assert num_calls(hot(file.take), [11]) <= 32
+        assert num_calls(file.take, [ROWS - 2]) <= 32
+        assert num_calls(file.take, np.arange(5, 95, 3)) <= 32
+    assert num_calls(hot(lance_arrow.dataset(path).take), [11]) <= 38
+    assert num_calls(hot(lance_arrow.LanceTable.open(table).take), [11]) <= 48
 
 
 def test_rows_of_hot_pages_are_found_without_the_cache(
@@ -123,7 +124,7 @@ def test_rows_of_hot_pages_are_found_without_the_cache(
 @pytest.mark.skipif(not sysconfig.get_config_var("Py_ENABLE_SHARED"), reason="the interpreter is not in a library")
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 def test_a_take_lets_go_of_the_lock_once(paths: tuple[Path, Path], tmp_path: Path) -> None:
-    """Once by the engine; pyarrow does it twice to import a batch, and twice to make a table of it."""
+    """Once, from the rows to a table of pyarrow: each release wakes a thread that waits for the lock."""
     source, library = tmp_path / "counter.c", tmp_path / "counter.so"
     source.write_text(COUNTER)
     subprocess.run(["cc", "-shared", "-fPIC", str(source), "-o", str(library), "-ldl"], check=True)
@@ -135,6 +136,4 @@ def test_a_take_lets_go_of_the_lock_once(paths: tuple[Path, Path], tmp_path: Pat
         check=True,
     )
     found = [tuple(map(int, line.split())) for line in done.stdout.splitlines()]
-    # A dataset asks the system whether the file is still the same; numpy looks for the steps between rows.
-    assert len(found) == 3
-    assert max(found) <= (6, 7)
+    assert found == [(1, 1)] * 3

@@ -47,15 +47,15 @@ TASK = "pyspark.worker"
 STEPS = {
     "begin a write": ("create_data_source", "save('source', source())", 10),
     "plan a write": ("write_into_data_source", "save('writer', load('source').writer(schema, False))", 117),
-    "write": (TASK, "save('message', load('writer').write(iter([batch])))", 229),
-    "commit": ("commit_data_source_write", "load('writer').commit([load('message')])", 97),
-    "begin a read": ("create_data_source", "made = source(); made.schema(); save('source', made)", 96),
+    "write": (TASK, "save('message', load('writer').write(iter([batch])))", 231),
+    "commit": ("commit_data_source_write", "load('writer').commit([load('message')])", 100),
+    "begin a read": ("create_data_source", "made = source(); made.schema(); save('source', made)", 98),
     "plan a read": (
         "plan_data_source_read",
         "made = load('source').reader(schema); save('parts', made.partitions()); save('reader', made)",
-        96,
+        98,
     ),
-    "read": (TASK, "assert sum(one.num_rows for one in load('reader').read(load('parts')[0])) == 1000", 183),
+    "read": (TASK, "assert sum(one.num_rows for one in load('reader').read(load('parts')[0])) == 1000", 186),
 }
 
 

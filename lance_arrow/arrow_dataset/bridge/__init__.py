@@ -11,7 +11,6 @@ reads and evaluates expressions. `_bridge.pxd` declares what they use of the hea
 | `callbacks` | calls into Python |
 | `gate`, `per_process` | exit and fork |
 | `pool` | threads that may block |
-| `arrow_memory` | Arrow's pools for the results of the engine |
 | `file_pruners` | excludes files before Python sees them |
 | `scan_options`, `expressions` | options and filters |
 """

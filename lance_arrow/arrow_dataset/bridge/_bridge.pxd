@@ -29,12 +29,11 @@ cdef extern from "arrow/filesystem/filesystem.h" nogil:
     CResult[shared_ptr[CRandomAccessFile]] OpenInputFile "[](auto& files, const auto& info) {return files->OpenInputFile(info);}"(
         const shared_ptr[CFileSystem]&, const CFileInfo&)
 
-cdef extern from "arrow_memory.hpp" namespace "lance_arrow" nogil:
+cdef extern from "libarrow/pools.hpp" namespace "lance_arrow" nogil:
     cdef cppclass CAllocator "lance_arrow::engine::Allocator":
         CAllocator(const CAllocator&)
 
     CAllocator AllocatorOf(CMemoryPool*)
-    CAllocator CurrentAllocator()
 
 cdef extern from "found_files.hpp" namespace "lance_arrow":
     cdef cppclass CFoundFiles "lance_arrow::FoundFiles":

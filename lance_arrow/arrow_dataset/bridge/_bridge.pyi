@@ -13,9 +13,6 @@ from lance_arrow.scan.file_place import FilePlace, Following
 def allocator_of(pool: pyarrow.MemoryPool | None) -> object:
     """Return the allocator of a pool, for `lance_arrow.engine.use_pools`."""
 
-def current_allocator() -> object:
-    """Return the function that tells the allocator of the default pool, for `lance_arrow.engine.use_pools`."""
-
 def set_pause_micros(micros: int) -> int: ...
 def close_exit_gate(timeout_seconds: float) -> bool:
     """Let no thread of ours into Python any more, and wait for those inside; False if some stayed."""

@@ -54,11 +54,6 @@ def allocator_of(pool):
     return PyCapsule_New(made, "lance_arrow.Allocator", _drop_allocator)
 
 
-def current_allocator():
-    """Return the function that tells the allocator of the default pool, for `lance_arrow.engine.use_pools`."""
-    return PyCapsule_New(<void*>CurrentAllocator, "lance_arrow.CurrentAllocator", NULL)
-
-
 def open_sized(FileSystem filesystem not None, str path not None, int64_t size_bytes):
     """Open a file of known size for reading; pyarrow's own call asks the store for the size first."""
     cdef CFileInfo info

@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
-from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 from lance_arrow.arrow_dataset import bridge as _package
+from lance_arrow.libarrow.builds import built_releases, release_of
 
 
 def installed_build(version: str) -> Path:
     """Return the installed build for a pyarrow; version and errors are those of `choose_build`."""
-    # An editable install has two folders: of sources, and of what was built.
-    return choose_build(built_releases(_package.__path__), version)
-
-
-def built_releases(folders: Iterable[str]) -> dict[tuple[int, int], Path]:
-    """Return the builds in folders that this Python can load, by the pyarrow ``(major, minor)`` that each is for."""
-    found = {}
-    for path in (path for folder in folders for path in sorted(Path(folder).glob("_bridge_*"))):
-        release, dot, suffix = path.name.removeprefix("_bridge_").partition(".")
-        if dot + suffix in EXTENSION_SUFFIXES and release.isdecimal():
-            found[divmod(int(release), 100)] = path
-    return found
+    return choose_build(built_releases(_package.__path__, "_bridge"), version)
 
 
 def choose_build(builds: dict[tuple[int, int], Path], version: str) -> Path:
@@ -43,8 +30,7 @@ def choose_build(builds: dict[tuple[int, int], Path], version: str) -> Path:
     """
     if not builds:
         raise ImportError("lance_arrow was installed without its bridge to pyarrow.dataset: reinstall it")
-    numbers = re.match(r"(\d+)\.(\d+)", version)
-    release = (int(numbers[1]), int(numbers[2])) if numbers else None
+    release = release_of(version)
     if release not in builds:
         names = ", ".join(f"{major}.{minor}" for major, minor in sorted(builds))
         newest = ".".join(map(str, max(builds)))

@@ -38,7 +38,7 @@ def _load() -> ModuleType:
         del sys.modules[_MODULE]
         raise
     atexit.register(module.close_exit_gate, _EXIT_TIMEOUT_SECONDS)
-    use_pools(module.current_allocator(), module.allocator_of)
+    use_pools(module.allocator_of)
     use_sized_open(module.open_sized)
     return module
 

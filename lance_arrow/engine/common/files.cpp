@@ -90,6 +90,8 @@ bool read_apart(int fd, int64_t start, const iovec* parts, int num_parts, int64_
   return true;
 }
 
+bool is_state_of(const char*, const FileState&) { return false; }
+
 #else
 
 namespace {
@@ -116,6 +118,18 @@ int open_file(const char* path) {
 
 bool read_apart(int fd, int64_t start, const iovec* parts, int num_parts, int64_t total) {
   return preadv(fd, parts, num_parts, start) == total;
+}
+
+bool is_state_of(const char* path, const FileState& state) {
+  struct stat found;
+  if (stat(path, &found) != 0) return false;
+#if defined(__APPLE__)
+  const timespec& time = found.st_mtimespec;
+#else
+  const timespec& time = found.st_mtim;
+#endif
+  return found.st_size == state.size && time.tv_sec * int64_t{1'000'000'000} + time.tv_nsec == state.time_ns &&
+         static_cast<uint64_t>(found.st_dev) == state.device && static_cast<uint64_t>(found.st_ino) == state.inode;
 }
 
 #endif

@@ -32,6 +32,15 @@ int64_t read_at(int fd, int64_t start, int64_t size, uint8_t* out);
 // the `total` bytes were read; if not, nothing is known of the places.
 bool read_apart(int fd, int64_t start, const iovec* parts, int num_parts, int64_t total);
 
+// What tells whether a path still leads to the same content.
+struct FileState {
+  int64_t size, time_ns;
+  uint64_t device, inode;
+};
+
+// Whether the file at a path has a state. False on Windows, whose library does not tell all of it.
+bool is_state_of(const char* path, const FileState& state);
+
 // A regular file, open for reading as long as this object lives.
 class OpenFile {
  public:

@@ -16,24 +16,36 @@ cdef extern from "engine/arrays/result_memory.hpp" namespace "lance_arrow::engin
 
     Allocator plain_allocator()
 
-# The allocator of results now, and that of a pool; those of the bridge, once it is loaded.
-ctypedef Allocator (*CurrentAllocator)() noexcept nogil
-cdef CurrentAllocator _current_allocator = plain_allocator
+cdef extern from "engine/arrays/arrow_functions.hpp" namespace "lance_arrow::engine" nogil:
+    cdef struct RowsImport:
+        pass
+
+    cdef struct ArrowFunctions:
+        Allocator (*current_allocator)() noexcept nogil
+        RowsImport* (*begin_import)(void*) noexcept
+        cbool (*import_ "import")(RowsImport*, ArrowArray*, cbool) noexcept nogil
+        void* (*wrap)(const RowsImport*) except NULL
+        void (*end_import)(RowsImport*) noexcept nogil
+
+# What Arrow's own libraries do here; NULL beside a pyarrow that the package was not built for.
+cdef const ArrowFunctions* _arrow = NULL
+_capsule = arrow_functions(pa.__version__)
+if _capsule is not None:
+    _arrow = <const ArrowFunctions*>PyCapsule_GetPointer(_capsule, "lance_arrow.ArrowFunctions")
+
+# Makes the allocator of a pool; that of the bridge, once it is loaded.
 cdef object _allocator_of = None
 
 
-def use_pools(current, allocator_of) -> None:
-    """Take the memory of results from Arrow's pools from now on.
+def use_pools(allocator_of) -> None:
+    """Take the memory of results from pools that callers name.
 
     Parameters
     ----------
-    current
-        Capsule ``lance_arrow.CurrentAllocator``: a C function that returns the allocator of the default pool.
     allocator_of
         Called with a pool; returns a capsule ``lance_arrow.Allocator``, which is used as long as the pool exists.
     """
-    global _current_allocator, _allocator_of
-    _current_allocator = <CurrentAllocator>PyCapsule_GetPointer(current, "lance_arrow.CurrentAllocator")
+    global _allocator_of
     _allocator_of = allocator_of
 
 

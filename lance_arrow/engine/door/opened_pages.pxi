@@ -1,5 +1,8 @@
 # Pages with wanted rows, and those that were opened before: rows find these without Python.
 
+cdef extern from "Python.h":
+    long long PyLong_AsLongLongAndOverflow(object, int*) except? -1
+
 cdef bint _has_ref(PageRef* ref, tuple item) except -1:
     """Write down a page and where it lies; False where there is none."""
     cdef NativePage page = item[0]
@@ -159,12 +162,11 @@ cdef class OpenPages:
         PagesWithRows or None
             None where a page is left to them, or was not opened, or where the pages of a leaf have unlike values.
         """
+        return None if is_scan and not self.are_for_scans else self._find(_runs(starts, stops))
+
+    cdef PagesWithRows _find(self, LaRuns rows):
         cdef PagesWithRows found = PagesWithRows.__new__(PagesWithRows)
-        cdef LaRuns rows
         cdef size_t leaf, num_leaves = self.tables.size()
-        if is_scan and not self.are_for_scans:
-            return None
-        rows.starts, rows.stops, rows.num_runs = &starts[0], &stops[0], starts.shape[0]
         self.was_used = True
         found.pages.resize(num_leaves)
         found.is_read.assign(num_leaves, 1)
@@ -174,3 +176,92 @@ cdef class OpenPages:
                 return None
             found.num_pages += found.pages[leaf].size()
         return found
+
+    def take(
+        self, rows not None, int64_t first, int64_t num_rows, int64_t most_rows, int fd, const uint8_t[::1] memory,
+        int64_t size, checks, int64_t limit_bytes, int64_t largest_offset, schema not None, FileState state=None,
+    ) -> tuple[pa.Table | str, int, int, int, int] | None:
+        """Find, read and lay out few rows in one call.
+
+        Parameters
+        ----------
+        rows
+            Their numbers: a list of integers, or ``(n,) int64``.
+        first
+            Number of the file's first row among them.
+        num_rows
+            Rows of the file.
+        most_rows
+            Most rows that are taken here.
+        fd, memory, size, checks, limit_bytes, largest_offset
+            As for `ReadForms.take`.
+        schema
+            Of the table.
+        state
+            If given, nothing is read where it is no longer the state of the file.
+
+        Returns
+        -------
+        tuple or None
+            As `ReadForms.take` returns it, with a table. None, and nothing is read, where the numbers are none, too
+            many, not integers, not all of the file, or do not ascend; where one of their pages is not open; or where
+            the engine does not make the table.
+        """
+        cdef vector[int64_t] starts, stops
+        cdef LaRuns runs
+        if not self.forms.makes_batches or not _rows_of(rows, first, num_rows, most_rows, &starts, &stops):
+            return None
+        runs.starts, runs.stops, runs.num_runs = starts.data(), stops.data(), <int64_t>starts.size()
+        cdef PagesWithRows pages = self._find(runs)
+        if pages is None:
+            return None
+        cdef RowsInTheMaking making = self.forms._begin(
+            pages, len(rows), limit_bytes, largest_offset, None, None, schema)
+        cdef Request request = _request(runs, fd, memory, size, checks, None)
+        return self.forms._take(making, &request, state)
+
+
+cdef bint _add_row(int64_t row, int64_t num_rows, vector[int64_t]* starts, vector[int64_t]* stops) noexcept:
+    """Add a row behind those that are there; False where it is not behind them, or not in the file."""
+    if row < 0 or row >= num_rows:
+        return False
+    if not stops.empty():
+        if row < stops.back():
+            return False
+        if row == stops.back():
+            stops[0][stops.size() - 1] += 1
+            return True
+    starts.push_back(row)
+    stops.push_back(row + 1)
+    return True
+
+
+cdef bint _rows_of(
+    rows, int64_t first, int64_t num_rows, int64_t most_rows, vector[int64_t]* starts, vector[int64_t]* stops
+) except -1:
+    """Turn numbers into ascending rows of a file; False where they are not."""
+    cdef const int64_t[:] numbers
+    cdef int64_t number
+    cdef int overflow = 0
+    cdef Py_ssize_t place, count
+    if type(rows) is list:
+        count = len(<list>rows)
+        if not 0 < count <= most_rows:
+            return False
+        for row in <list>rows:
+            if type(row) is not int:
+                return False
+            number = PyLong_AsLongLongAndOverflow(row, &overflow)
+            if overflow or number < first or not _add_row(number - first, num_rows, starts, stops):
+                return False
+        return True
+    if type(rows) is not numpy.ndarray or rows.ndim != 1 or rows.dtype != numpy.int64:
+        return False
+    numbers = rows
+    if not 0 < numbers.shape[0] <= most_rows:
+        return False
+    for place in range(numbers.shape[0]):
+        number = numbers[place]
+        if number < first or not _add_row(number - first, num_rows, starts, stops):
+            return False
+    return True

@@ -15,6 +15,31 @@ cdef extern from "engine/common/files.hpp" namespace "lance_arrow::engine" nogil
     int _open_file "lance_arrow::engine::open_file"(const char *path)
     int64_t read_at(int fd, int64_t start, int64_t size, uint8_t *out)
     bint read_file(const char *path, int64_t size, uint8_t *out)
+    cdef cppclass CFileState "lance_arrow::engine::FileState":
+        int64_t size
+        int64_t time_ns
+        uint64_t device
+        uint64_t inode
+    cbool is_state_of(const char *path, const CFileState &state)
+
+
+cdef class FileState:
+    """What tells natively whether a path still leads to the same file: see `os.stat`.
+
+    Parameters
+    ----------
+    path
+        The path, encoded by `os.fsencode`.
+    size, time_ns, device, inode
+        What the system says of the file.
+    """
+
+    cdef bytes path
+    cdef CFileState state
+
+    def __init__(self, bytes path not None, int64_t size, int64_t time_ns, uint64_t device, uint64_t inode) -> None:
+        self.path = path
+        self.state.size, self.state.time_ns, self.state.device, self.state.inode = size, time_ns, device, inode
 
 
 def open_file(bytes path not None) -> int:

@@ -110,7 +110,7 @@ cdef class Segments:
         cdef int64_t[::1] out
         outcome.message = NULL
         wanted.guesses = guesses
-        request = _request(starts, stops, -1, None, self.size, None, self)
+        request = _request(_runs(starts, stops), -1, None, self.size, None, self)
         with nogil:
             selection.select(request.rows.starts, request.rows.stops, request.rows.num_runs)
             for leaf in range(pages.pages.size()):

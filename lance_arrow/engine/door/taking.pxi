@@ -23,12 +23,17 @@ FORMS = {
 KINDS = {"slots": SLOTS, "list": LIST, "values": VALUES, "strings": STRINGS}
 
 
+cdef inline LaRuns _runs(const int64_t[::1] starts, const int64_t[::1] stops) noexcept:
+    cdef LaRuns rows
+    rows.starts, rows.stops, rows.num_runs = &starts[0], &stops[0], starts.shape[0]
+    return rows
+
+
 cdef Request _request(
-    const int64_t[::1] starts, const int64_t[::1] stops, int fd, const uint8_t[::1] memory, int64_t size, checks,
-    Segments segments,
+    LaRuns rows, int fd, const uint8_t[::1] memory, int64_t size, checks, Segments segments,
 ):
     cdef Request request
-    request.rows.starts, request.rows.stops, request.rows.num_runs = &starts[0], &stops[0], starts.shape[0]
+    request.rows = rows
     request.selection = NULL
     request.reader.fd, request.reader.size = fd, size
     request.reader.memory = NULL
@@ -56,6 +61,13 @@ cdef class RowsInTheMaking:
     cdef LentBuffers lent
     cdef unique_ptr[Taking] taking
     cdef int64_t num_rows
+    cdef object table_schema
+    cdef bint makes_table
+    cdef RowsImport* imported
+
+    def __dealloc__(self):
+        if self.imported != NULL:
+            _arrow.end_import(self.imported)
 
     def run(
         self, size_t part, const int64_t[::1] starts not None, const int64_t[::1] stops not None, int fd,
@@ -83,7 +95,7 @@ cdef class RowsInTheMaking:
         requests, ranges, bytes_wanted, bytes_read
             What was read.
         """
-        cdef Request request = _request(starts, stops, fd, memory, size, checks, segments)
+        cdef Request request = _request(_runs(starts, stops), fd, memory, size, checks, segments)
         cdef Outcome outcome
         with nogil:
             outcome = self.taking.get().run(part, &request)
@@ -102,6 +114,8 @@ cdef class RowsInTheMaking:
     cdef int _make_batch(self, ArrowArray* batch, Outcome* outcome) except -1 nogil:
         if not self.taking.get().batch(self.forms.arrays, self.num_rows, batch):
             outcome.message = "columns contradict each other, or are not what their type says"
+        elif self.imported != NULL and not _arrow.import_(self.imported, batch, self.makes_table):
+            outcome.message = "Arrow refuses the batch"
         return 0
 
     cdef object _result(self, Outcome outcome, ArrowArray* batch):
@@ -113,11 +127,14 @@ cdef class RowsInTheMaking:
             return [
                 self._laid_out(leaf) if self.pages.is_read[leaf] else None for leaf in range(self.forms.shapes.size())
             ]
+        if self.imported != NULL:
+            return _owned(_arrow.wrap(self.imported))
         try:
-            return pa.RecordBatch._import_from_c(<uintptr_t>batch, self.forms.schema)
+            made = pa.RecordBatch._import_from_c(<uintptr_t>batch, self.forms.schema)
         finally:
             if batch.release != NULL:
                 batch.release(batch)
+        return pa.Table.from_batches([made], self.table_schema) if self.makes_table else made
 
     cdef tuple _laid_out(self, size_t leaf):
         """What was laid out of a leaf, in buffers of pyarrow."""
@@ -178,6 +195,13 @@ cdef class RowsInTheMaking:
             verdict.get().judge(items, &flags[0])
         self.taking.get().leaf(leaf).judge(move(verdict))
         return None
+
+
+cdef inline object _owned(void* reference):
+    """Take over a new reference."""
+    made = <object>reference
+    Py_DECREF(made)
+    return made
 
 
 cdef inline object _text_of(Outcome outcome):
@@ -253,7 +277,8 @@ cdef class ReadForms:
             self._add(child, depth + 1)
 
     cdef RowsInTheMaking _begin(
-        self, PagesWithRows pages, int64_t num_rows, int64_t limit_bytes, int64_t largest_offset, pool, allocate
+        self, PagesWithRows pages, int64_t num_rows, int64_t limit_bytes, int64_t largest_offset, pool, allocate,
+        table_schema=None,
     ):
         cdef RowsInTheMaking rows = RowsInTheMaking.__new__(RowsInTheMaking)
         cdef Allocator allocator
@@ -263,14 +288,17 @@ cdef class ReadForms:
             raise InvalidArgumentError(f"there are pages of {pages.pages.size()} leaves, expected {self.shapes.size()}")
         limits.bytes, limits.offset = limit_bytes, largest_offset
         rows.forms, rows.pages, rows.num_rows = self, pages, num_rows
+        rows.table_schema, rows.makes_table = table_schema, table_schema is not None
         if not self.makes_batches or not pages.are_all_read or (pool is not None and _allocator_of is None):
             rows.lent = lent_buffers(allocate)
             allocator = _lending(rows.lent)
         elif pool is None:
-            allocator = _current_allocator()
+            allocator = plain_allocator() if _arrow == NULL else _arrow.current_allocator()
         else:
             capsule = _allocator_of(pool)
             allocator = (<Allocator*>PyCapsule_GetPointer(capsule, "lance_arrow.Allocator"))[0]
+        if rows.lent is None and _arrow != NULL:
+            rows.imported = _arrow.begin_import(<void*>(self.schema if table_schema is None else table_schema))
         rows.taking.reset(new Taking(self.shapes, allocator, limits))
         for leaf in range(self.shapes.size()):
             if pages.is_read[leaf]:
@@ -340,25 +368,35 @@ cdef class ReadForms:
             What was read.
         """
         cdef RowsInTheMaking rows = self._begin(pages, num_rows, limit_bytes, largest_offset, pool, allocate)
-        cdef Request request = _request(starts, stops, fd, memory, size, checks, segments)
+        cdef Request request = _request(_runs(starts, stops), fd, memory, size, checks, segments)
+        return self._take(rows, &request)
+
+    cdef tuple _take(self, RowsInTheMaking rows, Request* request, FileState state=None):
+        """Take rows of pages that were found, where the file has a state; returns what `take` returns."""
         cdef Outcome outcome
+        cdef const char* path = NULL
         cdef SelectionBitmap selection
         cdef ArrowArray batch
         cdef Taking* taking = rows.taking.get()
         cdef size_t leaf
         for leaf, judge in self.judges:
-            if pages.is_read[leaf] and taking.leaf(leaf).is_judged():
-                refusal = rows._judge(leaf, judge, &request)
+            if rows.pages.is_read[leaf] and taking.leaf(leaf).is_judged():
+                refusal = rows._judge(leaf, judge, request)
                 if refusal is not None:
-                    return refusal, *_counts(&request)
+                    return refusal, *_counts(request)
+        if state is not None:
+            path = state.path
         with nogil:
             selection.select(request.rows.starts, request.rows.stops, request.rows.num_runs)
             request.selection = &selection
-            outcome = taking.take_some(num_rows, &request)
+            if path != NULL and not is_state_of(path, state.state):
+                outcome.message = "the file has changed"
+            else:
+                outcome = taking.take_some(rows.num_rows, request)
             while outcome.message == NULL and not taking.is_done():
                 with gil:
                     PyErr_CheckSignals()
-                outcome = taking.take_some(num_rows, &request)
+                outcome = taking.take_some(rows.num_rows, request)
             if outcome.message == NULL and rows.lent is None:
                 rows._make_batch(&batch, &outcome)
-        return rows._result(outcome, &batch), *_counts(&request)
+        return rows._result(outcome, &batch), *_counts(request)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import cached_property, reduce
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -175,6 +175,13 @@ class FragmentReading:
     def take(self, rows: RowRanges, pool: pa.MemoryPool | None = None) -> tuple[list[pa.RecordBatch], ReadCounts]:
         """Read scattered rows; parameters, results and errors are those of `read`."""
         return self._assembled([(number, file.take(rows, pool)) for number, file in self._files.items()], rows, pool)
+
+    def take_noted(self, rows: Any, first: int, schema: pa.Schema) -> pa.Table | None:
+        """Read few rows of pages that were read before; see `RowReader.take_noted`."""
+        if not self._is_as_stored:
+            return None
+        (file,) = self._files.values()
+        return file.take_noted(rows, first, schema)
 
     def _assembled(
         self,

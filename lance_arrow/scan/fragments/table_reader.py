@@ -5,6 +5,7 @@ fragments ─► zones ─► windows of rows that may be wanted, decoded ahead,
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -30,7 +31,7 @@ from lance_arrow.scan.open_files import OpenFiles
 from lance_arrow.scan.predicates import Predicate, as_expression
 from lance_arrow.scan.projection import Projection, column_paths
 from lance_arrow.scan.read_counts import receipt_for
-from lance_arrow.scan.row_arguments import as_offsets
+from lance_arrow.scan.row_arguments import as_offsets, first_of
 from lance_arrow.scan.row_filter import FilterPlan
 from lance_arrow.scan.row_taking import as_table, in_callers_order
 from lance_arrow.scan.windows import WINDOW_ROWS
@@ -184,8 +185,11 @@ class TableReader:
             A number is negative or not below `num_rows`; it is named.
         """
         projection = self.projection(columns)
+        found = self._of_one(indices, None, projection)
+        if found is not None:
+            return found
         order = take_order(as_offsets(indices), self.num_rows)
-        found = self._of_one(order, projection)
+        found = self._of_one(indices, order, projection) if len(order.rows) else None
         if found is not None:
             return found
         live = expanded(order.rows.starts, order.rows.stops)
@@ -218,21 +222,31 @@ class TableReader:
         receipt.send()
         return table
 
-    def _of_one(self, order: TakeOrder, projection: Projection) -> pa.Table | None:
-        """Read rows of one fragment without deletions; None where that is not all, or somebody counts what is read."""
-        rows = order.rows
-        if not len(rows) or self._runtime.is_watched or not projection.is_whole or projection.has_blobs:
+    def _of_one(self, rows: Any, order: TakeOrder | None, projection: Projection) -> pa.Table | None:
+        """Read rows of one fragment without deletions; None where that is not all, or somebody counts what is read.
+
+        Without an order, few rows of pages that were read before; `rows` are as the caller gave them.
+        """
+        if self._runtime.is_watched or not projection.is_whole or projection.has_blobs:
             return None
-        number = 0
+        number = before = 0
         if len(self.fragments) > 1:
-            number = int(np.searchsorted(self.starts, rows.starts[0], side="right")) - 1
-            before, stop = self.starts[number : number + 2].tolist()
-            if rows.stops[-1] > stop:
+            first = first_of(rows) if order is None else int(order.rows.starts[0])
+            number = bisect_right(self.starts, first) - 1
+            if not 0 <= number < len(self.fragments):
                 return None
-            rows = RowRanges(rows.starts - before, rows.stops - before)
+            before = int(self.starts[number])
         if self.fragments[number].deletion is not None or self._taking.has_joined(number):
             return None
-        batches, _ = self.reading(number, projection).take(rows)
+        if order is None:
+            held = self._held(number, projection)
+            return None if held is None else held.take_noted(rows, before, projection.schema)
+        within = order.rows
+        if len(self.fragments) > 1:
+            if within.stops[-1] > self.starts[number + 1]:
+                return None
+            within = RowRanges(within.starts - before, within.stops - before)
+        batches, _ = self.reading(number, projection).take(within)
         return in_callers_order(as_table(batches, projection.schema), order.positions)
 
     def take_ids(self, ids: NDArray[np.uint64], columns: Sequence[str] | None) -> pa.Table:
@@ -315,17 +329,24 @@ class TableReader:
     def _count(self, number: int) -> int:
         return self.fragment(number).num_rows
 
-    def reading(self, number: int, projection: Projection) -> FragmentReading:
-        """Return a reading that is kept: the next take of the same columns will want it again."""
+    def _held(self, number: int, projection: Projection) -> FragmentReading | None:
+        """Return a reading that was kept."""
         key = number, id(projection)
         with self._lock:
             held = self._readings.get(key)
-            if held is not None and held[0] is projection:
-                self._readings.move_to_end(key)
-                return held[1]
+            if held is None or held[0] is not projection:
+                return None
+            self._readings.move_to_end(key)
+            return held[1]
+
+    def reading(self, number: int, projection: Projection) -> FragmentReading:
+        """Return a reading that is kept: the next take of the same columns will want it again."""
+        reading = self._held(number, projection)
+        if reading is not None:
+            return reading
         reading = FragmentReading(self.fragment(number), projection.nodes)
         with self._lock:
-            self._readings[key] = projection, reading
+            self._readings[number, id(projection)] = projection, reading
             while len(self._readings) > _KEPT_READINGS:
                 self._readings.popitem(last=False)
         return reading

@@ -1,0 +1,62 @@
+"""Modules that are built once for each pyarrow X.Y, and lie side by side; pyarrow is not imported here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+from lance_arrow import libarrow as _package
+
+# One name for all builds: that of the function by which Python loads each.
+_MODULE = "lance_arrow.libarrow._libarrow"
+
+
+def built_releases(folders: Iterable[str], name: str) -> dict[tuple[int, int], Path]:
+    """Return the builds of a module that this Python can load, by the pyarrow ``(major, minor)`` that each is for.
+
+    Parameters
+    ----------
+    folders
+        Where they lie. An editable install has two folders: of sources, and of what was built.
+    name
+        Of the module: that for pyarrow 26.0 is called ``NAME_2600``.
+    """
+    found = {}
+    for path in (path for folder in folders for path in sorted(Path(folder).glob(f"{name}_*"))):
+        release, dot, suffix = path.name.removeprefix(f"{name}_").partition(".")
+        if dot + suffix in EXTENSION_SUFFIXES and release.isdecimal():
+            found[divmod(int(release), 100)] = path
+    return found
+
+
+def release_of(version: str) -> tuple[int, int] | None:
+    """Return ``(major, minor)`` of `pyarrow.__version__`; None where it does not begin so."""
+    numbers = re.match(r"(\d+)\.(\d+)", version)
+    return (int(numbers[1]), int(numbers[2])) if numbers else None
+
+
+def arrow_functions(version: str) -> object | None:
+    """Load the build of `functions.cpp` for a pyarrow, which has been imported: the build is linked to its libraries.
+
+    Parameters
+    ----------
+    version
+        `pyarrow.__version__`.
+
+    Returns
+    -------
+    object or None
+        The capsule ``lance_arrow.ArrowFunctions``; None where there is no such build.
+    """
+    release = release_of(version)
+    path = None if release is None else built_releases(_package.__path__, "_libarrow").get(release)
+    if path is None:
+        return None
+    spec = spec_from_file_location(_MODULE, path, loader=ExtensionFileLoader(_MODULE, str(path)))
+    if spec is None:
+        raise ImportError(f"{path} is no module that Python can load")
+    functions: object = module_from_spec(spec).functions
+    return functions
