@@ -50,6 +50,7 @@ from lance_arrow.engine._engine import zipped_codec as zipped
 from lance_arrow.engine._engine import zipped_constant_codec as zipped_constant
 from lance_arrow.engine._engine import zipped_fixed_size_lists_codec as zipped_fixed_size_lists
 from lance_arrow.engine._engine import zipped_symbols_codec as zipped_symbols
+from lance_arrow.engine._engine import zstd_frames as zstd
 
 _NO_BLOCK = (1 << 63) - 1
 
@@ -113,4 +114,5 @@ __all__ = [
     "zipped_fixed_size_lists",
     "zipped_pages_encoder",
     "zipped_symbols",
+    "zstd",
 ]

@@ -8,6 +8,7 @@
 #include "arrow/python/pyarrow.h"
 #include "arrow/record_batch.h"
 #include "arrow/table.h"
+#include "arrow/util/compression.h"
 
 #include "engine/arrays/arrow_functions.hpp"
 #include "libarrow/pools.hpp"
@@ -49,9 +50,44 @@ void* Wrap(const RowsImport* rows) {
   return rows->table ? arrow::py::wrap_table(rows->table) : arrow::py::wrap_batch(rows->batch);
 }
 
-const ArrowFunctions kFunctions = {
-    CurrentAllocator, BeginImport, Import, Wrap, [](RowsImport* rows) { delete rows; },
-};
+// The decoder of a thread: a new one for each frame would cost more than most chunks.
+arrow::util::Decompressor* ReusedDecompressor() {
+  thread_local std::shared_ptr<arrow::util::Decompressor> decompressor;
+  if (decompressor != nullptr) return decompressor->Reset().ok() ? decompressor.get() : nullptr;
+  auto codec = arrow::util::Codec::Create(arrow::Compression::ZSTD);
+  if (!codec.ok()) return nullptr;
+  auto made = (*codec)->MakeDecompressor();
+  if (made.ok()) decompressor = *std::move(made);
+  return decompressor.get();
+}
+
+bool DecompressZstd(const uint8_t* frame, int64_t size, uint8_t* out, int64_t out_bytes) {
+  // The bits of a descriptor by which a frame tells the size of its content. It is decoded in one step then. Another
+  // would have a decoder keep a window of bytes, as large as the frame asks.
+  constexpr uint8_t kTellsContent = 0xE0;
+  if (size > 4 && (frame[4] & kTellsContent) != 0 && out_bytes > 0) {
+    arrow::util::Decompressor* decompressor = ReusedDecompressor();
+    if (decompressor == nullptr) return false;
+    const auto done = decompressor->Decompress(size, frame, out_bytes, out);
+    return done.ok() && done->bytes_read == size && done->bytes_written == out_bytes && decompressor->IsFinished();
+  }
+  const auto codec = arrow::util::Codec::Create(arrow::Compression::ZSTD);
+  if (!codec.ok()) return false;
+  const auto written = (*codec)->Decompress(size, frame, out_bytes, out);
+  return written.ok() && *written == out_bytes;
+}
+
+const ArrowFunctions* Functions() {
+  static const ArrowFunctions functions = {
+      CurrentAllocator,
+      BeginImport,
+      Import,
+      Wrap,
+      [](RowsImport* rows) { delete rows; },
+      arrow::util::Codec::IsAvailable(arrow::Compression::ZSTD) ? DecompressZstd : nullptr,
+  };
+  return &functions;
+}
 
 PyModuleDef module = {PyModuleDef_HEAD_INIT, "_libarrow", nullptr, -1, nullptr, nullptr, nullptr, nullptr, nullptr};
 
@@ -62,7 +98,7 @@ PyMODINIT_FUNC PyInit__libarrow() {
   if (arrow::py::import_pyarrow() != 0) return nullptr;
   PyObject* made = PyModule_Create(&lance_arrow::engine::module);
   if (made == nullptr) return nullptr;
-  void* functions = const_cast<lance_arrow::engine::ArrowFunctions*>(&lance_arrow::engine::kFunctions);
+  void* functions = const_cast<lance_arrow::engine::ArrowFunctions*>(lance_arrow::engine::Functions());
   PyObject* capsule = PyCapsule_New(functions, "lance_arrow.ArrowFunctions", nullptr);
   if (capsule == nullptr || PyModule_AddObject(made, "functions", capsule) != 0) {
     Py_XDECREF(capsule);

@@ -103,6 +103,10 @@ class BoundZstd:
     check: Callable[[str, int], int]
     most_value_bytes: int
 
+    def native(self) -> object | None:
+        """Return a capsule around Arrow's decoder; None beside a pyarrow whose libraries the package cannot call."""
+        return native_codecs.zstd()
+
     def native_stored(self) -> object | None:
         """Return a capsule that locates frames with uncompressed content, for the engine."""
         return native_codecs.stored_zstd(self.most_value_bytes)

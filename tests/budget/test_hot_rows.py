@@ -99,6 +99,15 @@ def test_a_hot_row_asks_python_for_little(paths: tuple[Path, Path]) -> None:
     assert num_calls(hot(lance_arrow.LanceTable.open(table).take), [11]) <= 48
 
 
+def test_compressed_pages_ask_python_for_no_more(paths: tuple[Path, Path], tmp_path: Path) -> None:
+    table, zstd = ten_columns(), {"lance-encoding:compression": "zstd"}
+    table = table.cast(pa.schema([field.with_metadata(zstd) for field in table.schema]))
+    lance_arrow.write_table(table, tmp_path / "file.lance", page_bytes=200_000)
+    assert (tmp_path / "file.lance").stat().st_size < 0.9 * paths[0].stat().st_size
+    with lance_arrow.LanceFile(tmp_path / "file.lance") as file:
+        assert num_calls(hot(file.take), [11]) <= 32
+
+
 def test_rows_of_hot_pages_are_found_without_the_cache(
     paths: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,6 +22,9 @@ struct ArrowFunctions {
   void* (*wrap)(const RowsImport* rows);
   // Drops what was not wrapped; any thread may.
   void (*end_import)(RowsImport* rows);
+
+  // Decodes Zstandard frames into exactly so many bytes; false for others. Null where Arrow was built without it.
+  bool (*decompress_zstd)(const uint8_t* frame, int64_t size, uint8_t* out, int64_t out_bytes);
 };
 
 }  // namespace lance_arrow::engine

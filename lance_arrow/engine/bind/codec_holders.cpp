@@ -75,7 +75,14 @@ HeldValueCodec* hold_zipped(int64_t bits, const uint8_t* table, int64_t table_by
   return new HeldValueCodec{{bits, table == nullptr, form.get(), &ZippedBytes::expand}, form, nullptr};
 }
 
-HeldFrameCodec* hold_lz4() { return new HeldFrameCodec{{nullptr, &Lz4Frames::plain_bytes, &Lz4Frames::decompress}}; }
+HeldFrameCodec* hold_lz4() {
+  return new HeldFrameCodec{{nullptr, &Lz4Frames::plain_bytes, &Lz4Frames::decompress}, nullptr};
+}
+
+HeldFrameCodec* hold_zstd(bool (*decode)(const uint8_t* frame, int64_t size, uint8_t* out, int64_t out_bytes)) {
+  auto form = std::make_shared<ZstdFrames>(ZstdFrames{decode});
+  return new HeldFrameCodec{{form.get(), &ZstdFrames::plain_bytes, &ZstdFrames::decompress}, form};
+}
 
 HeldFramePrefixes* hold_lz4_prefixes() { return new HeldFramePrefixes{{nullptr, &Lz4Frames::decompress_prefix}}; }
 

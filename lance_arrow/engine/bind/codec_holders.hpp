@@ -38,8 +38,12 @@ HeldChunkCodec* hold_list_rows(const LaChunkCodec* child, int64_t items_per_valu
                                const std::vector<int64_t>& bitmap_bits, int64_t num_stored, int64_t item_bits);
 HeldValueCodec* hold_zipped(int64_t bits, const uint8_t* table, int64_t table_bytes, Outcome* outcome);
 
-struct HeldFrameCodec : LaFrameCodec {};
+struct HeldFrameCodec : LaFrameCodec {
+  std::shared_ptr<void> form;
+};
 HeldFrameCodec* hold_lz4();
+// `decode` writes the content of a standard frame, exactly so many bytes, or returns false.
+HeldFrameCodec* hold_zstd(bool (*decode)(const uint8_t* frame, int64_t size, uint8_t* out, int64_t out_bytes));
 struct HeldFramePrefixes : LaFramePrefixes {};
 HeldFramePrefixes* hold_lz4_prefixes();
 // `prefixes` may be null: then frames are decompressed as a whole.

@@ -20,12 +20,15 @@ cdef extern from "engine/arrays/arrow_functions.hpp" namespace "lance_arrow::eng
     cdef struct RowsImport:
         pass
 
+    ctypedef cbool (*DecodeFrame)(const uint8_t*, int64_t, uint8_t*, int64_t) noexcept nogil
+
     cdef struct ArrowFunctions:
         Allocator (*current_allocator)() noexcept nogil
         RowsImport* (*begin_import)(void*) noexcept
         cbool (*import_ "import")(RowsImport*, ArrowArray*, cbool) noexcept nogil
         void* (*wrap)(const RowsImport*) except NULL
         void (*end_import)(RowsImport*) noexcept nogil
+        DecodeFrame decompress_zstd
 
 # What Arrow's own libraries do here; NULL beside a pyarrow that the package was not built for.
 cdef const ArrowFunctions* _arrow = NULL

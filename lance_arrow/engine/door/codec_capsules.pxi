@@ -25,6 +25,7 @@ cdef extern from "engine/bind/codec_holders.hpp" namespace "lance_arrow::engine"
         pass
 
     HeldFrameCodec* hold_lz4() except +
+    HeldFrameCodec* hold_zstd(DecodeFrame) except +
     cdef cppclass HeldFramePrefixes:
         pass
 
@@ -117,6 +118,16 @@ def byte_streams_codec(int64_t bits) -> object | None:
 def lz4_frames() -> object:
     """LZ4 frames: their size, then one raw block."""
     return PyCapsule_New(hold_lz4(), _FRAMES, _drop_frames)
+
+
+def zstd_frames() -> object | None:
+    """Zstandard frames, behind their size or without one, as Arrow's library decodes them.
+
+    None beside a pyarrow that the package was not built for, and where pyarrow has no Zstandard.
+    """
+    if _arrow == NULL or _arrow.decompress_zstd == NULL:
+        return None
+    return PyCapsule_New(hold_zstd(_arrow.decompress_zstd), _FRAMES, _drop_frames)
 
 
 def lz4_frame_prefixes() -> object:

@@ -13,6 +13,7 @@ from pathlib import Path
 sys.path += [str(Path(__file__).parents[2] / folder) for folder in ("support", "reference")]
 
 import numpy as np
+import zstandard
 from forged import lz4
 from forged_arrays import symbols
 from numpy_kernels.packing import pack_inline, pack_out_of_line
@@ -204,6 +205,14 @@ def lz4_frames() -> Iterator[tuple[str, bytes]]:
         yield name, lz4(content)
 
 
+def zstd_frames() -> Iterator[tuple[str, bytes]]:
+    for name, content in {"short": b"abc", "words": b"".join(WORDS) * 5, "zeros": bytes(300_000)}.items():
+        for form in ({}, {"write_checksum": True}, {"write_content_size": False}):
+            frame = zstandard.ZstdCompressor(**form).compress(content)
+            yield f"{name}-{next(iter(form), 'usual')}", frame
+            yield f"{name}-{next(iter(form), 'usual')}-size", len(content).to_bytes(8, "little") + frame
+
+
 def symbol_tables() -> Iterator[tuple[str, bytes]]:
     codes = _codes(WORDS * 4)
     for name, table in (("told", symbols(*SYMBOLS)[:64]), ("plain", b"\0\0\0\0TSSF")):
@@ -346,6 +355,7 @@ TARGETS = {
     "chunk_codecs": chunk_codecs,
     "value_codecs": value_codecs,
     "lz4": lz4_frames,
+    "zstd_frames": zstd_frames,
     "constant_pages": constant_pages,
     "symbols": symbol_tables,
     "levels": level_streams,
