@@ -79,6 +79,7 @@ class RowReader(FilePages):
         self._blob_read_plans: ByColumns[ReadPlan] = ByColumns()
         # None for columns that were read once.
         self._noted: dict[ReadPlan, ref[OpenPages] | None] = {}
+        self._last_noted: tuple[tuple[ColumnNode, ...], ReadPlan, ref[OpenPages]] | None = None
 
     def _read_plan(self, nodes: Sequence[ColumnNode]) -> ReadPlan:
         plan: ReadPlan = self._shown.plans.of(nodes, lambda: ReadPlan.of(nodes))
@@ -231,13 +232,22 @@ class RowReader(FilePages):
         Table or None
             None where that is not all there is to do: `take` reads other rows, and says what is wrong.
         """
-        wanted = self._read_plan(nodes)
-        noted = self._noted.get(wanted)
-        opened = None if noted is None else noted()
-        place = None if opened is None else positional_of(self.source)
+        last = self._last_noted
+        if last is None or last[0] is not nodes:
+            wanted = self._read_plan(nodes)
+            noted = self._noted.get(wanted)
+            if noted is None:
+                return None
+            # The same object for takes of all columns; a list might change.
+            self._last_noted = (nodes, wanted, noted) if isinstance(nodes, tuple) else None
+        else:
+            _, wanted, noted = last
+        opened, source = noted(), self.source
+        place = None if opened is None else positional_of(source)
         if opened is None or place is None:
+            self._last_noted = None
             return None
-        where = (rows, first, self.num_rows), (self.source, place), self.runtime
+        where = (rows, first, self.num_rows), (source, place), self.runtime
         return take_noted(wanted, opened, *where, _INT32_MAX, schema, state)
 
     def take_with_blobs(self, nodes: Sequence[ColumnNode], rows: RowRanges) -> tuple[pa.RecordBatch, ReadCounts] | None:

@@ -6,6 +6,14 @@
 cdef extern from "Python.h":
     int PyErr_CheckSignals() except -1
 
+cdef extern from "engine/common/lock_turns.hpp" namespace "lance_arrow::engine" nogil:
+    cdef cppclass LockTurns:
+        void left() noexcept
+        void wait() noexcept
+        void entered() noexcept
+
+    LockTurns lock_turns
+
 cdef enum Kind:
     SLOTS = 0
     LIST = 1
@@ -387,6 +395,7 @@ cdef class ReadForms:
         if state is not None:
             path = state.path
         with nogil:
+            lock_turns.left()
             selection.select(request.rows.starts, request.rows.stops, request.rows.num_runs)
             request.selection = &selection
             if path != NULL and not is_state_of(path, state.state):
@@ -399,4 +408,6 @@ cdef class ReadForms:
                 outcome = taking.take_some(rows.num_rows, request)
             if outcome.message == NULL and rows.lent is None:
                 rows._make_batch(&batch, &outcome)
+            lock_turns.wait()
+        lock_turns.entered()
         return rows._result(outcome, &batch), *_counts(request)
