@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from lance.file import LanceFileReader, LanceFileWriter
-from lance_arrow_codecs.zstd import BoundZstd
 
 import lance_arrow
+from lance_arrow_codecs.zstd import BoundZstd
 
 pytestmark = pytest.mark.interop
 

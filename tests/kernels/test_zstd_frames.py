@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import zstandard
-from lance_arrow_codecs.zstd import BoundZstd
 
 from lance_arrow import engine
 from lance_arrow.errors import LanceError
 from lance_arrow.kernels import native_codecs
+from lance_arrow_codecs.zstd import BoundZstd
 
 MOST = 1 << 20
 RANDOM = np.random.default_rng(4)
