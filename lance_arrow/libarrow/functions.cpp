@@ -42,6 +42,7 @@ bool Import(RowsImport* rows, ArrowArray* array, bool as_table) {
     rows->batch.reset();
     return true;
   } catch (const std::bad_alloc&) {
+    if (array->release != nullptr) array->release(array);
     return false;
   }
 }

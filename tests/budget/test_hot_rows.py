@@ -92,11 +92,11 @@ def hot(take: Take) -> Take:
 def test_a_hot_row_asks_python_for_little(paths: tuple[Path, Path]) -> None:
     path, table = paths
     with lance_arrow.LanceFile(path) as file:
-        assert num_calls(hot(file.take), [11]) <= 32
-        assert num_calls(file.take, [ROWS - 2]) <= 32
-        assert num_calls(file.take, np.arange(5, 95, 3)) <= 32
-    assert num_calls(hot(lance_arrow.dataset(path).take), [11]) <= 38
-    assert num_calls(hot(lance_arrow.LanceTable.open(table).take), [11]) <= 48
+        assert num_calls(hot(file.take), [11]) <= 28
+        assert num_calls(file.take, [ROWS - 2]) <= 28
+        assert num_calls(file.take, np.arange(5, 95, 3)) <= 28
+    assert num_calls(hot(lance_arrow.dataset(path).take), [11]) <= 35
+    assert num_calls(hot(lance_arrow.LanceTable.open(table).take), [11]) <= 45
 
 
 def test_compressed_pages_ask_python_for_no_more(paths: tuple[Path, Path], tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_compressed_pages_ask_python_for_no_more(paths: tuple[Path, Path], tmp_p
     lance_arrow.write_table(table, tmp_path / "file.lance", page_bytes=200_000)
     assert (tmp_path / "file.lance").stat().st_size < 0.9 * paths[0].stat().st_size
     with lance_arrow.LanceFile(tmp_path / "file.lance") as file:
-        assert num_calls(hot(file.take), [11]) <= 32
+        assert num_calls(hot(file.take), [11]) <= 28
 
 
 def test_rows_of_hot_pages_are_found_without_the_cache(

@@ -21,31 +21,25 @@ class LockTurns {
   // Longer than a take of one row has the lock; most that is lost where its thread has begun something else.
   static constexpr int64_t kMostNanos = 25'000;
 
-  // Right after a thread has let go of the lock.
-  void left() {
-    // Of its own turn, not of one that has begun since.
-    int64_t own = own_turn_;
-    begun_.compare_exchange_strong(own, kNobody, std::memory_order_relaxed);
-  }
+  // While a thread still has the lock, right before it lets go of it.
+  void leave() { begun_.store(kNobody, std::memory_order_relaxed); }
 
   // Before a thread takes the lock again. One thread waits so; the lock itself puts others to sleep.
   void wait() {
     if (begun_.load(std::memory_order_relaxed) == kNobody || !has_processors()) return;
     if (!is_waiting_.exchange(true, std::memory_order_relaxed)) {
-      for (;;) {
-        const int64_t begun = begun_.load(std::memory_order_relaxed);
-        if (begun == kNobody || now() - begun > kMostNanos) break;
+      int64_t begun = begun_.load(std::memory_order_relaxed);
+      while (begun != kNobody && now() - begun <= kMostNanos) {
         pause();
+        begun = begun_.load(std::memory_order_relaxed);
       }
+      pause();  // a turn ends a moment before the lock is free
       is_waiting_.store(false, std::memory_order_relaxed);
     }
   }
 
   // Right after it has taken the lock.
-  void entered() {
-    own_turn_ = now();
-    begun_.store(own_turn_, std::memory_order_relaxed);
-  }
+  void entered() { begun_.store(now(), std::memory_order_relaxed); }
 
  private:
   static constexpr int64_t kNobody = 0;
@@ -68,7 +62,6 @@ class LockTurns {
 #endif
   }
 
-  inline static thread_local int64_t own_turn_ = kNobody;
   std::atomic<int64_t> begun_{kNobody};
   std::atomic<bool> is_waiting_{false};
 };

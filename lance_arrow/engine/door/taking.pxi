@@ -8,7 +8,7 @@ cdef extern from "Python.h":
 
 cdef extern from "engine/common/lock_turns.hpp" namespace "lance_arrow::engine" nogil:
     cdef cppclass LockTurns:
-        void left() noexcept
+        void leave() noexcept
         void wait() noexcept
         void entered() noexcept
 
@@ -394,8 +394,8 @@ cdef class ReadForms:
                     return refusal, *_counts(request)
         if state is not None:
             path = state.path
+        lock_turns.leave()
         with nogil:
-            lock_turns.left()
             selection.select(request.rows.starts, request.rows.stops, request.rows.num_runs)
             request.selection = &selection
             if path != NULL and not is_state_of(path, state.state):

@@ -11,7 +11,7 @@ TEST_CASE("nobody waits for a lock that no take has") {
   LockTurns turns;
   turns.wait();
   turns.entered();
-  turns.left();
+  turns.leave();
   turns.wait();
 }
 
@@ -29,7 +29,7 @@ TEST_CASE("threads take turns until all are done") {
     for (int turn = 0; turn < 2000; ++turn) {
       turns.wait();
       turns.entered();
-      turns.left();
+      turns.leave();
     }
     ++done;
   };
