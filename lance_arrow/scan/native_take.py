@@ -327,7 +327,7 @@ def take_noted(
     schema
         Of the table.
     state
-        What tells that the file at its path is still the one that is open; None where nobody asks.
+        What tells that the file at its path is still the one that is open; None if that is not compared.
     """
     counted, place = source
     most_rows = (2 * _ROWS_PER_PART - 1) // len(wanted.plans)

@@ -225,7 +225,7 @@ class RowReader(FilePages):
         schema
             Of the table: columns are those of `nodes`.
         state
-            What tells that the file at its path is still the one that is open; None where nobody asks.
+            What tells that the file at its path is still the one that is open; None if that is not compared.
 
         Returns
         -------

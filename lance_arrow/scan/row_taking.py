@@ -43,7 +43,7 @@ def take_noted(
     Returns
     -------
     Table or None
-        None where that is not all there is to do, or somebody counts what is read: see `take_rows`.
+        None where that is not all there is to do, or plugins count what is read: see `take_rows`.
     """
     if not projection.is_whole or projection.has_blobs or file.rows.runtime.is_watched:
         return None

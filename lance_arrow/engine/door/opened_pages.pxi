@@ -203,9 +203,9 @@ cdef class OpenPages:
         Returns
         -------
         tuple or None
-            As `ReadForms.take` returns it, with a table. None, and nothing is read, where the numbers are none, too
-            many, not integers, not all of the file, or do not ascend; where one of their pages is not open; or where
-            the engine does not make the table.
+            As `ReadForms.take` returns it, with a table. None, and nothing is read, in other cases. The numbers are
+            no integers, not all of the file, too many, or do not ascend. Or one of their pages is not open. Or the
+            engine does not make the batch.
         """
         cdef vector[int64_t] starts, stops
         cdef LaRuns runs
