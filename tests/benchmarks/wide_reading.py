@@ -67,17 +67,15 @@ def readers(paths: dict[str, str], wanted: Sequence[str] | None) -> dict[str, Ca
     }
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--rounds", type=int, default=7)
-    options = parser.parse_args()
+def main(rounds: int) -> None:
+    """Time each reader in each shape, and print it beside the reference."""
     with tempfile.TemporaryDirectory() as folder:
         for columns, rows in SHAPES:
             paths = write(Path(folder), columns, rows)
             three = [f"c{number}" for number in (1, columns // 2, columns - 1)]
             for case, wanted in (("3 columns", three), ("all", None)):
                 calls = readers(paths, wanted)
-                samples = interleaved(calls, [dict.fromkeys(calls, ())] * (options.rounds + 1))
+                samples = interleaved(calls, [dict.fromkeys(calls, ())] * (rounds + 1))
                 peer = samples["reference"]
                 for name, found in samples.items():
                     ratio = median_ratio(found.seconds, peer.seconds)
@@ -87,8 +85,9 @@ def main() -> int:
                         f"processor {found.median_cpu_ms:9.2f} | of the reference {ratio:5.2f}, {cpu_ratio:5.2f}",
                         flush=True,
                     )
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rounds", type=int, default=7)
+    main(parser.parse_args().rounds)
