@@ -10,7 +10,7 @@ import pyarrow
 import pyarrow.compute
 from pyarrow.dataset import FileSystemDataset, FragmentScanOptions, Scanner
 
-from lance_arrow.arrays.view_arrays import holds_views, without_views
+from lance_arrow.arrays.view_arrays import without_views
 from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.arrow_dataset.dataset_parts import DatasetOfFragments
 from lance_arrow.arrow_dataset.interruptible import collect
@@ -415,7 +415,7 @@ class LanceDataset(DatasetOfFragments):
     @cached_property
     def _views(self) -> ViewedScans | None:
         """Filters rows with views; None where no column has some."""
-        if not any([holds_views(field.type) for field in self.schema]):
+        if not bridge.hold_views(self.schema):
             return None
         from lance_arrow.arrow_dataset.viewed_scans import ViewedScans  # noqa: PLC0415 - for views alone
 

@@ -80,6 +80,7 @@ cdef extern from "format.hpp" namespace "lance_arrow":
         CFileFormat*, c_string, int64_t, shared_ptr[CFileSystem], CExpression, shared_ptr[CSchema], object payload)
     CResult[shared_ptr[CBuffer]] SourceBuffer(const CFileSource&) nogil
     vector[c_string] ColumnPaths(const ScanOptions&)
+    c_bool HoldViews(const vector[shared_ptr[CField]]&)
     vector[c_string] MentionedPaths(const CExpression&, const CSchema&)
     object BridgeOptionsOf(const CFileWriteOptions*)
     shared_ptr[CFileWriteOptions] MakeBridgeWriteOptions(shared_ptr[CFileFormat], object options)

@@ -198,6 +198,9 @@ def files_of(dataset: Dataset) -> tuple[list[str], list[int], list[int], list[py
 def show_scanner_as(cls: type[Scanner], scanner: Scanner) -> Any:
     """Show a native scanner as a Python class, which is derived from `pyarrow.dataset.Scanner`."""
 
+def hold_views(schema: pyarrow.Schema) -> bool:
+    """Return whether values of some column, at any depth, are views, as `column_tree.holds_views` tells of a type."""
+
 def show_as(cls: type[Dataset], dataset: Dataset) -> Any:
     """Show a native dataset as another Python class, with its scan options (the filter of `Dataset.filter`)."""
 

@@ -300,6 +300,11 @@ def files_of(Dataset dataset not None):
     return paths, list(found.sizes), list(found.guarantee_of), guarantees
 
 
+def hold_views(Schema schema not None):
+    """Return whether values of some column, at any depth, are views."""
+    return HoldViews(pyarrow_unwrap_schema(schema).get().fields())
+
+
 def show_as(cls, Dataset dataset not None):
     """Show a native dataset as another Python class, with its scan options (the filter of `Dataset.filter`)."""
     cdef Dataset shown = cls.__new__(cls)

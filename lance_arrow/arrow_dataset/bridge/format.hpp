@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "arrow/dataset/file_base.h"
 #include "arrow/dataset/scanner.h"
 #include "arrow/type.h"
+#include "arrow/type_traits.h"
 
 #include "callbacks.hpp"
 #include "file_pruners.hpp"
@@ -255,6 +257,8 @@ inline std::vector<std::string> NamesOf(const arrow::FieldRef& ref, const arrow:
 // within a name, which arrow::FieldRef::ToDotPath does not.
 inline std::vector<std::string> DotPaths(const std::vector<arrow::FieldRef>& refs, const arrow::Schema& schema) {
   std::vector<std::string> paths;
+  std::unordered_set<std::string> known;
+  paths.reserve(refs.size());
   for (const arrow::FieldRef& ref : refs) {
     std::string path;
     for (const std::string& name : NamesOf(ref, schema)) {
@@ -264,9 +268,17 @@ inline std::vector<std::string> DotPaths(const std::vector<arrow::FieldRef>& ref
         path += character;
       }
     }
-    if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(std::move(path));
+    if (known.insert(path).second) paths.push_back(std::move(path));
   }
   return paths;
+}
+
+// Whether values of some column, at any depth, are views; what is below extension types is not looked at.
+inline bool HoldViews(const arrow::FieldVector& fields) {
+  return std::any_of(fields.begin(), fields.end(), [](const std::shared_ptr<arrow::Field>& field) {
+    const arrow::DataType& type = *field->type();
+    return arrow::is_binary_view_like(type.id()) || HoldViews(type.fields());
+  });
 }
 
 // Every column the scan needs.
