@@ -27,7 +27,7 @@ from lance_arrow.container.footer import NOT_LANCE
 from lance_arrow.errors import CorruptFileError, InternalError, InvalidArgumentError, LanceError, UnsupportedError
 from lance_arrow.io import AnyFileSystem, locate
 from lance_arrow.manifests.versions import VersionChoice
-from lance_arrow.runtime import default_runtime
+from lance_arrow.runtime import default_runtime, making_objects
 from lance_arrow.scan.file_place import FilePlace
 from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.open_file import OpenFile
@@ -108,6 +108,10 @@ class FileScanHandler:
 
     def plan(self, place: FilePlace, request: ScanRequest) -> ScanTasks:
         """Prune columns and cut windows."""
+        with making_objects(len(request.columns)):
+            return self._planned(place, request)
+
+    def _planned(self, place: FilePlace, request: ScanRequest) -> ScanTasks:
         if isinstance(place.payload, FileGroup):
             return place.payload.plan(self, request)
         refuse_filtered_views(request, self.options)

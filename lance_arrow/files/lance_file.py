@@ -18,7 +18,7 @@ from lance_arrow.choices import Blobs, Dictionaries, Json, Strings, Verify, fixe
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.errors import InvalidArgumentError, NotPicklableError
 from lance_arrow.io import AnyFileSystem, Location, VerifiedSource, locate, open_source
-from lance_arrow.runtime import Runtime, default_runtime
+from lance_arrow.runtime import Runtime, default_runtime, making_objects
 from lance_arrow.scan.file_batches import FileBatches
 from lance_arrow.scan.open_file import OpenFile, row_reader
 from lance_arrow.scan.projection import Projection, column_paths
@@ -201,9 +201,10 @@ class LanceFile:
         >>> file.read(["id"], filter="price > 49").num_rows
         1
         """
-        projection = self._projection(columns)
-        selected = as_rows(rows, self.num_rows)
-        return as_table(self._batches.at_once(projection, filter, selected), projection.schema)
+        with making_objects(self._rows.file.footer.num_columns):
+            projection = self._projection(columns)
+            selected = as_rows(rows, self.num_rows)
+            return as_table(self._batches.at_once(projection, filter, selected), projection.schema)
 
     def take(self, indices: Any, columns: Sequence[str] | None = None) -> pa.Table:
         """Read rows by number. The result has the order and the duplicates of `indices`.

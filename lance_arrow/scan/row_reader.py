@@ -301,27 +301,25 @@ class RowReader(FilePages):
         found, beside = None, _Beside()
         leaves_some = is_scan and place is not None
         try:
-            pages = self._noted_pages(wanted, rows, is_scan=leaves_some)
-            if pages is None:
-                with making_objects(len(wanted.plans)):
-                    found = self._found(wanted, rows, is_scan=leaves_some)
-                pages = found.pages
-            if place is None:
-                place, pages = self._fetched(wanted, pages, found, rows, pool, beside)
-            done: Taken = []
-            try:
-                if place is not None:
-                    done = take_leaves(
-                        wanted, pages, (rows, num_rows), (source, place), self.runtime, pool, num_threads, _INT32_MAX
-                    )
-            except ResourceLimitError:
-                # The layouts ask for the same memory, and can name the column.
-                done = []
-            if found is not None:
-                found.keep_counted(self.runtime.indices)
-            if isinstance(done, pa.RecordBatch):
-                return [done], ReadCounts(pages.num_pages, wanted.paths)
             with making_objects(len(wanted.plans)):
+                pages = self._noted_pages(wanted, rows, is_scan=leaves_some)
+                if pages is None:
+                    found = self._found(wanted, rows, is_scan=leaves_some)
+                    pages = found.pages
+                if place is None:
+                    place, pages = self._fetched(wanted, pages, found, rows, pool, beside)
+                done: Taken = []
+                try:
+                    if place is not None:
+                        at_rows, at_source = (rows, num_rows), (source, place)
+                        done = take_leaves(wanted, pages, at_rows, at_source, self.runtime, pool, num_threads, _INT32_MAX)
+                except ResourceLimitError:
+                    # The layouts ask for the same memory, and can name the column.
+                    done = []
+                if found is not None:
+                    found.keep_counted(self.runtime.indices)
+                if isinstance(done, pa.RecordBatch):
+                    return [done], ReadCounts(pages.num_pages, wanted.paths)
                 decoded = {**wanted.decoded(done), **beside.decoded}
                 num_pages = pages.num_pages + beside.num_pages
                 return self._completed(nodes, wanted, decoded, rows, pool, num_pages, found)
