@@ -33,7 +33,8 @@ class DecodedLeaf(NamedTuple):
     structure: tuple[NodeStructure, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+# Not frozen: thousands are made of wide files, and making them so takes three times as long.
+@dataclass(slots=True, eq=False)
 class ArrayBuilder:
     """Assembly of one schema node: types are examined once, because small takes are built many times.
 

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from lance_arrow.arrays.column_roots import named_among, root_named, root_names
+from lance_arrow.arrays.column_roots import all_roots, named_among, root_named, root_names
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, storage_type, type_over
 from lance_arrow.errors import InvalidArgumentError, did_you_mean
 
@@ -109,7 +109,7 @@ def project(roots: Sequence[ColumnNode], paths: Sequence[Path], *, missing_ok: b
     """
     if len(paths) == len(roots) and list(paths) == [(name,) for name in root_names(roots)]:
         # Columns that are made together take a fraction of the time.
-        return tuple(roots)
+        return all_roots(roots)
     wanted: dict[str, tuple[ColumnNode, list[Steps]]] = {}
     named = named_among(roots, len(paths))
     for path in paths:

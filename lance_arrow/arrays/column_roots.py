@@ -83,6 +83,11 @@ class ColumnRoots(Sequence[ColumnNode]):
         return self._at(range(len(self))[index])
 
     def __iter__(self) -> Iterator[ColumnNode]:
+        return iter(self.all)
+
+    @cached_property
+    def all(self) -> tuple[ColumnNode, ...]:
+        """All columns; always the same object, as caches of sets of columns know it best."""
         made = self._made
         if len(made) < len(self):
             fields = self._facts.schema
@@ -91,7 +96,7 @@ class ColumnRoots(Sequence[ColumnNode]):
             # Columns that were made before stay the same objects.
             for place, root in enumerate(column_tree(fields, self._facts.leaves, self._options)):
                 made.setdefault(place, root)
-        return iter([made[place] for place in range(len(self))])
+        return tuple([made[place] for place in range(len(self))])
 
     def __len__(self) -> int:
         return len(self._facts.names)
@@ -122,6 +127,11 @@ class NamedRoots(tuple[ColumnNode, ...]):
     def named(self, name: str) -> ColumnNode | None:
         """Return the column of a name; None if there is none."""
         return self._by_name.get(name)
+
+
+def all_roots(roots: Sequence[ColumnNode]) -> tuple[ColumnNode, ...]:
+    """Return all top-level columns; the same object each time, where they are those of a file."""
+    return roots.all if isinstance(roots, ColumnRoots) else tuple(roots)
 
 
 def root_named(roots: Sequence[ColumnNode], name: str) -> ColumnNode | None:

@@ -22,7 +22,8 @@ from lance_arrow.errors import InternalError, UnsupportedError
 from lance_arrow.spi import BlockShape, FixedSizeList, FixedWidth, LeafType, NodeKind, PackedStruct, VariableWidth
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+# Not frozen: thousands are made of wide files, and making them so takes three times as long.
+@dataclass(slots=True, eq=False)
 class ColumnNode:
     """One node of the schema tree.
 
@@ -80,7 +81,7 @@ class ListColumn:
     path: str
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(slots=True, eq=False, kw_only=True)
 class LeafNode(ColumnNode):
     """A leaf: a node with a physical column.
 

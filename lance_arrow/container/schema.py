@@ -70,7 +70,8 @@ class Ancestor:
     field_id: int = NO_ID
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+# Not frozen: thousands are made of wide files, and making them so takes three times as long.
+@dataclass(slots=True, kw_only=True, unsafe_hash=True)
 class LeafColumn:
     """A leaf of the schema and its physical column.
 

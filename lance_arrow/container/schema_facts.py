@@ -48,6 +48,11 @@ class Derived:
                 self._held.popitem(last=False)
         return answer
 
+    def clear(self) -> None:
+        """Forget all results."""
+        with self._lock:
+            self._held.clear()
+
 
 class SchemaFacts:
     """Data derived from a schema message, each part at its first use.
@@ -262,8 +267,11 @@ class KnownSchemas:
     def clear(self) -> None:
         """Forget all schemas."""
         with self._lock:
+            forgotten = list(self._held.values())
             self._held.clear()
             self._num_bytes = 0
+        for facts in forgotten:
+            facts.derived.clear()
 
     def valid(self, message: bytes, version: FileVersion) -> SchemaFacts | None:
         """Return the data of a serialized Schema that is not kept; None if it is damaged or not supported."""
@@ -296,15 +304,20 @@ class KnownSchemas:
         if len(message) > self.max_bytes or facts.has_extensions:
             return facts
         key = message, version
+        forgotten = []
         with self._lock:
             if key in self._held:
                 return self._held[key]
             self._held[key] = facts
             self._num_bytes += len(message)
             while len(self._held) > self.max_schemas or self._num_bytes > self.max_bytes:
-                (oldest, _), _ = self._held.popitem(last=False)
+                (oldest, _), one = self._held.popitem(last=False)
                 self._num_bytes -= len(oldest)
-            return facts
+                forgotten.append(one)
+        # What is derived refers to the schema: without this, only a search for garbage would find both.
+        for one in forgotten:
+            one.derived.clear()
+        return facts
 
 
 known_schemas = KnownSchemas()

@@ -282,8 +282,13 @@ class _Unopened:
         ]
         if layout.index_buffers(len(sizes[0])):
             return None
-        num_rows = np.array([table.row_starts[number + 1] - table.row_starts[number] for table, number in members])
-        all_sizes = np.stack(sizes)
+        starts = [
+            table.row_starts if len(table.row_starts) == 2 else table.row_starts[number : number + 2]
+            for table, number in members
+        ]
+        num_rows = np.diff(np.concatenate(starts).reshape(-1, 2)).ravel()
+        # All have as many buffers. Stacking them would take as long as the rest of this function.
+        all_sizes = np.concatenate(sizes).reshape(len(sizes), len(sizes[0]))
         try:
             return layout.native_pages(ManyPages(num_rows, np.zeros_like(all_sizes), all_sizes, _NO_BYTES))
         except CorruptFileError:

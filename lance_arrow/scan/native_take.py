@@ -47,7 +47,8 @@ Taken: TypeAlias = pa.RecordBatch | list[Done | None]
 """A batch. Or what was laid out of each leaf, None of those that could not be read; nothing where rows were refused."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+# Not frozen: thousands are made of wide files, and making them so takes three times as long.
+@dataclass(slots=True, eq=False)
 class TakePlan:
     """Schema of a leaf, as the engine needs it.
 

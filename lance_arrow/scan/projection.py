@@ -18,13 +18,14 @@ from lance_arrow.arrays.column_paths import (
     pruned,
     reach,
 )
-from lance_arrow.arrays.column_roots import named_among, root_names
+from lance_arrow.arrays.column_roots import all_roots, named_among, root_names
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
 from lance_arrow.arrays.leaf_arrays import StructFields
 from lance_arrow.errors import InvalidArgumentError
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+# Not frozen: thousands are made of wide files, and making them so takes three times as long.
+@dataclass(slots=True, eq=False)
 class _Output:
     """One column of the result: which read column it is cut out of, and by which struct fields; as stored, as seen."""
 
@@ -125,7 +126,7 @@ class Projection:
                     for number, root in enumerate(roots)
                 ]
             )
-            return replace(cls._made(tuple(roots), outputs, metadata), is_whole=True)
+            return replace(cls._made(all_roots(roots), outputs, metadata), is_whole=True)
         paths = column_paths(columns, roots)
         nodes = project(roots, paths)
         places = {node.field.name: i for i, node in enumerate(nodes)}

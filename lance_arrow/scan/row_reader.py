@@ -312,7 +312,9 @@ class RowReader(FilePages):
                 try:
                     if place is not None:
                         at_rows, at_source = (rows, num_rows), (source, place)
-                        done = take_leaves(wanted, pages, at_rows, at_source, self.runtime, pool, num_threads, _INT32_MAX)
+                        done = take_leaves(
+                            wanted, pages, at_rows, at_source, self.runtime, pool, num_threads, _INT32_MAX
+                        )
                 except ResourceLimitError:
                     # The layouts ask for the same memory, and can name the column.
                     done = []

@@ -9,6 +9,9 @@ from typing import Protocol, runtime_checkable
 
 from lance_arrow.spi import PageIndex
 
+_MANY = 64
+"""So many indices are kept together."""
+
 
 @runtime_checkable
 class View(PageIndex, Protocol):
@@ -65,6 +68,8 @@ class IndexCache:
         with self._lock:
             self._drop_forgotten()
             held, sizes, budget_bytes = self._held, self._sizes, self._budget_bytes
+            if len(indices) >= _MANY and self._keep_many(indices):
+                return
             for key, index in indices:
                 size = index.nbytes
                 if key in held:
@@ -80,6 +85,21 @@ class IndexCache:
                 self._held_bytes += size
                 while self._held_bytes > budget_bytes:
                     self._evict(next(iter(held)))
+
+    def _keep_many(self, indices: Sequence[tuple[Hashable, PageIndex]]) -> bool:
+        """Keep new indices of one file that fit beside the others; False, and nothing is kept, where they do not."""
+        keys = [key for key, _ in indices]
+        added = dict(zip(keys, [index.nbytes for _, index in indices], strict=True))
+        owners = set(map(_owner, keys))
+        num_bytes = sum(added.values())
+        fits = self._held_bytes + num_bytes <= self._budget_bytes
+        if not fits or len(owners) > 1 or len(added) < len(keys) or not self._held.keys().isdisjoint(added):
+            return False
+        self._held.update(indices)
+        self._sizes.update(added)
+        self._keys_of.setdefault(owners.pop(), set()).update(keys)
+        self._held_bytes += num_bytes
+        return True
 
     def put_view(self, key: Hashable, view: View) -> None:
         """Keep what refers to other indices of the same file; it is dropped with any of them."""
@@ -104,9 +124,10 @@ class IndexCache:
         while self._forgotten:
             owner = self._forgotten.popleft()
             self._views_of.pop(owner, None)
-            for key in self._keys_of.pop(owner, ()):
-                if self._held.pop(key, None) is not None:
-                    self._held_bytes -= self._sizes.pop(key)
+            keys = self._keys_of.pop(owner, ())
+            self._held_bytes -= sum(map(self._sizes.pop, keys))
+            # Without a step of Python for each of thousands of pages.
+            deque(map(self._held.pop, keys), maxlen=0)
 
     def _evict(self, key: Hashable) -> None:
         """Drop the index that was not used for longest, or find that a view used it."""
