@@ -89,7 +89,8 @@ class ShownColumns:
     @cached_property
     def schema(self) -> pa.Schema:
         """Schema with the requested forms of blobs, JSON and dictionaries."""
-        is_json_shown = self._options.json == "text" and any(map(holds_json, self._facts.schema))
+        may_be_json = self._options.json == "text" and self._facts.may_hold_json
+        is_json_shown = may_be_json and any(map(holds_json, self._facts.schema))
         if self._facts.has_blobs or self._options.has_forms or is_json_shown:
             return pa.schema([root.shown for root in self.roots], self.metadata)
         if self._options.dictionaries == "decode":

@@ -179,6 +179,11 @@ class SchemaFacts:
             return self._nodes.has_extensions
         return any(EXTENSION_NAME in node.metadata for top in self.fields for node in top.walk())
 
+    @property
+    def may_hold_json(self) -> bool:
+        """Whether a field may be binary JSON, which metadata tell."""
+        return self._nodes is None or self._nodes.has_field_metadata
+
 
 class HasSchema:
     """Base of files: the schema, as its facts have it.

@@ -100,6 +100,17 @@ class SchemaNodes:
         """Whether some field names an extension type."""
         return bool((self._facts[:, _FLAGS] & _HAS_EXTENSION).any())
 
+    @cached_property
+    def has_field_metadata(self) -> bool:
+        """Whether some field has metadata."""
+        return bool((self._facts[:, _FLAGS] & _HAS_METADATA).any())
+
+    @cached_property
+    def _is_plain(self) -> bool:
+        """Whether no field has metadata, or fields below it."""
+        is_flat = len(self._tops) == len(self._facts) and all(type_ is not None for _, type_ in self._types)
+        return is_flat and not self.has_field_metadata
+
     @property
     def counts_rows_once(self) -> bool:
         """Whether each page of the file has a row for each of the file's: no lists of 2.0, no fixed-size ones."""
@@ -150,9 +161,21 @@ class SchemaNodes:
 
     def _arrow_fields(self, start: int, stop: int) -> list[pa.Field]:
         """Build the fields of whole subtrees with one parent, without extension types."""
+        names, types, make = self._all_names, self._types, pa.field
+        if self._is_plain:
+            # As most wide schemas are.
+            return [
+                make(name, types[kind][1], flags & _NULLABLE != 0 or types[kind][0] == "null")
+                for name, kind, flags in zip(
+                    names[start:stop],
+                    self._facts[start:stop, _TYPE].tolist(),
+                    self._facts[start:stop, _FLAGS].tolist(),
+                    strict=True,
+                )
+            ]
         # Children follow their parents, so a backward pass visits each field after all below it.
         waiting: dict[int, list[pa.Field]] = {}
-        facts, names, types, make = self._facts[start:stop].tolist(), self._all_names, self._types, pa.field
+        facts = self._facts[start:stop].tolist()
         for number in range(stop - 1, start - 1, -1):
             own = facts[number - start]
             text, type_ = types[own[_TYPE]]
