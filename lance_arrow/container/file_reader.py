@@ -259,34 +259,38 @@ class LanceFileReader(HasSchema):
         metas = self.described(indices)
         unproven = [meta for meta in metas if meta.column not in self._sound]
         if unproven:
-            is_even = self.facts.counts_rows_once
+            is_even, even, sound = self.facts.counts_rows_once, None, self._sound
             with located(path=self.name):
                 for meta in unproven:
-                    if not is_even or meta.pages.row_starts[-1] != self.num_rows:
-                        self._check_rows(meta)
+                    starts = meta.pages.row_starts
+                    # Columns of one page share the array.
+                    if starts is not even:
+                        if not is_even or starts[-1] != self.num_rows:
+                            self._check_rows(meta)
+                        even = starts if is_even else None
                     # Its pages are open, so it does not refer to the file.
-                    self._sound[meta.column] = meta
+                    sound[meta.column] = meta
         return metas
 
     def described(self, indices: Sequence[int]) -> list[ColumnMeta]:
         """Return the metadata of physical columns as `columns` does, but without parsing and checking their pages."""
-        for index in indices:
+        for index in (min(indices), max(indices)) if len(indices) else ():
             if not 0 <= index < self.footer.num_columns:
                 raise InvalidArgumentError(
                     f"there is no physical column {index}, the file has {self.footer.num_columns}",
                     path=self.name,
                     detail=index,
                 )
-        sound = self._sound
+        sound, columns = self._sound, self._columns
         with self._lock:
-            missing = sorted({index for index in indices if index not in sound and index not in self._columns})
+            missing = sorted(set(indices).difference(sound).difference(columns))
         if missing:
             with located(path=self.name):
                 metas = self._table.read(missing, self._column_name)
             with self._lock:
-                for meta in metas:
-                    self._columns.setdefault(meta.column, meta)
-        columns = self._columns
+                metas = [columns.setdefault(meta.column, meta) for meta in metas]
+            if missing == indices:
+                return metas
         return [columns[index] if index in columns else sound[index] for index in indices]
 
     def derived(self, what: str, make: Callable[[], T]) -> T:

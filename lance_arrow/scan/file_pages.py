@@ -205,14 +205,21 @@ class FilePages:
     def _check_wrappers(self, leaves: Sequence[LeafNode], metas: Sequence[ColumnMeta]) -> None:
         """Bind the descriptions of columns as a whole, equal ones once."""
         bound: dict[Wrapper, BoundColumnEncoding] = {}
+        plain: Iterable[Wrapper] | None = None
         for leaf, wrappers in zip(leaves, self._wrappers(metas), strict=True):
+            if wrappers == plain:
+                # Most columns are like the one before.
+                continue
+            plain = wrappers
             for wrapper in wrappers:
                 try:
                     found = bound.get(wrapper)
                     if found is None:
                         found = bound[wrapper] = self.runtime.binder.column(*wrapper)
-                    if found.holds_descriptors and leaf.field.type != PLACE_TYPE:
-                        raise CorruptFileError("pages hold the places of blobs, the schema knows of none")
+                    if found.holds_descriptors:
+                        plain = None
+                        if leaf.field.type != PLACE_TYPE:
+                            raise CorruptFileError("pages hold the places of blobs, the schema knows of none")
                 except LanceError as error:
                     located(column=leaf.path).fill(error)
                     raise

@@ -142,6 +142,7 @@ def pages_at_hand(
     held = cache.get_many(keys)
     found = PagesAtHand([])
     unopened = _Unopened(file, cache)
+    add, keep = unopened.add, found.wanted.append
     at = 0
     for leaf, meta, own in zip(leaves, metas, numbers, strict=True):
         table = meta.pages
@@ -150,7 +151,7 @@ def pages_at_hand(
             index = held[at]
             if index is None:
                 native = None
-                unopened.add((leaf, meta, number, pages, len(pages), keys[at]))
+                add((leaf, meta, number, pages, len(pages), keys[at]))
             elif isinstance(index, NativePage):
                 native = index if index.is_for_scans or not is_scan else None
                 if not index.is_counted:
@@ -163,7 +164,7 @@ def pages_at_hand(
                 page = table[number]
                 pages.append((native, page.first_row, page.buffer_offsets, page.buffer_sizes))
             at += 1
-        found.wanted.append(pages)
+        keep(pages)
     for natives, members in unopened.opened():
         for opened, (leaf, meta, number, pages, place, key) in zip(natives, members, strict=True):
             if not isinstance(opened, NativePage):

@@ -55,8 +55,11 @@ class RowWeights:
         """
         curves = []
         whole: list[int] = []
+        known: NDArray[np.int64] | None = None
         for number, (leaf, meta, starts) in enumerate(zip(leaves, metas, page_rows, strict=True)):
-            if len(starts) == 2 and starts[1] == num_rows:
+            # Columns of one page share the array.
+            if starts is known or (len(starts) == 2 and starts[1] == num_rows):
+                known = starts
                 whole.append(number)
                 continue
             expansion, row_bytes = _weight_of(leaf)
@@ -145,17 +148,13 @@ def _bytes_of_pages(leaves: Sequence[LeafNode], metas: Sequence[ColumnMeta], num
     """Return the bytes that columns of one page take decoded, all together."""
     sizes = [meta.pages.sizes for meta in metas]
     before = np.concatenate([np.zeros(1, np.int64), *sizes]).cumsum()
-    ends = np.cumsum([len(one) for one in sizes])
+    ends = np.cumsum(list(map(len, sizes)))
     encoded = np.diff(before[np.concatenate([np.zeros(1, np.int64), ends])])
-    known: dict[int, tuple[float, float]] = {}
-    weights = []
-    for leaf in leaves:
-        # Leaves of one type without nodes above them weigh the same.
-        kind = id(leaf.leaf) if len(leaf.offset_bits) == 1 else id(leaf)
-        if kind not in known:
-            known[kind] = _weight_of(leaf)
-        weights.append(known[kind])
-    expansions, row_bytes = np.array(weights).T
+    # Leaves of one type without nodes above them weigh the same.
+    kinds = [id(leaf.leaf) if len(leaf.offset_bits) == 1 else id(leaf) for leaf in leaves]
+    known = dict(zip(kinds, leaves, strict=True))
+    places = dict(zip(known, range(len(known)), strict=True))
+    expansions, row_bytes = np.array(list(map(_weight_of, known.values())))[[places[kind] for kind in kinds]].T
     return float(np.maximum(encoded * expansions, row_bytes * num_rows).sum())
 
 
