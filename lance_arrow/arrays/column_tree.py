@@ -21,6 +21,8 @@ from lance_arrow.container.schema import Ancestor, AncestorKind, LeafColumn
 from lance_arrow.errors import InternalError, UnsupportedError
 from lance_arrow.spi import BlockShape, FixedSizeList, FixedWidth, LeafType, NodeKind, PackedStruct, VariableWidth
 
+_VIEW_IDS = frozenset((pa.string_view().id, pa.binary_view().id))
+
 
 # Not frozen: thousands are made of wide files, and making them so takes three times as long.
 @dataclass(slots=True, eq=False)
@@ -189,12 +191,15 @@ def storage_type(type_: pa.DataType) -> pa.DataType:
 
 def is_view(type_: pa.DataType) -> bool:
     """Whether values are views."""
-    return bool(pa.types.is_string_view(type_) or pa.types.is_binary_view(type_))
+    return type_.id in _VIEW_IDS
 
 
 def holds_views(type_: pa.DataType) -> bool:
     """Whether values, at any depth, are views; what is below extension types is not looked at."""
-    return is_view(type_) or any([holds_views(type_.field(number).type) for number in range(type_.num_fields)])
+    # Wide schemas are asked type by type.
+    if type_.id in _VIEW_IDS:
+        return True
+    return type_.num_fields > 0 and any([holds_views(type_.field(number).type) for number in range(type_.num_fields)])
 
 
 def type_over(storage: pa.DataType, fields: Sequence[pa.Field]) -> pa.DataType:

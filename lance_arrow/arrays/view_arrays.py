@@ -87,7 +87,7 @@ def view_type(type_: pa.DataType) -> pa.DataType:
 
 def without_views(schema: pa.Schema) -> pa.Schema:
     """Return a schema with strings and bytes in place of views, at any depth."""
-    if not any([holds_views(field.type) for field in schema]):
+    if not any(map(holds_views, schema.types)):
         return schema
     return pa.schema([field.with_type(_changed(field.type, _PLAIN)) for field in schema], schema.metadata)
 
