@@ -93,7 +93,7 @@ class PageTable(Sequence[PageMeta]):
     sizes: Positions
     descriptions: Sequence[Description]
     description_of: Positions
-    _made: dict[int, PageMeta] = field(init=False, default_factory=dict, repr=False)
+    _made: dict[int, PageMeta] | None = field(init=False, default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.description_of)
@@ -108,9 +108,12 @@ class PageTable(Sequence[PageMeta]):
         if isinstance(index, slice):
             return [self[one] for one in range(*index.indices(len(self)))]
         number = index + len(self) if index < 0 else index
-        page = self._made.get(number)
+        made = self._made
+        if made is None:
+            made = self._made = {}
+        page = made.get(number)
         if page is None:
-            page = self._made[number] = self._page(number)
+            page = made[number] = self._page(number)
         return page
 
     def __iter__(self) -> Iterator[PageMeta]:

@@ -14,7 +14,7 @@ from typing import overload
 
 import pyarrow as pa
 
-from lance_arrow.arrays.column_tree import ColumnNode, storage_type
+from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, storage_type
 from lance_arrow.scan.row_weights import USUAL_EXPANSION, RowWeights
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import cut
@@ -280,7 +280,9 @@ def may_be_sliced(nodes: Sequence[ColumnNode]) -> bool:
     pyarrow 26 filters and takes *slices* of fixed-size lists of lists wrongly, and its scanner may filter batches. So
     columns with such lists get a window for each batch.
     """
-    return not any(_has_lists_in_fixed_size_lists(node.field.type) for node in nodes)
+    # Leaves of one type are alike.
+    kinds = {id(node.leaf if isinstance(node, LeafNode) else node): node for node in nodes}
+    return not any(_has_lists_in_fixed_size_lists(node.field.type) for node in kinds.values())
 
 
 def _has_lists_in_fixed_size_lists(type_: pa.DataType) -> bool:

@@ -107,6 +107,21 @@ cdef inline object _numbers_part(numbers, int64_t start, int64_t count):
     return numbers[start:start + count] if count else _NO_NUMBERS
 
 
+cdef class _LastDescription:
+    """What stands for the description before: most columns have the same, which need not be made into bytes again."""
+
+    cdef string_view bytes
+    cdef object found
+
+    cdef object described(self, const DescriptionField& field, dict known, describe):
+        if field.where == 1:
+            return _description(field)
+        if self.found is None or self.bytes != field.here:
+            self.found = _described(_description(field), known, describe)
+            self.bytes = field.here
+        return self.found
+
+
 def read_column_metadata(
     const uint8_t[::1] data, const int64_t[::1] starts not None, const int64_t[::1] stops not None,
     uint64_t file_size, uint64_t alignment, const uint32_t[::1] crcs, describe,
@@ -153,6 +168,7 @@ def read_column_metadata(
     cdef vector[NumbersOf] parts
     cdef NumbersOf part
     cdef int64_t[::1] copied
+    cdef _LastDescription of_column = _LastDescription(), of_page = _LastDescription()
     if stops.shape[0] != count or (crcs is not None and crcs.shape[0] != count):
         raise refusal(b"there must be one checksum per column", -1, 0)
     found = []
@@ -181,13 +197,13 @@ def read_column_metadata(
             part.of_page, part.num_of_page = <int64_t>held.size(), <int64_t>pages.starts.size()
             held.insert(held.end(), pages.starts.begin(), pages.starts.end())
             held.insert(held.end(), pages.sizes.begin(), pages.sizes.end())
-            table = (_one_page(pages, alike), _described(_description(pages.descriptions[0]), known, describe))
+            table = (_one_page(pages, alike), of_page.described(pages.descriptions[0], known, describe))
         else:
             table = _pages_of(pages)
             table = (*table[:4], [_described(one, known, describe) for one in table[4]], table[5])
         parts.push_back(part)
-        found.append((
-            None, _described(_description(metadata.description), known, describe), _fault(metadata.pages_fault), table))
+        own = of_column.described(metadata.description, known, describe)
+        found.append((None, own, _fault(metadata.pages_fault), table))
     numbers = numpy.empty(<int64_t>held.size(), numpy.int64)
     if held.size():
         copied = numbers

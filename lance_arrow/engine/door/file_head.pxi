@@ -6,6 +6,7 @@ cdef extern from "<string_view>" namespace "std" nogil:
         string_view(const char*, size_t)
         const char* data()
         size_t size()
+        bint operator!=(string_view)
 
 cdef extern from "engine/tables/file_head.hpp" namespace "lance_arrow::engine" nogil:
     cdef cppclass TailRange "lance_arrow::engine::Tail::Range":
