@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from pathlib import Path
+from weakref import ref
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +16,7 @@ from stores import CountingStore
 from values import seeded
 
 import lance_arrow
-from lance_arrow import LanceTable
+from lance_arrow import LanceFormat, LanceTable
 from lance_arrow.container.schema_facts import known_schemas
 
 FEW, MANY = 200, 2000
@@ -85,6 +87,47 @@ def test_all_columns_cost_few_calls_each(wide: Callable[[int], Path], is_known: 
     assert per_column <= (75 if is_legacy else 10), per_column
 
 
+def arrow_dataset(path: Path) -> pads.Dataset:
+    return pads.dataset(path, format=LanceFormat())
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+@pytest.mark.parametrize("door", [lance_arrow.dataset, arrow_dataset])
+def test_datasets_make_few_calls_a_column(
+    wide: Callable[[int], Path], door: Callable[[Path], pads.Dataset], *, is_known: bool
+) -> None:
+    with lance_arrow.LanceFile(wide(FEW)) as file:
+        is_legacy = file.version == "2.0"
+    for columns, most in ((THREE, 0.1), (None, 75 if is_legacy else 10)):
+
+        def read(path: Path, columns: list[str] | None = columns) -> pa.Table:
+            # Without threads, the scan is planned and read where calls are counted.
+            return door(path).scanner(columns=columns, use_threads=False).to_table()
+
+        counts = []
+        for width in (FEW, MANY):
+            assert read(wide(width)).num_columns == (width if columns is None else 3)
+            if not is_known:
+                known_schemas.clear()
+            counts.append(calls_of(read, wide(width)))
+        # One more read of the wider file: its tables lie before its tail.
+        assert (counts[1] - counts[0] - 200) / (MANY - FEW) <= most, counts
+
+
+def test_forgotten_schemas_leave_no_garbage(wide: Callable[[int], Path]) -> None:
+    """What is derived from a schema refers to it; thousands of columns must not wait for a search of all objects."""
+    known_schemas.clear()
+    gc.collect()
+    all_of(wide(FEW))
+    known = [ref(facts) for facts in known_schemas._held.values()]
+    gc.disable()
+    try:
+        known_schemas.clear()
+        assert [one() for one in known] == [None]
+    finally:
+        gc.enable()
+
+
 def test_three_columns_of_a_dataset_cost_the_same_in_every_width(wide: Callable[[int], Path]) -> None:
     """Arrow's scanner sees the schema of what a scan mentions: it would make a column for each other one."""
     field = pads.field
@@ -93,7 +136,7 @@ def test_three_columns_of_a_dataset_cost_the_same_in_every_width(wide: Callable[
         for columns, filter in ((THREE, None), (THREE, field("c7") < 0), ({"twice": field("c1") * 2}, field("c9") > 0)):
             scanner = dataset.scanner(columns, filter=filter)
             assert len(scanner.dataset_schema) <= 4
-            expected = pads.dataset(path, format=lance_arrow.LanceFormat()).to_table(columns, filter=filter)
+            expected = pads.dataset(path, format=LanceFormat()).to_table(columns, filter=filter)
             assert scanner.to_table().equals(expected)
             assert dataset.to_table(columns, filter=filter).equals(expected)
         assert len(dataset.scanner().dataset_schema) == len(dataset.schema)
