@@ -1,7 +1,7 @@
 """Time reads of files with many columns, beside the reference and Parquet, all in turns.
 
-`python tests/benchmarks/wide_reading.py [--rounds 7]`. Schemas are known after the first round. The readers "new schema"
-and "new schema, dataset" forget them before each read. Prints medians, asserts nothing.
+`python tests/benchmarks/wide_reading.py [--rounds 7]`. Schemas are known after the first round. The readers "new
+schema" and "new schema, dataset" forget them before each read. Prints medians, asserts nothing.
 """
 
 from __future__ import annotations
