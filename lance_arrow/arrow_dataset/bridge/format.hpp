@@ -235,6 +235,10 @@ inline arrow::Result<std::shared_ptr<arrow::Buffer>> SourceBuffer(const arrow::d
 // The names a reference goes through; a position becomes a name by the schema. What the schema lacks must be by name.
 inline std::vector<std::string> NamesOf(const arrow::FieldRef& ref, const arrow::Schema& schema) {
   std::vector<std::string> names;
+  if (ref.IsName()) {
+    names.push_back(*ref.name());
+    return names;
+  }
   auto found = ref.FindOneOrNone(schema);
   if (found.ok() && !found->empty()) {
     const arrow::FieldVector* fields = &schema.fields();
@@ -243,8 +247,6 @@ inline std::vector<std::string> NamesOf(const arrow::FieldRef& ref, const arrow:
       names.push_back(field->name());
       fields = &field->type()->fields();
     }
-  } else if (ref.IsName()) {
-    names.push_back(*ref.name());
   } else if (ref.IsNested()) {
     for (const arrow::FieldRef& step : *ref.nested_refs()) {
       if (step.IsName()) names.push_back(*step.name());
