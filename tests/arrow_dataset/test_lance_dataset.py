@@ -20,6 +20,8 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from lance_arrow import LanceDataset, LanceFile, LanceFormat, LanceFragmentScanOptions, LanceReadOptions, write_table
 from lance_arrow import dataset as open_dataset
+from lance_arrow.arrays.view_arrays import holds_views
+from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.cli.stats_view import view_zones
 from lance_arrow.errors import CorruptFileError, InvalidArgumentError
 
@@ -409,3 +411,23 @@ def test_filters_of_all_kinds(dataset: LanceDataset, filter: Any) -> None:
     assert dataset.count_rows(filter=filter) == 7
     assert dataset.take([6], filter=filter).equals(TABLE.slice(6, 1))
     assert sum(batch.num_rows for batch in dataset.to_batches(filter=filter)) == 7
+
+
+@pytest.mark.parametrize(
+    "type_",
+    [
+        pa.string_view(),
+        pa.binary_view(),
+        pa.list_(pa.string_view()),
+        pa.map_(pa.string(), pa.struct({"a": pa.list_(pa.binary_view(), 2)})),
+        pa.string(),
+        pa.dictionary(pa.int8(), pa.string()),
+        pa.struct({"a": pa.binary()}),
+        pa.null(),
+        pa.json_(),
+    ],
+    ids=str,
+)
+def test_views_are_found_in_schemas_as_in_types(type_: pa.DataType) -> None:
+    schema = pa.schema({"a": "int8", "b": type_})
+    assert bridge.hold_views(schema) == holds_views(type_) == ("view" in str(type_))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,6 +51,25 @@ def test_replacing_counts_once():
     cache.put("a", Index(20))
     cache.put("a", Index(5))
     assert cache.held_bytes == 5
+
+
+@pytest.mark.parametrize("budget_bytes", [10_000, 700])
+def test_many_of_a_file_are_kept_like_each_by_itself(budget_bytes: int) -> None:
+    """With the larger budget all fit, which is found at once."""
+    many, few = IndexCache(budget_bytes), IndexCache(budget_bytes)
+    files = [[((name, 0, number), Index(5)) for number in range(100)] for name in ("a", "b")]
+    # Some are known already, some come twice.
+    for indices in (*files, files[0][40:] + files[1][:40], files[0] + files[0]):
+        many.put_many(indices)
+        for key, index in indices:
+            few.put(key, index)
+        keys = [key for of_file in files for key, _ in of_file]
+        assert many.get_many(keys) == few.get_many(keys)
+        assert many.held_bytes == few.held_bytes
+    for cache in (many, few):
+        cache.forget("a")
+        assert cache.held_bytes == 5 * sum(index is not None for index in cache.get_many(keys[100:]))
+        assert not any(cache.get_many(keys[:100]))
 
 
 @given(st.integers(0, 100), st.lists(st.tuples(st.sampled_from("abcdefgh"), st.integers(0, 60)), max_size=60))
