@@ -35,7 +35,8 @@ _PART_OF_FAR_BYTES = 16
 T = TypeVar("T")
 R = TypeVar("R")
 
-_MANY_COLUMNS = 1024
+MANY_COLUMNS = 1024
+"""Of so many columns Python does not look for garbage while their objects are made."""
 
 
 class _Making:
@@ -75,7 +76,7 @@ def making_objects(num_columns: int) -> AbstractContextManager[None]:
     num_columns
         How many columns there are.
     """
-    return _making if num_columns >= _MANY_COLUMNS else _nothing
+    return _making if num_columns >= MANY_COLUMNS else _nothing
 
 
 class Runtime:

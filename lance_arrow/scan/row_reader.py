@@ -23,7 +23,7 @@ from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.engine import FileState, OpenPages, PagesWithRows
 from lance_arrow.errors import CorruptPageError, LanceError, ResourceLimitError, located
 from lance_arrow.io import Positional
-from lance_arrow.runtime import Runtime, making_objects
+from lance_arrow.runtime import MANY_COLUMNS, Runtime, making_objects
 from lance_arrow.scan.blobs.native_blobs import blob_limits
 from lance_arrow.scan.file_pages import FilePages, Indices
 from lance_arrow.scan.native_pages import PagesAtHand, PagesFound, pages_at_hand, positional_of
@@ -291,43 +291,54 @@ class RowReader(FilePages):
         A scan is one of several windows that threads read, and leaves to the layouts what they read faster; a take has
         all threads to itself.
         """
-        source = self.source
         wanted = self._read_plan(nodes)
-        place = positional_of(source)
         if not wanted.plans or not rows.starts.size:
             return self._read(nodes, rows, pool, {})
-        num_rows = rows.num_rows
-        num_threads = 1 if is_scan else self.runtime.settings.num_threads
-        found, beside = None, _Beside()
-        leaves_some = is_scan and place is not None
         try:
+            if len(wanted.plans) < MANY_COLUMNS:
+                return self._read_planned(nodes, wanted, rows, pool, is_scan=is_scan)
             with making_objects(len(wanted.plans)):
-                pages = self._noted_pages(wanted, rows, is_scan=leaves_some)
-                if pages is None:
-                    found = self._found(wanted, rows, is_scan=leaves_some)
-                    pages = found.pages
-                if place is None:
-                    place, pages = self._fetched(wanted, pages, found, rows, pool, beside)
-                done: Taken = []
-                try:
-                    if place is not None:
-                        at_rows, at_source = (rows, num_rows), (source, place)
-                        done = take_leaves(
-                            wanted, pages, at_rows, at_source, self.runtime, pool, num_threads, _INT32_MAX
-                        )
-                except ResourceLimitError:
-                    # The layouts ask for the same memory, and can name the column.
-                    done = []
-                if found is not None:
-                    found.keep_counted(self.runtime.indices)
-                if isinstance(done, pa.RecordBatch):
-                    return [done], ReadCounts(pages.num_pages, wanted.paths)
-                decoded = {**wanted.decoded(done), **beside.decoded}
-                num_pages = pages.num_pages + beside.num_pages
-                return self._completed(nodes, wanted, decoded, rows, pool, num_pages, found)
+                return self._read_planned(nodes, wanted, rows, pool, is_scan=is_scan)
         except LanceError as error:
             located(path=self.file.name).fill(error)
             raise
+
+    def _read_planned(
+        self,
+        nodes: Sequence[ColumnNode],
+        wanted: ReadPlan,
+        rows: RowRanges,
+        pool: pa.MemoryPool | None,
+        *,
+        is_scan: bool,
+    ) -> tuple[list[pa.RecordBatch], ReadCounts]:
+        source, num_rows = self.source, rows.num_rows
+        place = positional_of(source)
+        num_threads = 1 if is_scan else self.runtime.settings.num_threads
+        found, beside = None, _Beside()
+        leaves_some = is_scan and place is not None
+        pages = self._noted_pages(wanted, rows, is_scan=leaves_some)
+        if pages is None:
+            found = self._found(wanted, rows, is_scan=leaves_some)
+            pages = found.pages
+        if place is None:
+            place, pages = self._fetched(wanted, pages, found, rows, pool, beside)
+        done: Taken = []
+        try:
+            if place is not None:
+                done = take_leaves(
+                    wanted, pages, (rows, num_rows), (source, place), self.runtime, pool, num_threads, _INT32_MAX
+                )
+        except ResourceLimitError:
+            # The layouts ask for the same memory, and can name the column.
+            done = []
+        if found is not None:
+            found.keep_counted(self.runtime.indices)
+        if isinstance(done, pa.RecordBatch):
+            return [done], ReadCounts(pages.num_pages, wanted.paths)
+        decoded = {**wanted.decoded(done), **beside.decoded}
+        num_pages = pages.num_pages + beside.num_pages
+        return self._completed(nodes, wanted, decoded, rows, pool, num_pages, found)
 
     def _completed(
         self,
