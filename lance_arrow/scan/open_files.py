@@ -18,8 +18,10 @@ from lance_arrow.scan.scan_options import ScanOptions
 from lance_arrow.settings import Limits
 
 _MAX_FILES = 64
-_MAX_COLUMNS = 1 << 14
-"""Columns whose metadata was read, of all files that are kept: each takes 4 KiB."""
+_PART_OF_BUDGET = 8
+"""Metadata and pages of files that are kept take this part of the memory budget."""
+_COLUMN_BYTES = 4 << 10
+"""Memory of a column whose metadata was read."""
 
 
 def is_current(file: OpenFile) -> bool:
@@ -48,7 +50,8 @@ class OpenFiles:
         self._options = options
         self._held: OrderedDict[Hashable, OpenFile] = OrderedDict()
         # At least the columns of the files that are held.
-        self._most_columns = 0
+        self._num_columns = 0
+        self._most_columns = default_runtime().settings.memory_budget_bytes // (_PART_OF_BUDGET * _COLUMN_BYTES)
         self._lock = Lock()
 
     @property
@@ -92,8 +95,8 @@ class OpenFiles:
         if key is not None:
             with self._lock:
                 self._held[key] = opened
-                self._most_columns += file.footer.num_columns
-                if len(self._held) > _MAX_FILES or self._most_columns > _MAX_COLUMNS:
+                self._num_columns += file.footer.num_columns
+                if len(self._held) > _MAX_FILES or self._num_columns > self._most_columns:
                     self._drop_oldest()
         return opened
 
@@ -103,11 +106,14 @@ class OpenFiles:
             held = self._held.get(key)
             if held is not None:
                 self._held.move_to_end(key)
+                # Columns become known after their file was opened, and files may be opened long before they are read.
+                if self._num_columns > self._most_columns:
+                    self._drop_oldest()
             return held
 
     def _drop_oldest(self) -> None:
         """Drop the files that were used longest ago; they close when the last scan lets go of them."""
         known = sum([one.rows.num_known_columns for one in self._held.values()])
-        while len(self._held) > _MAX_FILES or (len(self._held) > 1 and known > _MAX_COLUMNS):
+        while len(self._held) > _MAX_FILES or (len(self._held) > 1 and known > self._most_columns):
             known -= self._held.popitem(last=False)[1].rows.num_known_columns
-        self._most_columns = sum([one.rows.file.footer.num_columns for one in self._held.values()])
+        self._num_columns = sum([one.rows.file.footer.num_columns for one in self._held.values()])
