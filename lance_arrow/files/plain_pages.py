@@ -1,7 +1,7 @@
 """`PlainPages`: rows of natively written leaves of one file, which become pages of each leaf.
 
-batches ──► short ones are joined ──► LeafPages: rows of each leaf ──► LeafJob: full pages, encoded by threads
-                                                                          └──► pages, bounds, checksums ──► FileWriter
+batches ──► LeafPages: rows of each leaf ──► LeafJob: full pages, encoded by threads
+                                                └──► pages, bounds, checksums ──► FileWriter
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from lance_arrow.arrays.page_split import ARRAY_BYTES, MAX_PAGE_LEVELS
+from lance_arrow.arrays.page_split import MAX_PAGE_LEVELS
 from lance_arrow.container.file_writer import FileWriter
 from lance_arrow.engine import LeafJob, LeafPages
 from lance_arrow.errors import located
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
 JOB_BYTES = 1 << 20
 """Values of the pages that a thread encodes in one call, unless one page has more."""
-_SHORT_BYTES = 1 << 13
-"""Shorter arrays are joined while they wait: each takes memory beside its values."""
-_SHORT_ROWS = 1 << 13
 
 
 class LeftLeaf(NamedTuple):
@@ -61,51 +58,25 @@ class PlainPages:
         Where pages go.
     plan
         The leaves.
-    page_bytes, short_bytes
-        Most bytes of a page, and of short batches that wait to be joined.
+    page_bytes
+        Most bytes of a page.
     """
 
-    def __init__(self, file: FileWriter, plan: PlainPlan, page_bytes: int, short_bytes: int) -> None:
+    def __init__(self, file: FileWriter, plan: PlainPlan, page_bytes: int) -> None:
         self._file = file
         self.plan = plan
         self._pages = LeafPages(plan.native, page_bytes, MAX_PAGE_LEVELS, file.records, file.sums)
-        self._short: list[tuple[pa.RecordBatch, int]] = []
-        self._most_short_bytes = short_bytes
         self._num_rows = 0
 
     @property
     def held_bytes(self) -> int:
         """Memory of the rows that are no page yet."""
-        return self._pages.held_bytes + sum(num_bytes for _, num_bytes in self._short)
+        return self._pages.held_bytes
 
     def hold(self, batches: Sequence[pa.RecordBatch]) -> None:
         """Add rows: batches of the plan's columns."""
         for batch in batches:
             self._num_rows += batch.num_rows
-            if batch.num_rows >= _SHORT_ROWS:
-                self._release_short()
-                self._pages.hold(batch)
-            else:
-                self._hold_short(batch)
-
-    def _hold_short(self, batch: pa.RecordBatch) -> None:
-        """Join short batches: each value is copied a few times at most, with those before that are not much longer."""
-        most_bytes = min(_SHORT_BYTES * batch.num_columns, self._most_short_bytes)
-        beside = ARRAY_BYTES * batch.num_columns
-        short = self._short
-        # Whole buffers also of slices, and in one call for all columns: it decides only who holds the rows.
-        short.append((batch, batch.get_total_buffer_size() + beside))
-        while len(short) > 1 and short[-2][0].num_rows <= 2 * short[-1][0].num_rows:
-            joined = pa.Table.from_batches([one for one, _ in short[-2:]]).combine_chunks().to_batches()[0]
-            short[-2:] = [(joined, short[-2][1] + short[-1][1] - beside)]
-        if sum(num_bytes for _, num_bytes in short) > most_bytes:
-            self._release_short()
-
-    def _release_short(self) -> None:
-        short, self._short = [one for one, _ in self._short], []
-        if len(short) > 1:
-            short = pa.Table.from_batches(short).combine_chunks().to_batches()
-        for batch in short:
             self._pages.hold(batch)
 
     def full(self) -> list[LeafJob]:
@@ -114,7 +85,6 @@ class PlainPages:
 
     def largest(self, most_left: int) -> list[LeafJob]:
         """End the largest pages until at most `most_left` bytes are held; return them."""
-        self._release_short()
         self._pages.take_largest(most_left)
         return self.full()
 

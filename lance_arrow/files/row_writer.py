@@ -5,7 +5,7 @@
 
 Leaves whose encoders have native sides take `PlainPages` instead; only pages whose choice Python must make come here.
 Pages are encoded by several threads and placed in the order in which they became full: same rows, same bytes. Pages end
-sooner if the waiting rows of all columns would exceed half of the memory budget.
+sooner if the waiting rows of all columns would exceed a third of what the memory budget leaves them.
 """
 
 from __future__ import annotations
@@ -39,8 +39,6 @@ _JOINED_BYTES = 4 << 20
 """Most rows, and bytes, of short arrays that are joined before they are bounded."""
 _PAGES_IN_BUDGET = 32
 """Threads encode some pages at once, each of which is held as rows, levels and encoded bytes."""
-_SHORT_IN_HELD = 8
-"""Short batches that wait to be joined have this part of what rows may hold: a join has them twice."""
 _SMALL_BYTES = 1 << 20
 """Pages of no more bytes are encoded sooner than threads take turns with the interpreter."""
 _PLACED_LEAVES = 512
@@ -125,11 +123,7 @@ class RowWriter:
         self._page_bytes = page_bytes
         # Rows of these columns come as batches.
         self._plain_tops = () if plan.plain is None else plan.plain.tops
-        self._plain = (
-            None
-            if plan.plain is None
-            else PlainPages(file, plan.plain, page_bytes, self._most_held_bytes // _SHORT_IN_HELD)
-        )
+        self._plain = None if plan.plain is None else PlainPages(file, plan.plain, page_bytes)
         # The facts of the last page of each leaf of byte strings that is written natively.
         self._last: dict[int, CarriedFacts] = {}
         self._leaves = self._writers(plan.leaves if plan.plain is None else plan.plain.others(plan.leaves))

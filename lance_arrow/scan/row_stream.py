@@ -70,6 +70,8 @@ class RowStream:
         Whether the caller waits for the last row. Else the first rows are made to come soon.
     is_held
         Whether the caller keeps all rows, so that the memory of windows matters no more.
+    is_written
+        Whether the caller writes the rows: those that wait to be pages are within the same budget.
     most_rows
         Most rows of a batch where `batch_size` is None; the budget may allow fewer.
 
@@ -87,13 +89,14 @@ class RowStream:
         *,
         wants_all: bool = False,
         is_held: bool = False,
+        is_written: bool = False,
         most_rows: int = WINDOW_ROWS,
     ) -> None:
         self._runtime, self._batch_size, self._projection = runtime, batch_size, projection
         self._most_rows = most_rows
         self._is_held = is_held
-        # Bytes of blobs take the other half of the budget.
-        self._share = 2 if projection.has_blobs else 1
+        # Bytes of blobs take as much of the budget, and so do rows that a writer holds.
+        self._share = 1 + projection.has_blobs + is_written
         self._wants_all = self.has_begun = wants_all or is_held
 
     def batches(self, sources: Iterable[FilteredReading], *, is_one: bool = False) -> Iterator[pa.RecordBatch]:

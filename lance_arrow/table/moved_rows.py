@@ -82,7 +82,7 @@ class MovedRows:
         names = self.table_schema.names if columns is None else list(columns)
         schema = pa.schema([self.table_schema.field(name) for name in names], self.table_schema.metadata)
         wanted = [*names, ADDRESS, *self._kept]
-        found = self._reader.batches(self._reader.projection(wanted), filter, None, wants_all=True)
+        found = self._reader.batches(self._reader.projection(wanted), filter, None, wants_all=True, is_written=True)
         for batch in found:
             if batch.num_rows:
                 yield (

@@ -159,5 +159,6 @@ def _decoded(
     if not numbers:
         return
     part = reader.part(numbers)
-    for batch in part.batches(part.projection(schema.names if names is None else names), None, None):
+    projection = part.projection(schema.names if names is None else names)
+    for batch in part.batches(projection, None, None, wants_all=True, is_written=True):
         yield batch.replace_schema_metadata(schema.metadata)

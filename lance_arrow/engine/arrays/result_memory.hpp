@@ -34,7 +34,8 @@ inline Allocator plain_allocator() {
 #endif
 }
 
-// All memory of one result. Small pieces share blocks: rows of many columns are many pieces of some bytes.
+// All memory of one result, which is released at once. Small pieces share blocks, which become larger with the result:
+// rows of many columns are many pieces, and many of them would leave holes in the memory of the process.
 class ResultMemory {
  public:
   ResultMemory(const Allocator& allocator, int64_t limit) : allocator_(allocator), limit_(limit) {}
@@ -47,11 +48,12 @@ class ResultMemory {
   // Null above the limit, or where there is no memory.
   uint8_t* allocate(int64_t size) {
     if (size < 0 || size > limit_) return nullptr;
-    if (!allocator_.shares_blocks || size > kSmall) return block(size);
+    const int64_t shared = std::clamp(num_bytes_, kLeastShared, kMostShared);
+    if (!allocator_.shares_blocks || size > shared / kLeastPieces) return block(size);
     const int64_t room = padded_bytes(size);
     if (room > free_bytes_) {
-      free_ = block(kShared);
-      free_bytes_ = free_ == nullptr ? 0 : kShared;
+      free_ = block(shared);
+      free_bytes_ = free_ == nullptr ? 0 : shared;
       if (free_ == nullptr) return nullptr;
     }
     uint8_t* bytes = free_;
@@ -61,7 +63,7 @@ class ResultMemory {
   }
 
  private:
-  static constexpr int64_t kSmall = 256, kShared = 2 << 10;
+  static constexpr int64_t kLeastShared = 2 << 10, kMostShared = 256 << 10, kLeastPieces = 8;
 
   struct Block {
     uint8_t* bytes;
@@ -72,7 +74,10 @@ class ResultMemory {
     blocks_.push_back({nullptr, size});
     uint8_t* bytes = allocator_.allocate(allocator_.context, size);
     if (bytes == nullptr) blocks_.pop_back();
-    else blocks_.back().bytes = bytes;
+    else {
+      blocks_.back().bytes = bytes;
+      num_bytes_ += size;
+    }
     return bytes;
   }
 
@@ -80,7 +85,7 @@ class ResultMemory {
   int64_t limit_;
   std::vector<Block> blocks_;
   uint8_t* free_ = nullptr;
-  int64_t free_bytes_ = 0;
+  int64_t free_bytes_ = 0, num_bytes_ = 0;
 };
 
 }  // namespace lance_arrow::engine

@@ -126,6 +126,7 @@ class TableReader:
         within: Sequence[RowRanges] | None = None,
         wants_all: bool = False,
         is_held: bool = False,
+        is_written: bool = False,
         most_rows: int = WINDOW_ROWS,
     ) -> Iterator[pa.RecordBatch]:
         """Yield rows in order, those that satisfy a filter; rows that zone maps exclude are not read.
@@ -140,13 +141,21 @@ class TableReader:
             The most rows of a batch; as `LanceFile.to_batches` when None.
         within
             For each fragment the rows of its files to choose from; all when None.
-        wants_all, is_held
-            Whether the caller waits for the last row, and keeps all of them; see `RowStream`.
+        wants_all, is_held, is_written
+            Whether the caller waits for the last row, keeps all of them, or writes them; see `RowStream`.
         most_rows
             Most rows of a batch where `batch_size` is None.
         """
         scan, numbers = self._scan(projection.nodes, filter, within)
-        return scan.batches(numbers, batch_size, projection, wants_all=wants_all, is_held=is_held, most_rows=most_rows)
+        return scan.batches(
+            numbers,
+            batch_size,
+            projection,
+            wants_all=wants_all,
+            is_held=is_held,
+            is_written=is_written,
+            most_rows=most_rows,
+        )
 
     def filter(self, filter: Predicate) -> FilterPlan:
         """Bind a filter over the table's columns, virtual ones among them.

@@ -43,6 +43,7 @@ class TableScan:
         *,
         wants_all: bool,
         is_held: bool,
+        is_written: bool,
         most_rows: int,
     ) -> Iterator[pa.RecordBatch]:
         """Yield batches of fragments, by their numbers; hand the report to plugins at the end.
@@ -50,7 +51,13 @@ class TableScan:
         Parameters and errors are those of `RowStream`.
         """
         stream = RowStream(
-            self._runtime, batch_size, projection, wants_all=wants_all, is_held=is_held, most_rows=most_rows
+            self._runtime,
+            batch_size,
+            projection,
+            wants_all=wants_all,
+            is_held=is_held,
+            is_written=is_written,
+            most_rows=most_rows,
         )
         opened = self._opened(numbers, lambda: stream.has_begun)
         return self._groups.receipt.sent_after(stream.batches(opened, is_one=len(numbers) == 1))

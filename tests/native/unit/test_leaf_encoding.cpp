@@ -282,43 +282,47 @@ TEST_CASE("leaves of any width, offset and nulls are encoded within their memory
   CHECK(num_asked < num_leaves / 2);
 }
 
-TEST_CASE("arrays are released as soon as no leaf needs them") {
+TEST_CASE("a batch is released when its rows are in pages, or copied for the next one") {
   Numbers numbers(5);
-  Column narrow(8, 0, 100, false, 100, numbers), wide(64, 0, 100, false, 100, numbers);
+  const Column narrow(8, 0, 100, false, 100, numbers), wide(64, 0, 100, false, 100, numbers);
   static int num_released;
   num_released = 0;
   const auto release = [](ArrowArray* array) {
     ++num_released;
     array->release = nullptr;
   };
-  ArrowArray* fields[2] = {&narrow.array, &wide.array};
+  ArrowArray fields[2] = {narrow.array, wide.array};
+  ArrowArray* children[2] = {&fields[0], &fields[1]};
   Bytes validity(13, 0xFE);
   const void* buffers[1] = {validity.data()};
-  ArrowArray around{100, 1, 0, 1, 2, buffers, fields, nullptr, release, nullptr};
+  ArrowArray around{100, 1, 0, 1, 2, buffers, children, nullptr, nullptr, nullptr};
   ArrowArray* columns[1] = {&around};
-  ArrowArray batch{100, 0, 0, 1, 1, buffers, columns, nullptr, release, nullptr};
-  narrow.array.release = wide.array.release = release;
+  const ArrowArray batch{100, 0, 0, 1, 1, buffers, columns, nullptr, release, nullptr};
   const std::vector<LeafForm> forms{{{{0, true}, {0, true}}, 0, 8, 0, 0, {}},
                                     {{{0, true}, {1, true}}, 1, 64, 0, 0, {}}};
-  HeldRows held(&forms, 800, 1000);
+  HeldRows held(&forms, 1 << 20, 1000);
   std::vector<PageRows> pages;
-  REQUIRE(refusal(held.add(&batch, &pages)) == "");
-  // The batch and the struct: its nulls were copied.
-  CHECK(num_released == 2);
+  ArrowArray first = batch, second = batch;
+  REQUIRE(refusal(held.add(&first, &pages)) == "");
+  CHECK((num_released == 0 && pages.empty()));
   CHECK(held.num_bytes() == 900 + 2 * HeldRows::kPartBytes);
-  held.take_largest(700, &pages);
+  REQUIRE(refusal(held.add(&second, &pages)) == "");
+  CHECK((num_released == 1 && pages.empty()));
+  held.take_largest(2000, &pages);
   REQUIRE(pages.size() == 1);
-  CHECK((pages[0].leaf == 1 && pages[0].num_rows == 100));
-  ArrowArray given = lend_rows(pages[0].parts[0]);
+  CHECK((pages[0].leaf == 1 && pages[0].num_rows == 200 && pages[0].parts.size() == 2));
+  ArrowArray copied = lend_rows(pages[0].parts[0]), given = lend_rows(pages[0].parts[1]);
   pages.clear();
-  CHECK(num_released == 2);
-  CHECK((given.n_children == 1 && given.children[0]->buffers[1] == wide.values.data()));
-  CHECK((static_cast<const uint8_t*>(given.buffers[0])[0] == 0xFE && given.length == 100));
-  given.release(&given);
-  CHECK(num_released == 3);
+  CHECK((copied.length == 100 && copied.n_children == 1));
+  CHECK((static_cast<const uint8_t*>(copied.buffers[0])[0] == 0xFE));
+  CHECK(std::memcmp(copied.children[0]->buffers[1], wide.values.data(), 800) == 0);
+  CHECK((given.length == 100 && given.children[0]->buffers[1] == wide.values.data()));
+  copied.release(&copied);
   held.take_largest(-1, &pages);
   pages.clear();
-  CHECK(num_released == 4);
+  CHECK((num_released == 1 && held.num_bytes() == 0));
+  given.release(&given);
+  CHECK(num_released == 2);
 }
 
 namespace {

@@ -1,6 +1,7 @@
 #include "engine/encode/leaves/held_rows.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "engine/encode/leaves/leaf_values.hpp"
@@ -25,7 +26,9 @@ Weight weigh(const LeafForm& form, const LeafPath& path, int64_t start, int64_t 
 
 // How many of `most_rows` from `start` on have at most so many bytes and levels.
 int64_t rows_within(const LeafForm& form, const LeafPath& path, int64_t start, int64_t most_rows, Weight most) {
-  int64_t low = 0, high = most_rows;
+  const Weight all = weigh(form, path, start, start + most_rows);
+  if (all.num_bytes <= most.num_bytes && all.num_levels <= most.num_levels) return most_rows;
+  int64_t low = 0, high = most_rows - 1;
   while (low < high) {
     const int64_t middle = low + (high - low + 1) / 2;
     const Weight weight = weigh(form, path, start, start + middle);
@@ -35,9 +38,25 @@ int64_t rows_within(const LeafForm& form, const LeafPath& path, int64_t start, i
   return low;
 }
 
+// A batch that was given, until it is released.
+class Batch {
+ public:
+  explicit Batch(ArrowArray* given) : array_(*given) { given->release = nullptr; }
+  ~Batch() {
+    if (array_.release != nullptr) array_.release(&array_);
+  }
+  Batch(const Batch&) = delete;
+  Batch& operator=(const Batch&) = delete;
+
+  const ArrowArray& array() const { return array_; }
+
+ private:
+  ArrowArray array_;
+};
+
 // Arrays on the path to a leaf, lent to who releases the first one.
 struct LentArrays {
-  SharedArray leaf;
+  std::shared_ptr<const void> memory;
   std::vector<ArrowArray> nodes;
   std::vector<ArrowArray*> children;
 
@@ -50,63 +69,10 @@ struct LentArrays {
 
 }  // namespace
 
-// Arrays of a batch, each moved out of the one around it, as the interface allows, so that it can be released alone.
-struct HeldRows::Tree {
-  SharedArray array;
-  std::vector<Tree> children{};
-
-  static Tree of(ArrowArray* given, SharedArray outer, const Shape& shape) {
-    const bool has_leaves = shape.num_leaves > 1;
-    // Children are moved before the array around them would release them. Those of a single leaf go with it.
-    std::vector<ArrowArray> below;
-    for (int64_t child = 0; child < given->n_children; ++child) {
-      ArrowArray* own = given->children[child];
-      below.push_back(*own);
-      (has_leaves ? own->release : below.back().release) = nullptr;
-    }
-    Tree tree{std::make_shared<HeldArray>(given, std::move(outer), has_leaves, shape.list_bits)};
-    for (size_t child = 0; child < below.size(); ++child) {
-      static const Shape other{};
-      tree.children.push_back(
-          of(&below[child], tree.array, child < shape.children.size() ? shape.children[child] : other));
-    }
-    return tree;
-  }
-};
-
-HeldArray::HeldArray(ArrowArray* given, std::shared_ptr<const HeldArray> outer, bool has_leaves, int list_bits)
-    : array_(*given), outer_(std::move(outer)) {
-  given->release = nullptr;
-  if (!has_leaves) return;
-  if (list_bits != 0 && array_.n_buffers > 1 && array_.buffers[1] != nullptr) {
-    const auto* offsets = static_cast<const uint8_t*>(array_.buffers[1]);
-    offsets_.assign(offsets, offsets + (array_.offset + array_.length + 1) * (list_bits / 8));
-    buffers_[1] = offsets_.data();
-  }
-  if (array_.null_count != 0 && array_.n_buffers > 0 && array_.buffers[0] != nullptr) {
-    const auto* bits = static_cast<const uint8_t*>(array_.buffers[0]);
-    validity_.assign(bits, bits + (array_.offset + array_.length + 7) / 8);
-    buffers_[0] = validity_.data();
-  }
-  if (array_.release != nullptr) array_.release(&array_);
-  array_.release = nullptr;
-  array_.buffers = buffers_;
-  array_.n_buffers = list_bits == 0 ? 1 : 2;
-  array_.n_children = 0;
-  array_.children = nullptr;
-}
-
-LeafRows rows_of(const HeldPart& part) {
-  LeafRows rows{{}, part.start, part.count};
-  for (const HeldArray* at = part.leaf.get(); at != nullptr; at = at->outer()) rows.nodes.push_back(&at->array());
-  std::ranges::reverse(rows.nodes);
-  return rows;
-}
-
 ArrowArray lend_rows(const HeldPart& part) {
-  const LeafRows rows = rows_of(part);
+  const LeafRows& rows = part.rows;
   auto lent = std::make_unique<LentArrays>();
-  lent->leaf = part.leaf;
+  lent->memory = part.memory;
   for (const ArrowArray* node : rows.nodes) lent->nodes.push_back(*node);
   for (ArrowArray& node : lent->nodes) lent->children.push_back(&node);
   for (size_t node = 0; node < lent->nodes.size(); ++node) {
@@ -118,92 +84,96 @@ ArrowArray lend_rows(const HeldPart& part) {
     own.private_data = nullptr;
   }
   ArrowArray column = lent->nodes.front();
-  column.offset += part.start;
-  if (column.length != part.count && column.null_count != 0) column.null_count = -1;
-  column.length = part.count;
+  column.offset += rows.start;
+  if (column.length != rows.count && column.null_count != 0) column.null_count = -1;
+  column.length = rows.count;
   column.private_data = lent.release();
   column.release = &LentArrays::give_back;
   return column;
 }
 
+// Rows that are copied have offsets of the width that they had.
 HeldRows::HeldRows(const std::vector<LeafForm>* forms, int64_t page_bytes, int64_t page_levels)
-    : forms_(forms), page_bytes_(page_bytes), page_levels_(page_levels) {
-  for (size_t leaf = 0; leaf < forms->size(); ++leaf) {
-    held_.push_back({leaf, 0});
-    Shape* at = &shape_;
-    for (const PathStep& step : (*forms)[leaf].path) {
-      const auto child = static_cast<size_t>(step.child);
-      if (at->children.size() <= child) at->children.resize(child + 1);
-      at = &at->children[child];
-      ++at->num_leaves;
-      at->list_bits = step.list_bits;
-    }
-  }
+    : forms_(forms),
+      page_bytes_(std::min(page_bytes, int64_t{std::numeric_limits<int32_t>::max()})),
+      page_levels_(page_levels),
+      waiting_(forms->size()) {
+  for (size_t leaf = 0; leaf < forms->size(); ++leaf) waiting_[leaf].rows.leaf = leaf;
 }
 
-Outcome HeldRows::add(ArrowArray* batch, std::vector<PageRows>* pages) {
-  const int64_t start = batch->offset, count = batch->length;
-  static const Shape other{};
-  std::vector<Tree> columns;
-  for (size_t child = 0; child < static_cast<size_t>(batch->n_children); ++child)
-    columns.push_back(
-        Tree::of(batch->children[child], nullptr, child < shape_.children.size() ? shape_.children[child] : other));
-  if (batch->release != nullptr) batch->release(batch);
-  for (size_t leaf = 0; leaf < held_.size() && count > 0; ++leaf) {
-    const std::vector<Tree>* children = &columns;
-    const Tree* at = nullptr;
-    for (const PathStep& step : (*forms_)[leaf].path) {
-      const auto child = static_cast<size_t>(step.child);
-      if (child >= children->size()) return misuse("a batch has another form than its leaves");
-      at = &(*children)[child];
-      children = &at->children;
-    }
-    const Outcome outcome = add_part({at->array, start, count}, leaf, pages);
+Outcome HeldRows::add(ArrowArray* given, std::vector<PageRows>* pages) {
+  const auto batch = std::make_shared<const Batch>(given);
+  if (batch->array().length == 0) return success();
+  for (size_t leaf = 0; leaf < waiting_.size(); ++leaf) {
+    LeafRows rows{};
+    Outcome outcome = copy(leaf);
+    if (outcome.message == nullptr) outcome = rows_of_batch(batch->array(), (*forms_)[leaf].path, &rows);
+    if (outcome.message == nullptr) outcome = add_rows(batch, rows, leaf, pages);
     if (outcome.message != nullptr) return outcome;
   }
   return success();
 }
 
-Outcome HeldRows::add_part(HeldPart part, size_t leaf, std::vector<PageRows>* pages) {
+Outcome HeldRows::copy(size_t leaf) {
+  Waiting& waiting = waiting_[leaf];
   const LeafForm& form = (*forms_)[leaf];
-  const int64_t count = part.count;
-  LeafPath path;
-  const Outcome outcome = path.open(rows_of(part), form.path);
+  num_bytes_ -= waiting.num_bytes();
+  for (const HeldPart& part : waiting.rows.parts) {
+    Outcome outcome = path_.open(part.rows, form.path);
+    if (outcome.message == nullptr) outcome = waiting.copied.add(form, path_);
+    if (outcome.message != nullptr) return outcome;
+  }
+  waiting.rows.parts.clear();
+  waiting.lent_bytes = 0;
+  num_bytes_ += waiting.num_bytes();
+  return success();
+}
+
+Outcome HeldRows::add_rows(const std::shared_ptr<const void>& batch, const LeafRows& rows, size_t leaf,
+                           std::vector<PageRows>* pages) {
+  const LeafForm& form = (*forms_)[leaf];
+  const Outcome outcome = path_.open(rows, form.path);
   if (outcome.message != nullptr) return outcome;
-  PageRows& held = held_[leaf];
-  for (int64_t row = 0; row < count;) {
+  Waiting& waiting = waiting_[leaf];
+  PageRows& held = waiting.rows;
+  for (int64_t row = 0; row < rows.count;) {
     const Weight room{page_bytes_ - held.num_bytes, page_levels_ - held.num_levels};
-    int64_t num_rows = rows_within(form, path, row, count - row, room);
+    int64_t num_rows = rows_within(form, path_, row, rows.count - row, room);
     // A row that is too large for any page is a page of its own.
     if (num_rows == 0 && held.num_rows == 0) num_rows = 1;
     if (num_rows > 0) {
-      const Weight weight = weigh(form, path, row, row + num_rows);
-      held.parts.push_back({part.leaf, part.start + row, num_rows});
+      const Weight weight = weigh(form, path_, row, row + num_rows);
+      held.parts.push_back({batch, {rows.nodes, rows.start + row, num_rows}});
       held.num_rows += num_rows;
       held.num_levels += weight.num_levels;
       held.num_bytes += weight.num_bytes;
+      waiting.lent_bytes += weight.num_bytes + kPartBytes;
       num_bytes_ += weight.num_bytes + kPartBytes;
       row += num_rows;
     }
-    if (row < count) take(leaf, pages);
+    if (row < rows.count) take(leaf, pages);
   }
   return success();
 }
 
 void HeldRows::take(size_t leaf, std::vector<PageRows>* pages) {
-  PageRows& held = held_[leaf];
+  Waiting& waiting = waiting_[leaf];
+  PageRows& held = waiting.rows;
   if (held.num_rows == 0) return;
-  num_bytes_ -= memory_of(held);
+  num_bytes_ -= waiting.num_bytes();
+  waiting.lent_bytes = 0;
+  if (!waiting.copied.empty()) held.parts.insert(held.parts.begin(), waiting.copied.take((*forms_)[leaf]));
   PageRows next{leaf, held.first_row + held.num_rows};
   pages->push_back(std::move(held));
   held = std::move(next);
 }
 
 void HeldRows::take_largest(int64_t most_left, std::vector<PageRows>* pages) {
-  std::vector<size_t> leaves(held_.size());
+  std::vector<size_t> leaves(waiting_.size());
   std::iota(leaves.begin(), leaves.end(), size_t{0});
   if (most_left >= 0)
-    std::ranges::stable_sort(leaves, [&](size_t a, size_t b) { return memory_of(held_[a]) > memory_of(held_[b]); });
+    std::ranges::stable_sort(leaves,
+                             [&](size_t a, size_t b) { return waiting_[a].num_bytes() > waiting_[b].num_bytes(); });
   for (const size_t leaf : leaves) {
     if (most_left >= 0 && num_bytes_ <= most_left) break;
     take(leaf, pages);

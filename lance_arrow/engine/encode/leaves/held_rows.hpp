@@ -1,48 +1,15 @@
 // Rows of leaves that are no page yet, and where pages end: each leaf has pages of its own.
 //
-//     ArrowArray of a batch ──► HeldRows: parts of each leaf ──► PageRows: full pages, the largest ones, the rest
+//     ArrowArray of a batch ──► HeldRows: rows of each leaf ──► PageRows: full pages, the largest ones, the rest
 //
-// Arrays of a batch are kept one by one, as long as a leaf has not all its rows in pages.
+// Rows of the last batch are still its own. When the next one comes, those that wait are copied, and it is let go.
 #pragma once
 
-#include <memory>
 #include <vector>
 
-#include "engine/encode/leaves/leaf_form.hpp"
+#include "engine/encode/leaves/copied_rows.hpp"
 
 namespace lance_arrow::engine {
-
-// An array without its children, released when it is needed no more, and the one around it.
-class HeldArray {
- public:
-  // Takes the array; the given one is released. An array with several leaves below it has no children any more. Its
-  // nulls and the offsets of a list are copied: who lent an array lends its children with it, and these must go alone.
-  HeldArray(ArrowArray* given, std::shared_ptr<const HeldArray> outer, bool has_leaves, int list_bits);
-  ~HeldArray() {
-    if (array_.release != nullptr) array_.release(&array_);
-  }
-  HeldArray(const HeldArray&) = delete;
-  HeldArray& operator=(const HeldArray&) = delete;
-
-  const ArrowArray& array() const { return array_; }
-  const HeldArray* outer() const { return outer_.get(); }
-
- private:
-  ArrowArray array_;
-  const std::shared_ptr<const HeldArray> outer_;
-  std::vector<uint8_t> validity_, offsets_;
-  const void* buffers_[2] = {nullptr, nullptr};
-};
-
-using SharedArray = std::shared_ptr<const HeldArray>;
-
-struct HeldPart {
-  SharedArray leaf;
-  int64_t start;
-  int64_t count;
-};
-
-LeafRows rows_of(const HeldPart& part);
 
 // The rows as an array that shares their memory, and keeps it until it is released. Each array around the leaf has one
 // child.
@@ -60,7 +27,7 @@ struct PageRows {
 
 class HeldRows {
  public:
-  // The memory that a part takes beside its values.
+  // The memory that a column of a batch takes beside its values.
   static constexpr int64_t kPartBytes = 512;
 
   HeldRows(const std::vector<LeafForm>* forms, int64_t page_bytes, int64_t page_levels);
@@ -74,24 +41,24 @@ class HeldRows {
   void take_largest(int64_t most_left, std::vector<PageRows>* pages);
 
  private:
-  Outcome add_part(HeldPart part, size_t leaf, std::vector<PageRows>* pages);
-  void take(size_t leaf, std::vector<PageRows>* pages);
-  static int64_t memory_of(const PageRows& rows) {
-    return rows.num_bytes + kPartBytes * static_cast<int64_t>(rows.parts.size());
-  }
+  // Rows of a leaf that are no page yet: copied ones, then those of the last batch.
+  struct Waiting {
+    CopiedRows copied{};
+    PageRows rows{};
+    int64_t lent_bytes = 0;  // of the last batch
 
-  // How the leaves are nested: `num_leaves` below an array, and whether it is a list.
-  struct Shape {
-    int64_t num_leaves = 0;
-    int list_bits = 0;
-    std::vector<Shape> children{};
+    int64_t num_bytes() const { return copied.num_bytes() + lent_bytes; }
   };
-  struct Tree;
+
+  Outcome add_rows(const std::shared_ptr<const void>& batch, const LeafRows& rows, size_t leaf,
+                   std::vector<PageRows>* pages);
+  Outcome copy(size_t leaf);
+  void take(size_t leaf, std::vector<PageRows>* pages);
 
   const std::vector<LeafForm>* forms_;
-  Shape shape_;  // of a batch
   const int64_t page_bytes_, page_levels_;
-  std::vector<PageRows> held_;  // of each leaf
+  std::vector<Waiting> waiting_;  // of each leaf
+  LeafPath path_;
   int64_t num_bytes_ = 0;
 };
 

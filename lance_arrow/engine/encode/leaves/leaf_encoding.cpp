@@ -75,7 +75,7 @@ bool LeafEncoder::choose(const EncoderSet& encoders, const LaPage& page, std::st
 
 Outcome LeafEncoder::encode(const LeafForm& form, const EncoderSet& encoders, const PageRows& rows, EncodedLeaf* out) {
   parts_.clear();
-  for (const HeldPart& part : rows.parts) parts_.push_back(rows_of(part));
+  for (const HeldPart& part : rows.parts) parts_.push_back(part.rows);
   Outcome outcome = values_.open(parts_, form.path, form.bits, form.offset_bits);
   if (outcome.message != nullptr) return outcome;
   // Text that is none has no bounds: Python refuses the page, and says where.
