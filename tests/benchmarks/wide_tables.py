@@ -1,9 +1,10 @@
 """Tables of 10,000 columns, from the first row to compaction: time and peak memory of each step.
 
-    python tests/benchmarks/wide_tables.py [--columns 10000] [--rows 100 100000] [--spark]
+    python tests/benchmarks/wide_tables.py [--columns 10000] [--rows 100 100000] [--spark] [--packages ours reference]
 
 Columns are integers of one byte, flags, and floats. Rows are written in batches. The peak is by how much the resident
-set grew during a step. `nox -s bench_wide -- --only tables` runs it; it needs some 8 GB of disk for 100,000 rows.
+set grew during a step. Each package has a process of its own. `nox -s bench_wide -- --only tables` runs it; it needs
+some 8 GB of disk for 100,000 rows.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from __future__ import annotations
 import argparse
 import contextlib
 import shutil
+import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -75,15 +78,10 @@ def measured(what: str, action: Callable[[], Any]) -> Any:
     return result
 
 
-def all_rows(table: LanceTable) -> int:
-    """Read every value, batch by batch."""
-    return sum(batch.num_rows for batch in table.to_batches())
-
-
-def steps(folder: Path, num_columns: int, num_rows: int) -> None:
-    """Run all steps."""
+def ours(folder: Path, num_columns: int, num_rows: int) -> None:
+    """Run all steps of this package."""
     file, path = folder / "file.lance", folder / "table.lance"
-    three = ["column0", f"column{num_columns // 2}", f"column{num_columns - 1}"]
+    three = names_of_three(num_columns)
     last = pc.field("column0") >= num_rows - 10
 
     def written() -> None:
@@ -93,10 +91,9 @@ def steps(folder: Path, num_columns: int, num_rows: int) -> None:
 
     measured("the rows alone, in batches", lambda: sum(one.num_rows for one in batches(num_columns, num_rows)))
     measured("write a file", written)
-    table = measured("create a table", lambda: LanceTable.create(path, reader(num_columns, num_rows)))
-    table = measured("append 100 rows", lambda: LanceTable.open(path).append(reader(num_columns, 100))) or table
-    measured("open", lambda: LanceTable.open(path))
-    table = LanceTable.open(path)
+    measured("create a table", lambda: LanceTable.create(path, reader(num_columns, num_rows)))
+    measured("append 100 rows", lambda: LanceTable.open(path).append(reader(num_columns, 100)))
+    table = measured("open", lambda: LanceTable.open(path))
     doors: dict[str, Callable[[], Any]] = {
         "LanceFile": lambda: lance_arrow.read_table(file, columns=three),
         "LanceTable": lambda: LanceTable.open(path).to_table(columns=three),
@@ -108,12 +105,59 @@ def steps(folder: Path, num_columns: int, num_rows: int) -> None:
     for name, door in doors.items():
         found = measured(f"3 columns by {name}", door)
         assert found.num_columns == len(three)
-    assert measured("all, by batches", lambda: all_rows(table)) == num_rows + 100
+    rows = measured("all, by batches", lambda: sum(batch.num_rows for batch in table.to_batches()))
+    assert rows == num_rows + 100
     found = measured("all columns of 10 rows, by a filter", lambda: table.to_table(filter=last))
     assert found.num_columns == num_columns
     measured("delete a row", lambda: LanceTable.open(path).delete("column0 = 5"))
     measured("compact", lambda: LanceTable.open(path).compact())
     assert LanceTable.open(path).count_rows() == num_rows + 98
+
+
+def reference(folder: Path, num_columns: int, num_rows: int) -> None:
+    """Run the steps of the reference package."""
+    import lance  # noqa: PLC0415 - in its process alone
+    from lance.file import LanceFileReader, LanceFileWriter  # noqa: PLC0415
+
+    file, path = str(folder / "file.lance"), str(folder / "table.lance")
+    three = names_of_three(num_columns)
+    last = f"column0 >= {num_rows - 10}"
+
+    def written() -> None:
+        with LanceFileWriter(file, reader(num_columns, 1).schema, version="2.2") as writer:
+            for batch in batches(num_columns, num_rows):
+                writer.write_batch(batch)
+
+    def rows_of_file() -> pa.Table:
+        return LanceFileReader(file, columns=three).read_all().to_table()
+
+    def create() -> None:
+        lance.write_dataset(reader(num_columns, num_rows), path, data_storage_version="2.2")
+
+    def append() -> None:
+        lance.write_dataset(reader(num_columns, 100), path, mode="append")
+
+    measured("write a file", written)
+    measured("create a table", create)
+    measured("append 100 rows", append)
+    table = measured("open", lambda: lance.dataset(path))
+    measured("3 columns by LanceFileReader", rows_of_file)
+    measured("3 columns", lambda: lance.dataset(path).to_table(columns=three))
+    measured("3 columns, a filter", lambda: lance.dataset(path).to_table(columns=three, filter=last))
+    rows = measured("all, by batches", lambda: sum(batch.num_rows for batch in table.to_batches()))
+    assert rows == num_rows + 100
+    measured("all columns of 10 rows, by a filter", lambda: table.to_table(filter=last))
+    measured("delete a row", lambda: lance.dataset(path).delete("column0 = 5"))
+    measured("compact", lance.dataset(path).optimize.compact_files)
+    assert lance.dataset(path).count_rows() == num_rows + 98
+
+
+PACKAGES = {"ours": ours, "reference": reference}
+
+
+def names_of_three(num_columns: int) -> list[str]:
+    """Return the first column, one in the middle, and the last."""
+    return ["column0", f"column{num_columns // 2}", f"column{num_columns - 1}"]
 
 
 def ingested(folder: Path, num_columns: int, num_rows: int) -> None:
@@ -133,17 +177,31 @@ def ingested(folder: Path, num_columns: int, num_rows: int) -> None:
         spark.stop()
 
 
-def main(num_columns: int = COLUMNS, num_rows: tuple[int, ...] = ROWS, *, with_spark: bool = False) -> None:
-    """Run the steps for each number of rows."""
+def one_package(package: str, num_columns: int, num_rows: int, *, with_spark: bool) -> None:
+    """Run the steps of one package in this process."""
+    folder = Path(tempfile.mkdtemp())
+    try:
+        PACKAGES[package](folder, num_columns, num_rows)
+        if with_spark and package == "ours" and num_rows <= 1_000:
+            ingested(folder, num_columns, num_rows)
+    finally:
+        shutil.rmtree(folder)
+
+
+def main(
+    num_columns: int = COLUMNS,
+    num_rows: Sequence[int] = ROWS,
+    packages: Sequence[str] = tuple(PACKAGES),
+    *,
+    with_spark: bool = False,
+) -> None:
+    """Run the steps of each package, in a process of its own, for each number of rows."""
     for rows in num_rows:
-        folder = Path(tempfile.mkdtemp())
-        print(f"{rows:,} rows x {num_columns:,} columns", flush=True)
-        try:
-            steps(folder, num_columns, rows)
-            if with_spark and rows <= 1_000:
-                ingested(folder, num_columns, rows)
-        finally:
-            shutil.rmtree(folder)
+        for package in packages:
+            print(f"{package}, {rows:,} rows x {num_columns:,} columns", flush=True)
+            arguments = ["--columns", str(num_columns), "--rows", str(rows), "--process", package]
+            command = [sys.executable, __file__, *arguments, *(["--spark"] if with_spark else [])]
+            subprocess.run(command, check=True)
 
 
 if __name__ == "__main__":
@@ -151,5 +209,10 @@ if __name__ == "__main__":
     parser.add_argument("--columns", type=int, default=COLUMNS)
     parser.add_argument("--rows", type=int, nargs="+", default=list(ROWS))
     parser.add_argument("--spark", action="store_true")
+    parser.add_argument("--packages", nargs="+", choices=tuple(PACKAGES), default=list(PACKAGES))
+    parser.add_argument("--process", choices=tuple(PACKAGES), help=argparse.SUPPRESS)
     given = parser.parse_args()
-    main(given.columns, tuple(given.rows), with_spark=given.spark)
+    if given.process is None:
+        main(given.columns, given.rows, given.packages, with_spark=given.spark)
+    else:
+        one_package(given.process, given.columns, given.rows[0], with_spark=given.spark)
