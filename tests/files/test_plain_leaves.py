@@ -270,8 +270,22 @@ def test_structs_need_no_python(asked: list[tuple[int, int]]) -> None:
     assert sum(in_python for in_python, _ in asked) <= 0.2 * sum(leaves for _, leaves in asked)
 
 
+def test_rows_that_wait_keep_no_batch() -> None:
+    """A batch that is one block of memory, as those of decoders are, is released while some of its columns wait."""
+    schema = pa.schema({"n": pa.int8(), "s": pa.string()})
+    message = pa.record_batch([[1] * 500, ["a" * 900] * 500], schema=schema).serialize()
+    before = pa.total_allocated_bytes()
+    with LanceWriter(io.BytesIO(), schema, page_bytes=1 << 20) as writer:
+        for _ in range(20):
+            block = pa.allocate_buffer(message.size)
+            memoryview(block)[:] = memoryview(message)
+            writer.write(pa.ipc.read_record_batch(block, schema))
+            del block
+        assert pa.total_allocated_bytes() - before < 3 << 20
+
+
 def test_rows_in_pages_are_let_go() -> None:
-    """A column is released when all its leaves have their pages, also while others of its batch wait."""
+    """A batch is released when the next one comes, whether its rows are in pages or wait."""
     rows = [{"n": row, "t": "b" * 900} for row in range(500)]
     schema = pa.schema({"a": pa.int64(), "s": pa.string(), "x": pa.struct({"n": pa.int64(), "t": pa.string()})})
     before = pa.total_allocated_bytes()

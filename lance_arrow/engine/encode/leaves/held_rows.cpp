@@ -10,6 +10,9 @@ namespace lance_arrow::engine {
 
 namespace {
 
+// Parts of fewer bytes are copied: each takes memory beside its values, and its batch is kept for it.
+constexpr int64_t kSmallBytes = 64 << 10;
+
 // What rows of a leaf take.
 struct Weight {
   int64_t num_bytes;
@@ -104,6 +107,8 @@ HeldRows::HeldRows(const std::vector<LeafForm>* forms, int64_t page_bytes, int64
 Outcome HeldRows::add(ArrowArray* given, std::vector<PageRows>* pages) {
   const auto batch = std::make_shared<const Batch>(given);
   if (batch->array().length == 0) return success();
+  last_batch_bytes_ = batch_bytes_;
+  batch_bytes_ = 0;
   for (size_t leaf = 0; leaf < waiting_.size(); ++leaf) {
     LeafRows rows{};
     Outcome outcome = copy(leaf);
@@ -114,8 +119,14 @@ Outcome HeldRows::add(ArrowArray* given, std::vector<PageRows>* pages) {
   return success();
 }
 
+// Columns that are not much narrower than the others wait about as long as these, which would keep the batch anyway.
+bool HeldRows::is_small(int64_t num_bytes) const {
+  return num_bytes < kSmallBytes || num_bytes < last_batch_bytes_ / (2 * static_cast<int64_t>(waiting_.size()));
+}
+
 Outcome HeldRows::copy(size_t leaf) {
   Waiting& waiting = waiting_[leaf];
+  if (waiting.last_bytes == 0 || !is_small(waiting.last_bytes)) return success();
   const LeafForm& form = (*forms_)[leaf];
   num_bytes_ -= waiting.num_bytes();
   for (const HeldPart& part : waiting.rows.parts) {
@@ -124,7 +135,7 @@ Outcome HeldRows::copy(size_t leaf) {
     if (outcome.message != nullptr) return outcome;
   }
   waiting.rows.parts.clear();
-  waiting.lent_bytes = 0;
+  waiting.lent_bytes = waiting.last_bytes = 0;
   num_bytes_ += waiting.num_bytes();
   return success();
 }
@@ -136,6 +147,7 @@ Outcome HeldRows::add_rows(const std::shared_ptr<const void>& batch, const LeafR
   if (outcome.message != nullptr) return outcome;
   Waiting& waiting = waiting_[leaf];
   PageRows& held = waiting.rows;
+  batch_bytes_ += weigh(form, path_, 0, rows.count).num_bytes;
   for (int64_t row = 0; row < rows.count;) {
     const Weight room{page_bytes_ - held.num_bytes, page_levels_ - held.num_levels};
     int64_t num_rows = rows_within(form, path_, row, rows.count - row, room);
@@ -147,7 +159,8 @@ Outcome HeldRows::add_rows(const std::shared_ptr<const void>& batch, const LeafR
       held.num_rows += num_rows;
       held.num_levels += weight.num_levels;
       held.num_bytes += weight.num_bytes;
-      waiting.lent_bytes += weight.num_bytes + kPartBytes;
+      waiting.last_bytes = weight.num_bytes + kPartBytes;
+      waiting.lent_bytes += waiting.last_bytes;
       num_bytes_ += weight.num_bytes + kPartBytes;
       row += num_rows;
     }
@@ -161,7 +174,7 @@ void HeldRows::take(size_t leaf, std::vector<PageRows>* pages) {
   PageRows& held = waiting.rows;
   if (held.num_rows == 0) return;
   num_bytes_ -= waiting.num_bytes();
-  waiting.lent_bytes = 0;
+  waiting.lent_bytes = waiting.last_bytes = 0;
   if (!waiting.copied.empty()) held.parts.insert(held.parts.begin(), waiting.copied.take((*forms_)[leaf]));
   PageRows next{leaf, held.first_row + held.num_rows};
   pages->push_back(std::move(held));

@@ -2,7 +2,7 @@
 //
 //     ArrowArray of a batch ──► HeldRows: rows of each leaf ──► PageRows: full pages, the largest ones, the rest
 //
-// Rows of the last batch are still its own. When the next one comes, those that wait are copied, and it is let go.
+// Rows that wait are copied when the next batch comes, so that the last one is let go. Large parts of it stay its own.
 #pragma once
 
 #include <vector>
@@ -41,17 +41,19 @@ class HeldRows {
   void take_largest(int64_t most_left, std::vector<PageRows>* pages);
 
  private:
-  // Rows of a leaf that are no page yet: copied ones, then those of the last batch.
+  // Rows of a leaf that are no page yet: copied ones, then parts of batches.
   struct Waiting {
     CopiedRows copied{};
     PageRows rows{};
-    int64_t lent_bytes = 0;  // of the last batch
+    int64_t lent_bytes = 0;
+    int64_t last_bytes = 0;  // of the last batch: the last part
 
     int64_t num_bytes() const { return copied.num_bytes() + lent_bytes; }
   };
 
   Outcome add_rows(const std::shared_ptr<const void>& batch, const LeafRows& rows, size_t leaf,
                    std::vector<PageRows>* pages);
+  bool is_small(int64_t num_bytes) const;
   Outcome copy(size_t leaf);
   void take(size_t leaf, std::vector<PageRows>* pages);
 
@@ -60,6 +62,7 @@ class HeldRows {
   std::vector<Waiting> waiting_;  // of each leaf
   LeafPath path_;
   int64_t num_bytes_ = 0;
+  int64_t batch_bytes_ = 0, last_batch_bytes_ = 0;
 };
 
 }  // namespace lance_arrow::engine
