@@ -18,6 +18,8 @@ _COLUMN_BYTES = 24 << 10
 """Memory of a column that is read and written, however few rows it has: metadata, bounds, objects that hold them."""
 _LEAST_SHARE = 4
 """Rows may always take this part of the memory budget."""
+WAITING_PART = 3
+"""Rows that wait to be pages of a file may take this part of what the budget leaves for rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +140,7 @@ class Settings:
         budget = self.memory_budget_bytes
         return max(1, budget - num_columns * _COLUMN_BYTES, budget // _LEAST_SHARE)
 
-    def window_bytes(self, num_windows: int, num_columns: int = 0) -> int:
+    def window_bytes(self, num_windows: float, num_columns: int = 0) -> int:
         """Return the decoded bytes that each of several windows in flight may take.
 
         It takes as much again encoded, and allocators keep about as much as they were once asked for. `num_columns` is
@@ -150,7 +152,7 @@ class Settings:
         >>> settings.window_bytes(4) > settings.window_bytes(8)
         True
         """
-        return max(1, self.row_bytes(num_columns) // (_BYTES_PER_DECODED_BYTE * num_windows))
+        return max(1, int(self.row_bytes(num_columns) // (_BYTES_PER_DECODED_BYTE * num_windows)))
 
     @property
     def blob_piece_bytes(self) -> int:

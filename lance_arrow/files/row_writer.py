@@ -5,7 +5,7 @@
 
 Leaves whose encoders have native sides take `PlainPages` instead; only pages whose choice Python must make come here.
 Pages are encoded by several threads and placed in the order in which they became full: same rows, same bytes. Pages end
-sooner if the waiting rows of all columns would exceed a third of what the memory budget leaves them.
+sooner if the waiting rows of all columns would exceed their part of the memory budget.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from lance_arrow.files.plain_pages import PlainPages
 from lance_arrow.files.stored_rows import StoredColumns
 from lance_arrow.files.writer_plan import LeafPlan, WriterPlan
 from lance_arrow.runtime import Runtime
+from lance_arrow.settings import WAITING_PART
 from lance_arrow.spi import EncodedPage, PendingPage
 from lance_arrow.statistics.zone_builder import ZoneBuilder
 from lance_arrow.structure.carried_facts import CarriedFacts
@@ -118,7 +119,7 @@ class RowWriter:
         self._tree = plan.tree
         self.num_rows = 0
         budget = runtime.settings.memory_budget_bytes
-        self._most_held_bytes = runtime.settings.row_bytes(len(plan.leaves)) // 3
+        self._most_held_bytes = runtime.settings.row_bytes(len(plan.leaves)) // WAITING_PART
         page_bytes = max(1, min(page_bytes, budget // _PAGES_IN_BUDGET))
         self._page_bytes = page_bytes
         # Rows of these columns come as batches.

@@ -26,6 +26,7 @@ from lance_arrow.scan.windows import (
     late_window_rows,
     may_be_sliced,
 )
+from lance_arrow.settings import WAITING_PART
 
 if TYPE_CHECKING:
     from lance_arrow.scan.blobs.pending_batch import PendingBatch
@@ -95,8 +96,10 @@ class RowStream:
         self._runtime, self._batch_size, self._projection = runtime, batch_size, projection
         self._most_rows = most_rows
         self._is_held = is_held
-        # Bytes of blobs take as much of the budget, and so do rows that a writer holds.
-        self._share = 1 + projection.has_blobs + is_written
+        # Bytes of blobs take the other half of the budget, and rows that a writer holds a part of it.
+        self._share = 2.0 if projection.has_blobs else 1.0
+        if is_written:
+            self._share *= WAITING_PART / (WAITING_PART - 1)
         self._wants_all = self.has_begun = wants_all or is_held
 
     def batches(self, sources: Iterable[FilteredReading], *, is_one: bool = False) -> Iterator[pa.RecordBatch]:
