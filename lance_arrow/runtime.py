@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from lance_arrow.spi.commits import CommitStrategy, TablePlace
     from lance_arrow.spi.reports import ReadReport
 
+_PART_OF_INDICES = 8
+"""Indices of pages take at most this part of the memory budget."""
+_LEAST_INDEX_BYTES = 1 << 20
+"""Indices may always take so many bytes: without them, each take reads them again."""
 _PART_OF_FAR_BYTES = 16
 """Part of the memory budget that holds bytes of far files which were read."""
 
@@ -107,7 +111,9 @@ class Runtime:
         self.table = EncodingTable(self.plugins, self.settings.prefer)
         self.scratch = Scratch(self.settings.scratch_bytes_per_thread, self.settings.limits)
         self.binder = Binder(self.table, self.settings.limits, self.scratch)
-        self.indices = IndexCache(self.settings.index_cache_bytes, proves_rows=self.settings.prove_row_indices)
+        most_index_bytes = max(_LEAST_INDEX_BYTES, self.settings.memory_budget_bytes // _PART_OF_INDICES)
+        index_bytes = min(self.settings.index_cache_bytes, most_index_bytes)
+        self.indices = IndexCache(index_bytes, proves_rows=self.settings.prove_row_indices)
         self._far_bytes: KeptBytes | None = None
         self._threads: ThreadPoolExecutor | None = None
         self._threads_pid = 0

@@ -14,7 +14,7 @@ from lance_arrow.errors import InvalidArgumentError, ResourceLimitError
 
 MEBIBYTE = 1 << 20
 _BYTES_PER_DECODED_BYTE = 4
-_COLUMN_BYTES = 24 << 10
+_COLUMN_BYTES = 28 << 10
 """Memory of a column that is read and written, however few rows it has: metadata, bounds, objects that hold them."""
 _LEAST_SHARE = 4
 """Rows may always take this part of the memory budget."""
@@ -93,7 +93,7 @@ class Settings:
     num_threads: int = field(default_factory=lambda: max(1, os.cpu_count() or 1))
     """Threads that decode columns of one read; 1 decodes in the caller."""
     index_cache_bytes: int = 64 * MEBIBYTE
-    """Budget for chunk tables and row indices kept per runtime."""
+    """Most bytes of chunk tables and row indices kept per runtime; they take at most an eighth of `memory_budget_bytes`."""
     blob_batch_bytes: int = 32 * MEBIBYTE
     """Maximum bytes of blobs in a batch; one larger blob makes a batch of its own."""
     prove_row_indices: bool = False
@@ -109,7 +109,7 @@ class Settings:
     """Bytes that a streaming read (`LanceFile.to_batches`, a scan of one file) may hold besides the caller's batch.
 
     They are for rows decoded ahead, and their encoded bytes. The budget sets how many rows are read at once and how far
-    ahead. Each column counts 24 KiB of it. One batch, or one row, may exceed it. Sizes are estimated from column
+    ahead. Each column counts 28 KiB of it. One batch, or one row, may exceed it. Sizes are estimated from column
     metadata; the estimate of strings and lists is corrected after the first rows.
     """
 

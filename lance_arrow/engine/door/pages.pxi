@@ -3,7 +3,7 @@
 cdef int _ALL_VALID_ITEM = 1
 cdef int _NULLABLE_ITEM = 3
 # Objects of a page, about: of C++, of Python, and what a cache holds it by.
-cdef int64_t _PAGE_BYTES = 1024
+cdef int64_t _PAGE_BYTES = 2048
 # Bytes of an entry without lists, from which on a scan takes no longer than by the layouts.
 cdef int64_t _LARGE_ROW = 128
 
