@@ -93,7 +93,7 @@ class Settings:
     num_threads: int = field(default_factory=lambda: max(1, os.cpu_count() or 1))
     """Threads that decode columns of one read; 1 decodes in the caller."""
     index_cache_bytes: int = 64 * MEBIBYTE
-    """Most bytes of chunk tables and row indices kept per runtime; at most an eighth of `memory_budget_bytes`, or 1 MiB."""
+    """Most bytes of chunk tables and row indices kept per runtime; at most an eighth of the memory budget, or 1 MiB."""
     blob_batch_bytes: int = 32 * MEBIBYTE
     """Maximum bytes of blobs in a batch; one larger blob makes a batch of its own."""
     prove_row_indices: bool = False
