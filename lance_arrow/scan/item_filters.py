@@ -39,8 +39,8 @@ class ItemFilters:
         Column and condition of such parts.
     rest
         All other parts as one bound filter; None if there are none.
-    names
-        The columns that no other part asks for.
+    rest_names
+        The columns that these ask for.
     """
 
     def __init__(
@@ -49,11 +49,12 @@ class ItemFilters:
         schema: pa.Schema,
         of_items: Sequence[tuple[str, pc.Expression]],
         rest: pc.Expression | None,
-        names: frozenset[str],
+        rest_names: frozenset[str],
     ) -> None:
         self._native, self._schema = native, schema
-        self._of_items, self._rest = tuple(of_items), rest
-        self.names = names
+        self._of_items, self._rest, self._rest_names = tuple(of_items), rest, rest_names
+        self.names = frozenset([name for name, _ in self._of_items]) - rest_names
+        """The columns that no other part asks for."""
         # Batches of one page have equal dictionaries: the flags of the last one of each part.
         self._known: list[tuple[pa.Array, NDArray[np.uint8]] | None] = [None] * len(self._of_items)
 
@@ -93,7 +94,7 @@ class ItemFilters:
             return None
         joined = [(name, native.bind(reduce(and_, parts), schema)) for name, parts in of_items.items()]
         left = native.bind(reduce(and_, rest), schema) if rest else None
-        return cls(native, schema, joined, left, frozenset(of_items) - others)
+        return cls(native, schema, joined, left, frozenset(others))
 
     def mask(self, batch: pa.RecordBatch, pool: pa.MemoryPool | None) -> pa.Array | None:
         """Return which rows satisfy the filter; None where evaluating each row is as fast.
@@ -106,16 +107,21 @@ class ItemFilters:
         judged = {name for name, _ in self._of_items if self._is_judged(batch, name)}
         if not judged and not any([self._has_items(batch, name) for name, _ in self._of_items]):
             return None
-        found = None if self._rest is None else self._native.evaluate(self._rest, self._schema, batch, pool)
+        found = None if self._rest is None else self._of_rest(self._rest, batch, pool)
         for number, (name, part) in enumerate(self._of_items):
             if name in judged:
                 mask = batch.column(name)
             elif self._has_items(batch, name):
                 mask = self._rows_with(batch.column(name), number, pool)
             else:
-                mask = self._native.evaluate(part, self._schema, batch, pool)
+                mask = self._native.evaluate(part, self._schema, batch.select([name]), pool)
             found = mask if found is None else pc.and_(found, mask, memory_pool=pool)
         return found
+
+    def _of_rest(self, rest: pc.Expression, batch: pa.RecordBatch, pool: pa.MemoryPool | None) -> pa.Array:
+        # Arrow decodes all dictionaries of a batch, whether the expression asks for them or not.
+        names = [name for name in batch.schema.names if name in self._rest_names]
+        return self._native.evaluate(rest, self._schema, batch.select(names) if names else batch, pool)
 
     def judge(self, name: str) -> ItemJudge | None:
         """Return what judges items of a column; None where null cannot be judged."""
