@@ -128,14 +128,31 @@ class LateReader:
         if not count:
             return self._read(self.whole, sure, pool)
         is_all = count == found.rows.num_rows
+        is_one = found.batch is not None and not len(sure)
+        if found.batch is not None and is_one and self._late is None:
+            # Runs of rows are not needed: they may be as many as rows.
+            return [self._arranged(self._kept(found.batch, None if is_all else found.mask, pool))]
         kept = found.rows if is_all else marked(found.rows, found.mask)
-        if found.batch is not None and not len(sure):
-            late = [] if self._late is None else self._read(self._late, kept, pool)
+        if found.batch is not None and is_one and self._late is not None:
+            late = self._read(self._late, kept, pool)
             # Several batches are rare; they are read again.
-            if len(late) == (self._late is not None):
-                first = found.batch if is_all else picked(found.batch, found.mask, pool)
-                return [self._arranged([*first.columns, *(late[0].columns if late else ())])]
+            if len(late) == 1:
+                first = self._kept(found.batch, None if is_all else found.mask, pool)
+                return [self._arranged([*first, *late[0].columns])]
         return self._read(self.whole, disjoint_union(sure, kept), pool)
+
+    def _kept(
+        self, batch: pa.RecordBatch, mask: pa.BooleanArray | None, pool: pa.MemoryPool | None
+    ) -> list[pa.Array | None]:
+        """Return what a mask leaves of the filter's columns, None for those that are not wanted."""
+        if mask is None:
+            return list(batch.columns)
+        places = sorted({place for place in self._places if place < len(self._first)})
+        columns: list[pa.Array | None] = [None] * len(self._first)
+        if places:
+            for place, column in zip(places, picked(batch.select(places), mask, pool).columns, strict=True):
+                columns[place] = column
+        return columns
 
     def _is_one_wave(self, rows: RowRanges) -> bool:
         """Whether to ask for the other columns along with the filter's; if not, their indices come along where far."""
@@ -158,7 +175,7 @@ class LateReader:
             kept.append(filtered(self._arranged(batch.columns), mask))
         return [batch for batch in kept if batch.num_rows]
 
-    def _arranged(self, columns: Sequence[pa.Array]) -> pa.RecordBatch:
+    def _arranged(self, columns: Sequence[pa.Array | None]) -> pa.RecordBatch:
         schema = self.whole.schema
         # Filters read strings, or the codes of those that are stored so; callers may see views of them.
         arrays = [in_form(columns[place], field.type) for place, field in zip(self._places, schema, strict=True)]
