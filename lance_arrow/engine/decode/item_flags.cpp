@@ -10,11 +10,10 @@ namespace {
 
 constexpr int64_t kBlock = 512;  // codes whose marks stay in the cache
 
-// Eight bytes that are 0 or 1 as eight bits, the first of them least significant.
+// Eight bytes that are 0 or 1 as eight bits, the first of them least significant. Marks are loaded as one word: compilers
+// do not join loads of single bytes in loops.
 uint8_t bits_of(const uint8_t* marks) {
-  uint64_t bits = 0;
-  for (int bit = 0; bit < 8; ++bit) bits |= uint64_t{marks[bit]} << (8 * bit);
-  return static_cast<uint8_t>((bits * 0x0102040810204080u) >> 56);
+  return static_cast<uint8_t>((load<uint64_t>(marks, 0) * 0x0102040810204080u) >> 56);
 }
 
 template <class Code>

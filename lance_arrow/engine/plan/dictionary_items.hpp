@@ -1,6 +1,8 @@
 // Dictionary items in the engine: the items that indices of a chunk name, laid out as values.
 #pragma once
 
+#include <algorithm>
+
 #include "engine/bind/codec_tables.hpp"
 
 namespace lance_arrow::engine {
@@ -11,6 +13,27 @@ struct ItemIndices {
   const uint16_t* def;
   int64_t count;
 };
+
+// Whether all indices, those of nulls among them, are below num_items. Without an early end, compilers make a vector loop.
+template <class Index>
+bool are_inside(const ItemIndices& wanted, int64_t num_items) {
+  const uint8_t* __restrict indices = wanted.indices;
+  const int64_t count = wanted.count;
+  Index most = 0;
+  for (int64_t value = 0; value < count; ++value) most = std::max(most, load<Index>(indices, value));
+  return static_cast<uint64_t>(most) < static_cast<uint64_t>(num_items);
+}
+
+// Rejects indices outside the dictionary; those of nulls may be any number.
+template <class Index>
+Outcome check_inside(const ItemIndices& wanted, int64_t num_items) {
+  for (int64_t value = 0; value < wanted.count; ++value) {
+    const bool is_null = wanted.def != nullptr && wanted.def[value] > 0;
+    if (!is_null && static_cast<uint64_t>(load<Index>(wanted.indices, value)) >= static_cast<uint64_t>(num_items))
+      return corrupt("an index lies outside the dictionary", value);
+  }
+  return success();
+}
 
 // A dictionary that the chunks' values point into; offsets are null for fixed-width items.
 struct Items {
@@ -45,9 +68,10 @@ struct Items {
  private:
   template <class Index>
   Outcome expand_by(const ItemIndices& wanted, LaValues* out) const {
-    for (int64_t value = 0; value < wanted.count; ++value)
-      if (!is_null(wanted, value) && index_of<Index>(wanted, value) >= static_cast<uint64_t>(num_items))
-        return corrupt("an index lies outside the dictionary", value);
+    if (!are_inside<Index>(wanted, num_items)) {
+      const Outcome outcome = check_inside<Index>(wanted, num_items);
+      if (outcome.message != nullptr) return outcome;
+    }
     if (offsets != nullptr)
       return offset_bits == 32 ? copy_variable<Index, uint32_t>(wanted, out)
                                : copy_variable<Index, uint64_t>(wanted, out);

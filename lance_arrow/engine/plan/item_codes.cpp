@@ -81,17 +81,9 @@ int32_t* ItemCodes::more_codes(int64_t count) {
 // Codes of indices into a dictionary whose items all have one: loops that compilers make vectors of.
 template <class Index>
 Outcome ItemCodes::add_known(const ItemIndices& wanted, const Items& items, int32_t* to) const {
-  const auto num_items = static_cast<uint64_t>(items.num_items);
-  const auto is_outside = [&](int64_t value) {
-    if (wanted.def != nullptr && wanted.def[value] > 0) return false;
-    return static_cast<uint64_t>(load<Index>(wanted.indices, value)) >= num_items;
-  };
-  Index most = 0;
-  for (int64_t value = 0; value < wanted.count; ++value) most = std::max(most, load<Index>(wanted.indices, value));
-  // Indices of nulls may be any number.
-  if (static_cast<uint64_t>(most) >= num_items) {
-    for (int64_t value = 0; value < wanted.count; ++value)
-      if (is_outside(value)) return corrupt("an index lies outside the dictionary", value);
+  if (!are_inside<Index>(wanted, items.num_items)) {
+    const Outcome outcome = check_inside<Index>(wanted, items.num_items);
+    if (outcome.message != nullptr) return outcome;
     for (int64_t value = 0; value < wanted.count; ++value) {
       const bool is_null = wanted.def != nullptr && wanted.def[value] > 0;
       to[value] = is_null ? 0 : code_of_index_[static_cast<size_t>(load<Index>(wanted.indices, value))];

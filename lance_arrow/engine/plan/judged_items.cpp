@@ -40,13 +40,11 @@ Outcome JudgedItems::add_by(const ItemIndices& wanted, const Page& page, uint8_t
   const uint8_t* __restrict indices = wanted.indices;
   const uint16_t* __restrict def = wanted.def;
   uint8_t* __restrict to = marks;
-  Index most = 0;
-  for (int64_t value = 0; value < count; ++value) most = std::max(most, load<Index>(indices, value));
-  const bool is_inside = static_cast<uint64_t>(most) < num_items;
-  // Indices of nulls may be any number.
-  for (int64_t value = 0; !is_inside && value < count; ++value)
-    if ((def == nullptr || def[value] == 0) && static_cast<uint64_t>(load<Index>(indices, value)) >= num_items)
-      return corrupt("an index lies outside the dictionary", value);
+  const bool is_inside = are_inside<Index>(wanted, page.items->num_items);
+  if (!is_inside) {
+    const Outcome outcome = check_inside<Index>(wanted, page.items->num_items);
+    if (outcome.message != nullptr) return outcome;
+  }
   const uint8_t* __restrict flags = page.flags.data();
   if (page.num_flagged <= few) {
     for (uint64_t item = 0; item < num_items; ++item) {
