@@ -209,8 +209,10 @@ class FragmentGroups:
         """
         rows = self._reader.fragment(number)
         found = FilteredReading(rows, self._nodes, self._filter, within, receipt=self.receipt)
+        # Where no column is wanted, as in counts, what would read the wanted ones is not made.
+        nodes, file_bytes = (found.reading.nodes, found.reading.file_bytes) if self._nodes else ((), 0)
         with located(path=rows.name):
-            check_expansion(found.reading.nodes, rows.num_rows, found.reading.file_bytes, self._limits)
+            check_expansion(nodes, rows.num_rows, file_bytes, self._limits)
         return found
 
     def _kind_of(self, fragment: FragmentMeta) -> tuple[tuple[object, ...] | None, int, int]:

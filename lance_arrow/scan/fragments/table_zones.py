@@ -10,6 +10,7 @@ import posixpath
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -43,7 +44,7 @@ _MOST_SEGMENTS = 1024
 _UNUSABLE = (CorruptFileError, UnsupportedError, TruncatedReadError, FileNotFoundError)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class BoundedZones:
     """Zones of some rows of a fragment.
 
@@ -51,29 +52,35 @@ class BoundedZones:
     ----------
     starts, stops
         ``(n,) int64`` rows of the fragment's files, ascending, apart.
-    zones
-        ``n + 1`` rows as a `ZoneMap` has them; the last one stands for rows in no zone.
+    zone_map
+        The ``n`` zones.
     """
 
     starts: NDArray[np.int64]
     stops: NDArray[np.int64]
-    zones: pa.RecordBatch
+    zone_map: ZoneMap
 
     @classmethod
     def of_map(cls, zone_map: ZoneMap, num_rows: int) -> BoundedZones:
         """Zones of a file's own map."""
         starts = np.arange(zone_map.num_zones, dtype=np.int64) * zone_map.rows_per_zone
         stops = np.minimum(starts + zone_map.rows_per_zone, num_rows)
-        return cls(starts, stops, _with_unknown(zone_map.zones))
+        return cls(starts, stops, zone_map)
+
+    @cached_property
+    def _zones(self) -> pa.RecordBatch:
+        """The zones, and one that stands for rows in no zone; where zones are not cut, nothing asks for it."""
+        return _with_unknown(self.zone_map.zones)
 
     def at(self, borders: NDArray[np.int64]) -> ZoneMap:
         """Return the zones of the spans that begin at `borders`; no span crosses a border of a zone."""
         if np.array_equal(self.starts, borders) and np.array_equal(self.stops[:-1], borders[1:]):
-            return ZoneMap(self.zones.slice(0, len(borders)), 1, is_repeated=False)
+            # What the map has made of itself for predicates serves the next one, too.
+            return self.zone_map
         owners = np.searchsorted(self.starts, borders, side="right") - 1
         inside = (owners >= 0) & (borders < self.stops[np.maximum(owners, 0)]) if len(self.starts) else owners >= 0
         numbers = np.where(inside, owners, len(self.starts))
-        return ZoneMap(self.zones.take(pa.array(numbers)), 1, is_repeated=False)
+        return ZoneMap(self._zones.take(pa.array(numbers)), 1, is_repeated=False)
 
 
 class IndexZones:
@@ -101,7 +108,7 @@ class IndexZones:
         is_wrong = (starts < 0).any() or (stops <= starts).any() or (starts[1:] < stops[:-1]).any()
         if first == stop or is_wrong:
             return None
-        return BoundedZones(starts, stops, _with_unknown(self.zones.slice(first, stop - first)))
+        return BoundedZones(starts, stops, ZoneMap(self.zones.slice(first, stop - first), 1, is_repeated=False))
 
     def without(self, path: Path, predicate: ZonePredicate) -> NDArray[np.int64]:
         """Return the fragments in none of whose zones a row can satisfy a filter, ``(n,) int64``."""
