@@ -127,7 +127,7 @@ class _Frames:
                 missing -= frame.height
             if frame.height:
                 is_empty = False
-                yield frame.select(names)
+                yield frame[names]
             if missing == 0:
                 break
         if is_empty:
@@ -140,10 +140,11 @@ class _Frames:
         left = num_rows if n_rows is None else min(num_rows, n_rows)
         sizes = [min(_COUNTED_ROWS, left - start) for start in range(0, left, _COUNTED_ROWS)] or [0]
         for size in sizes:
-            yield _with_fixed(pl.DataFrame([self._nulls(size)]), fixed).select(names)
+            yield _with_fixed(self._nulls(size).to_frame(), fixed)[names]
 
     def _nulls(self, size: int) -> pl.Series:
-        return pl.repeat(None, size, dtype=pl.Null, eager=True).alias(self.rows_name)
+        # `repeat`, as `with_columns` and `select`, would run a query for this.
+        return pl.Series(self.rows_name, [None], pl.Null).new_from_index(0, size)
 
     def _shown(
         self,
@@ -154,8 +155,8 @@ class _Frames:
         """Return a frame of some columns; that without values is added, and those of one value."""
         frame = _with_fixed(_frame(table), fixed)
         if self.rows_name in names:
-            frame = frame.with_columns(self._nulls(frame.height))
-        return frame.select(list(dict.fromkeys(names)))
+            frame.insert_column(frame.width, self._nulls(frame.height))
+        return frame[list(dict.fromkeys(names))]
 
 
 def _frame(table: pa.Table) -> pl.DataFrame:
