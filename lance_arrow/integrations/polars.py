@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import polars as pl
 import pyarrow as pa
@@ -127,7 +128,7 @@ class _Frames:
                 missing -= frame.height
             if frame.height:
                 is_empty = False
-                yield frame[names]
+                yield _ordered(frame, names)
             if missing == 0:
                 break
         if is_empty:
@@ -140,11 +141,15 @@ class _Frames:
         left = num_rows if n_rows is None else min(num_rows, n_rows)
         sizes = [min(_COUNTED_ROWS, left - start) for start in range(0, left, _COUNTED_ROWS)] or [0]
         for size in sizes:
-            yield _with_fixed(self._nulls(size).to_frame(), fixed)[names]
+            yield _ordered(_with_fixed(self._nulls(size).to_frame(), fixed), names)
 
     def _nulls(self, size: int) -> pl.Series:
-        # `repeat`, as `with_columns` and `select`, would run a query for this.
-        return pl.Series(self.rows_name, [None], pl.Null).new_from_index(0, size)
+        # `repeat` would run a query for this.
+        return self._null.new_from_index(0, size)
+
+    @cached_property
+    def _null(self) -> pl.Series:
+        return pl.Series(self.rows_name, [None], pl.Null)
 
     def _shown(
         self,
@@ -154,9 +159,10 @@ class _Frames:
     ) -> pl.DataFrame:
         """Return a frame of some columns; that without values is added, and those of one value."""
         frame = _with_fixed(_frame(table), fixed)
-        if self.rows_name in names:
-            frame.insert_column(frame.width, self._nulls(frame.height))
-        return frame[list(dict.fromkeys(names))]
+        wanted = list(dict.fromkeys(names))
+        if self.rows_name in wanted:
+            frame.insert_column(min(wanted.index(self.rows_name), frame.width), self._nulls(frame.height))
+        return _ordered(frame, wanted)
 
 
 def _frame(table: pa.Table) -> pl.DataFrame:
@@ -164,6 +170,11 @@ def _frame(table: pa.Table) -> pl.DataFrame:
     found = pl.from_arrow(table)
     assert isinstance(found, pl.DataFrame)
     return found
+
+
+def _ordered(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Return some columns in order; frames that have them so are returned as they are: `select` runs a query."""
+    return frame if frame.columns == list(names) else frame.select(names)
 
 
 def _with_fixed(frame: pl.DataFrame, fixed: Mapping[str, str]) -> pl.DataFrame:

@@ -127,18 +127,17 @@ class LateReader:
             return [batch_without_columns(count)] if count else []
         if not count:
             return self._read(self.whole, sure, pool)
-        is_all = count == found.rows.num_rows
-        is_one = found.batch is not None and not len(sure)
-        if found.batch is not None and is_one and self._late is None:
-            # Runs of rows are not needed: they may be as many as rows.
-            return [self._arranged(self._kept(found.batch, None if is_all else found.mask, pool))]
-        kept = found.rows if is_all else marked(found.rows, found.mask)
-        if found.batch is not None and is_one and self._late is not None:
+        mask = None if count == found.rows.num_rows else found.mask
+        batch = None if len(sure) else found.batch
+        if batch is not None and self._late is None:
+            # Nothing more is read: no runs of rows are made, which may be almost as many as rows.
+            return [self._arranged(self._kept(batch, mask, pool))]
+        kept = found.rows if mask is None else marked(found.rows, mask)
+        if batch is not None and self._late is not None:
             late = self._read(self._late, kept, pool)
             # Several batches are rare; they are read again.
             if len(late) == 1:
-                first = self._kept(found.batch, None if is_all else found.mask, pool)
-                return [self._arranged([*first, *late[0].columns])]
+                return [self._arranged([*self._kept(batch, mask, pool), *late[0].columns])]
         return self._read(self.whole, disjoint_union(sure, kept), pool)
 
     def _kept(
