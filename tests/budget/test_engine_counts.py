@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import polars as pl
@@ -80,3 +82,27 @@ def test_duckdb_counts_in_batches(path: Path, batch_rows: int, monkeypatch: pyte
         duckdb_door.register(connection, "rows", path)
         assert connection.execute("SELECT count(*) FROM rows").fetchall() == [(550,)]
         assert connection.execute("SELECT count(*) FROM rows WHERE n < 10").fetchall() == [(0,)]
+
+
+@pytest.mark.parametrize("asked", [["s", "n"], ["_rows", "s", "n"], ["s", "_rows"], ["_rows"]])
+def test_frames_for_polars_are_made_without_queries(
+    path: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frames = polars_door._Frames.of(path, categoricals=False)
+    queried: list[str] = []
+
+    def watched(name: str, own: Callable[..., pl.DataFrame]) -> Callable[..., pl.DataFrame]:
+        def run(self: pl.DataFrame, *given: Any, **named: Any) -> pl.DataFrame:
+            # Values of literals are selected from an empty frame.
+            queried.extend([name] * bool(self.width))
+            return own(self, *given, **named)
+
+        return run
+
+    for name in ("select", "with_columns", "filter"):
+        monkeypatch.setattr(pl.DataFrame, name, watched(name, getattr(pl.DataFrame, name)))
+    for predicate, count in ((None, 550), (pl.col("s").is_in(["a", "b"]), 366)):
+        found = list(frames(asked, predicate, None, None))
+        assert [frame.columns for frame in found] == [asked] * len(found)
+        assert sum(frame.height for frame in found) == count
+    assert queried == []

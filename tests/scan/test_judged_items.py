@@ -13,6 +13,7 @@ from string_columns import assert_values
 
 import lance_arrow
 from lance_arrow import LanceFile, LanceTable
+from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.scan import item_filters
 from lance_arrow.spi import ReadReport
 
@@ -94,6 +95,35 @@ def test_items_are_judged_once_for_equal_dictionaries(path: Path, monkeypatch: p
         assert file.count_rows("s = 'k'") > 0
     # Three words have six orders.
     assert 0 < len(judged) <= 6
+
+
+def test_other_conditions_decode_no_dictionary(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expression = (pc.field("s") == "k") & (pc.field("id") < 70) & (pc.field("id") > pc.field("other"))
+    table = rows().append_column("other", pa.array([3] * (len(PAGES) * ROWS)))
+    lance_arrow.write_table(table, path, rows_per_zone=None)
+    native = item_filters.ItemFilters._of_rest
+    seen: list[tuple[list[str], set[str]]] = []
+
+    class Watching:
+        """The bridge, and what it evaluates."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(bridge, name)
+
+        def evaluate(self, part: pc.Expression, schema: pa.Schema, batch: pa.RecordBatch, pool: Any = None) -> pa.Array:
+            seen.append((batch.schema.names, set(bridge.mentioned_columns(part, schema))))
+            return bridge.evaluate(part, schema, batch, pool)
+
+    def watched(self: item_filters.ItemFilters, *given: Any) -> pa.Array:
+        self._native = Watching()
+        return native(self, *given)
+
+    monkeypatch.setattr(item_filters.ItemFilters, "_of_rest", watched)
+    with LanceFile(path) as file:
+        # The strings are wanted: they come as codes, not as flags.
+        assert_values(table.filter(expression), file.read(filter=expression))
+    assert ["id", "other"] in [names for names, _ in seen]
+    assert all(set(names) == mentioned for names, mentioned in seen)
 
 
 def test_a_condition_that_fails_for_an_item_of_no_row(tmp_path: Path) -> None:

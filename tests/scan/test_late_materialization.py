@@ -15,7 +15,7 @@ from values import seeded
 
 from lance_arrow import LanceFile, LanceFormat, write_table
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.scan import row_filter
+from lance_arrow.scan import late_materialization, row_filter
 from lance_arrow.spi import ReadReport
 
 NUM_ROWS = 200_000
@@ -101,6 +101,29 @@ def test_sparse_and_dense_filters(path, table, share):
             assert_same(file.read(columns).filter(table.column("random").to_numpy() < share * NUM_ROWS), found)
         assert file.read([], filter=expression).num_rows == len(expected)
     assert_same(expected, pads.dataset(path, format=LanceFormat()).to_table(filter=expression))
+
+
+def test_only_wanted_columns_of_a_filter_are_kept(path, table, monkeypatch):
+    kept: list[list[str]] = []
+    made: list[int] = []
+    picked, marked = late_materialization.picked, late_materialization.marked
+    monkeypatch.setattr(
+        late_materialization, "picked", lambda batch, *rest: kept.append(batch.schema.names) or picked(batch, *rest)
+    )
+    monkeypatch.setattr(
+        late_materialization, "marked", lambda rows, mask: made.append(rows.num_rows) or marked(rows, mask)
+    )
+    expression = (F("random") < NUM_ROWS // 2) & (F("x") > 0)
+    expected = table.filter(expression)
+    with LanceFile(path) as file:
+        assert_same(expected.select(["x"]), file.read(["x"], filter=expression))
+        # Nothing is read but the filter's columns: runs of the rows that are left are not needed.
+        assert set(map(tuple, kept)) == {("x",)}
+        assert not made
+        kept.clear()
+        assert_same(expected.select(["n"]), file.read(["n"], filter=expression))
+        assert not kept
+        assert made
 
 
 def test_zones_that_are_sure_need_no_filter(path, table, receipts):

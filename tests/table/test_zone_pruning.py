@@ -20,6 +20,7 @@ from lance_arrow.errors import CorruptFileError, InvalidArgumentError
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.scan.fragments.table_zones import IndexZones
 from lance_arrow.spi import ReadReport
+from lance_arrow.statistics import zone_maps
 
 NAN = float("nan")
 CONDITION = (pc.field("id") >= 1200) & (pc.field("id") < 1400)
@@ -59,6 +60,17 @@ FILTERS: list[Callable[[], pc.Expression]] = [
     lambda: (pc.field("id") > 10_000) | (pc.field("other") == 7),
     lambda: pc.field("twice") == 3000,
 ]
+
+
+def test_zones_are_made_ready_once_for_many_filters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[object] = []
+    native = zone_maps.NativeZones
+    monkeypatch.setattr(zone_maps, "NativeZones", lambda *given: made.append(given) or native(*given))
+    LanceTable.create(tmp_path / "t", rows_of(0, 2000), rows_per_zone=100, max_rows_per_file=1000)
+    dataset = lance_arrow.dataset(tmp_path / "t")
+    for number in range(5):
+        assert dataset.count_rows(pc.field("id") < 10 * number) == 10 * number
+    assert len(made) == 2
 
 
 def tables(tmp_path: Path, *, zones: bool, index: bool) -> LanceTable:

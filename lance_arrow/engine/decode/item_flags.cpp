@@ -10,8 +10,7 @@ namespace {
 
 constexpr int64_t kBlock = 512;  // codes whose marks stay in the cache
 
-// Eight bytes that are 0 or 1 as eight bits, the first of them least significant. Marks are loaded as one word: compilers
-// do not join loads of single bytes in loops.
+// Eight bytes that are 0 or 1 as eight bits, the first of them least significant.
 uint8_t bits_of(const uint8_t* marks) {
   return static_cast<uint8_t>((load<uint64_t>(marks, 0) * 0x0102040810204080u) >> 56);
 }

@@ -14,7 +14,7 @@ struct ItemIndices {
   int64_t count;
 };
 
-// Whether all indices, those of nulls among them, are below num_items. Without an early end, compilers make a vector loop.
+// Whether all indices, those of nulls among them, are below num_items. Without an early end, it is a loop of vectors.
 template <class Index>
 bool are_inside(const ItemIndices& wanted, int64_t num_items) {
   const uint8_t* __restrict indices = wanted.indices;
