@@ -14,14 +14,19 @@ struct ItemIndices {
   int64_t count;
 };
 
-// Whether all indices, those of nulls among them, are below num_items. Without an early end, it is a loop of vectors.
+// Whether all indices, those of nulls among them, are below num_items. Without an early end, it is a loop of vectors;
+// with several maxima, none of them waits for the one before.
 template <class Index>
 bool are_inside(const ItemIndices& wanted, int64_t num_items) {
+  constexpr int64_t lanes = 64 / static_cast<int64_t>(sizeof(Index));
   const uint8_t* __restrict indices = wanted.indices;
   const int64_t count = wanted.count;
-  Index most = 0;
-  for (int64_t value = 0; value < count; ++value) most = std::max(most, load<Index>(indices, value));
-  return static_cast<uint64_t>(most) < static_cast<uint64_t>(num_items);
+  Index most[lanes] = {};
+  int64_t value = 0;
+  for (; value + lanes <= count; value += lanes)
+    for (int64_t lane = 0; lane < lanes; ++lane) most[lane] = std::max(most[lane], load<Index>(indices, value + lane));
+  for (; value < count; ++value) most[0] = std::max(most[0], load<Index>(indices, value));
+  return static_cast<uint64_t>(*std::max_element(most, most + lanes)) < static_cast<uint64_t>(num_items);
 }
 
 // Rejects indices outside the dictionary; those of nulls may be any number.
