@@ -159,4 +159,5 @@ def test_memory_of_a_compaction_is_within_the_budget(tmp_path: Path, fragments: 
     assert done.returncode == 0, done.stderr
     done = run(COMPACT, tmp_path, **variables)
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) <= BUDGET_BYTES
+    # Decision 0064 says what the fifth above the budget is.
+    assert int(done.stdout) <= 1.2 * BUDGET_BYTES

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "engine/common/scratch.hpp"
 #include "engine/encode/symbols/symbol_matcher.hpp"
 #include "engine/encode/variable_chunks.hpp"
 
@@ -97,7 +98,8 @@ Outcome compress_symbols(const uint8_t* table, int64_t table_bytes, const Stored
   const Outcome valid = checked.open(table, table_bytes);
   if (valid.message != nullptr) return valid;
   if (!checked.is_compressed()) return misuse("a symbol table that is switched off");
-  const auto matcher = std::make_unique<SymbolMatcher>();
+  const Leased<SymbolMatcher> matcher;
+  matcher->clear();
   for (int code = 0; code < table[0]; ++code) {
     const int size = table[8 + 8 * table[0] + code];
     matcher->add({load<uint64_t>(table + 8, code) & lowest_bytes(size), size}, static_cast<uint8_t>(code));
@@ -129,7 +131,7 @@ Outcome compress_symbols(const uint8_t* table, int64_t table_bytes, const Stored
         if (stop_value == first_value) continue;
         const int64_t start = values.before(first_value);
         uint8_t* const own = out.data + 2 * start;
-        lanes[num_lanes++] = {matcher.get(), &values, data,        data + start, data + values.before(first_value + 1),
+        lanes[num_lanes++] = {&*matcher, &values, data,        data + start, data + values.before(first_value + 1),
                               own,           own,     first_value, stop_value};
         first_value = stop_value;
       }

@@ -128,4 +128,6 @@ class SymbolMatcher {
   bool has_long_;
 };
 
+inline int64_t kept_bytes(const SymbolMatcher&) { return sizeof(SymbolMatcher); }
+
 }  // namespace lance_arrow::engine

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/common/arithmetic.hpp"
+#include "engine/common/scratch.hpp"
 #include "engine/encode/symbols/symbol_matcher.hpp"
 #include "engine/encode/variable_chunks.hpp"
 
@@ -73,10 +74,9 @@ class SymbolTrainer {
   static constexpr int kSingles = 256;
   static constexpr int kCodes = 512;
 
-  SymbolTrainer() : matcher_(std::make_unique<SymbolMatcher>()), pair_counts_(kCodes * kCodes) {}
-
   template <class In>
   void train(const PlainValues<In>& values, const uint8_t* data) {
+    forget();
     const auto sample = sample_values(values);
     const int64_t data_bytes = values.before(values.num_values);
     for (const int part : kGenerations) {
@@ -97,12 +97,28 @@ class SymbolTrainer {
     }
   }
 
+  friend int64_t kept_bytes(const SymbolTrainer& trainer) {
+    return static_cast<int64_t>(sizeof(SymbolTrainer)) + kept_bytes(trainer.pair_counts_) +
+           kept_bytes(trainer.seen_pairs_) + kept_bytes(trainer.candidates_) + kept_bytes(trainer.places_);
+  }
+
  private:
   struct Candidate {
     uint64_t bytes;
     uint64_t gain;
     int size;
   };
+
+  // Forgets the values of another call.
+  void forget() {
+    matcher_.clear();
+    symbols_.clear();
+    pair_counts_.assign(kCodes * kCodes, 0);
+    seen_pairs_.clear();
+    candidates_.clear();
+    places_.clear();
+    std::ranges::fill(counts_, 0u);
+  }
 
   Symbol symbol(int code) const {
     return code < kSingles ? symbols_[static_cast<size_t>(code)] : Symbol{static_cast<uint64_t>(code - kSingles), 1};
@@ -128,7 +144,7 @@ class SymbolTrainer {
           uint64_t word = 0;
           const int64_t rest = segment.stop - position;
           std::memcpy(&word, data + position, static_cast<size_t>(std::min<int64_t>(8, data_bytes - position)));
-          const auto match = matcher_->find(word, rest);
+          const auto match = matcher_.find(word, rest);
           const int single = kSingles + static_cast<int>(word & 0xFF);
           const int code = match.is_escape() ? single : match.codes();
           ++counts_[code];
@@ -184,7 +200,7 @@ class SymbolTrainer {
       }
     }
     symbols_.clear();
-    matcher_->clear();
+    matcher_.clear();
     // Few are taken, so few are put in order at a time.
     for (auto sorted = candidates_.begin(); sorted != candidates_.end() && symbols_.size() != kMaxSymbols;) {
       const auto rest = candidates_.end() - sorted;
@@ -192,12 +208,12 @@ class SymbolTrainer {
       std::partial_sort(sorted, next, candidates_.end(), is_better);
       for (; sorted != next && symbols_.size() != kMaxSymbols; ++sorted) {
         const Symbol chosen{sorted->bytes, sorted->size};
-        if (matcher_->add(chosen, static_cast<uint8_t>(symbols_.size()))) symbols_.push_back(chosen);
+        if (matcher_.add(chosen, static_cast<uint8_t>(symbols_.size()))) symbols_.push_back(chosen);
       }
     }
   }
 
-  std::unique_ptr<SymbolMatcher> matcher_;
+  SymbolMatcher matcher_;
   std::vector<Symbol> symbols_;
   std::vector<uint16_t> pair_counts_;
   std::vector<int> seen_pairs_;
@@ -215,9 +231,9 @@ Outcome train_symbols(const StoredOffsets& stored, const uint8_t* data, int64_t 
     PlainValues<In> values;
     const Outcome opened = open_values<In>(stored, data_bytes, &values);
     if (opened.message != nullptr) return opened;
-    SymbolTrainer trainer;
-    trainer.train(values, data);
-    trainer.write(table);
+    const Leased<SymbolTrainer> trainer;
+    trainer->train(values, data);
+    trainer->write(table);
     return success();
   });
 }
