@@ -103,13 +103,13 @@ class TakePlan:
         -------
         TakePlan or None
             None for leaves that the engine does not read: dictionaries, fixed-size lists of structs. Also for
-            blobs below other columns or in other files, and for leaves of 2.0 below other columns.
+            blobs below other columns or in other files, and for leaves of 2.0 below lists.
         """
         shape = leaf.leaf.shape
         bits = NO_VALUES if shape is None else row_bits(shape)
         if bits is None or leaf.refusal or leaf.leaf.items or leaf.lengths_per_row != 1 or not leaf.tells_ancestors:
             return None
-        if len(leaf.list_columns) > 1:
+        if any(leaf.list_columns):
             return None
         is_column = len(leaf.offset_bits) == 1
         if blob_limits is not None and leaf.bytes_field is not None:

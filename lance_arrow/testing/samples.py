@@ -91,7 +91,15 @@ class Sample:
         return [self.part(start, min(start + chunk_values, self.num_values)) for start in starts]
 
     def plain(self) -> bytes:
-        """Return fixed-width items in Arrow's memory layout: little-endian, bits least significant first."""
+        """Return fixed-width items in Arrow's memory layout: little-endian, bits least significant first.
+
+        The fields of packed structs lie side by side, row by row.
+        """
+        if not self.num_values:
+            return b""
+        if self.fields:
+            rows = [np.frombuffer(field.plain(), np.uint8).reshape(self.num_values, -1) for field in self.fields]
+            return np.concatenate(rows, axis=1).tobytes()
         if isinstance(self.items, list):
             return b"".join(self.items)
         if self.items.dtype == np.bool_:

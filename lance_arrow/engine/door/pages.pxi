@@ -52,6 +52,11 @@ cdef class NativePage:
         # Rows are split in the end; the layouts never join them.
         self.page.get().parts, self.is_for_scans = parts, self.is_for_scans and not parts
 
+    def add_structs(self, int num_structs) -> None:
+        """Add so many structs above its layers, of which none is null."""
+        for _ in range(num_structs):
+            self.page.get().layers.push_back(<uint8_t>_ALL_VALID_ITEM)
+
     @property
     def nbytes(self) -> int:
         """Memory of the page, and of the index that it has read by itself, in bytes."""

@@ -148,7 +148,13 @@ class V20RowReader(RowReader):
             with located(column=leaf.path):
                 layout = self._bound(leaf, meta, number)
                 facts = meta.pages[number].facts
-                self._native_pages[key] = layout.native_page(facts) if isinstance(layout, ReadNatively) else None
+                # The nulls of blobs are told by their places, which the engine does not look at.
+                made = None
+                if isinstance(layout, ReadNatively) and not leaf.is_blob:
+                    made = layout.native_page(facts)
+                if made is not None and leaf.list_columns:
+                    made.add_structs(len(leaf.list_columns) - 1)
+                self._native_pages[key] = made
         return self._native_pages[key]
 
     def keep_indices(self, nodes: Sequence[ColumnNode], rows: RowRanges | None = None) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lance_arrow.errors import CorruptFileError, UnsupportedError
-from lance_arrow.pages import ChunkedForm, RepeatedPage, ZippedForm, bind_chunked, bind_zipped, fits
+from lance_arrow.pages import ChunkedForm, RepeatedPage, ZippedForm, bind_chunked, bind_zipped, fits, native_constant
 from lance_arrow.spi import (
     BindScope,
     BlockShape,
@@ -108,6 +108,12 @@ class DenseRepeated:
         if page.buffer_sizes:
             raise CorruptFileError(f"a page of one scalar or none has {len(page.buffer_sizes)} buffers, expected none")
         return ()
+
+    def native_page(self, page: PageFacts) -> object | None:
+        """Return a native page, which reads nothing."""
+        if page.buffer_sizes:
+            return None
+        return native_constant(page, self.layers, self.shape, self.scalar, (None, None), (0, 0), 0)
 
     def index_slices(self, page: PageFacts) -> tuple[BufferSlices, ...]:
         self.roles(page)

@@ -18,6 +18,7 @@ from lance_arrow.pages import (
     StructuredPage,
     fetched_parts,
     joined_plan,
+    native_constant,
     native_values,
     require_width,
 )
@@ -40,6 +41,7 @@ from lance_arrow.spi import (
     FixedSizeList,
     FixedWidth,
     ItemValidity,
+    LayerKind,
     LeafType,
     Limits,
     LoadedPage,
@@ -108,6 +110,11 @@ class BoundNulls:
     has_nulls = True
     buffers: tuple[tuple[int, BufferRole], ...] = ()
     index_buffers: tuple[int, ...] = ()
+
+    def native_page(self, page: PageFacts) -> Any | None:
+        """Return a native page without values."""
+        facts = PageFacts(page.num_rows, ())
+        return native_constant(facts, (LayerKind.NULLABLE_ITEM,), self.shape, None, (None, None), (0, 0), 0)
 
     def load_index(self, page: PageFacts, buffers: Mapping[int, Bytes]) -> None:
         """Do nothing: there is no index."""

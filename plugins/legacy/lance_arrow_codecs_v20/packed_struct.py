@@ -104,6 +104,10 @@ class BoundPackedStruct(OneBufferArray):
 
     field_bytes: tuple[int, ...]
 
+    @property
+    def plain_buffer(self) -> int:
+        return self.buffer
+
     def plan(self, page: PageFacts, index: Any, rows: RowRanges) -> PageReadPlan:
         width, size = sum(self.field_bytes), page.buffer_sizes[self.buffer]
         if size < page.num_rows * width:

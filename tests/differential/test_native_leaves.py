@@ -1,0 +1,22 @@
+"""How many leaves of random tables the native engine reads: the share must not fall."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from native_leaves import WAYS, count
+from witness import Witness
+
+SEEDS = range(60)
+# Leaves of these tables that layouts in Python read, for each way in `WAYS`. Numbers may only fall.
+LEFT = {"2.0": (57, 57, 57, 57), "2.1": (23, 14, 14, 14), "2.2": (26, 13, 13, 13), "2.3": (67, 57, 59, 57)}
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("version", LEFT)
+def test_the_engine_reads_no_fewer_leaves(witness: Witness, tmp_path: Path, version: str) -> None:
+    counts, reasons = count(version, SEEDS, witness, tmp_path)
+    left = tuple(counts["all", way] - counts["native", way] for way in WAYS)
+    assert counts["all", "take"] > len(SEEDS)
+    assert all(one <= most for one, most in zip(left, LEFT[version], strict=True)), (left, reasons.most_common(10))
