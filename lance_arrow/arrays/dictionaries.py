@@ -110,6 +110,50 @@ def decode_dictionary(
             items = _items(page.dictionary, type_.value_type, leaf.leaf.items, allocator)
         chunks.append(_checked(pa.DictionaryArray.from_arrays(indices, items, safe=False), type_))
         start += page.num_values
+    return _unified(chunks, type_)
+
+
+def kept_dictionary(
+    leaf: LeafNode,
+    indices: pa.Buffer,
+    own: NodeStructure,
+    dictionaries: Sequence[tuple[int, int, pa.Buffer | None, pa.Buffer]],
+) -> pa.Array:
+    """Put indices and dictionaries together that the engine laid out, and unify different dictionaries of pages.
+
+    Parameters
+    ----------
+    leaf
+        The column, as for `decode_dictionary`.
+    indices, own
+        Indices of all slots, and which slots are valid.
+    dictionaries
+        For neighbouring slots: how many, and number, offsets and bytes of items. Without items no slot is valid.
+
+    Raises
+    ------
+    CorruptPageError, UnsupportedError
+        As `decode_dictionary`.
+    """
+    type_, shape = leaf.storage, leaf.leaf.items
+    assert shape is not None
+    chunks = []
+    start = 0
+    for num_values, num_items, offsets, data in dictionaries:
+        buffers = [own.validity, indices]
+        codes = pa.Array.from_buffers(type_.index_type, num_values, buffers, offset=start)
+        items = pa.array([], type_.value_type)
+        if num_items:
+            values = LeafBuffers(shape, num_items, data, offsets)
+            check_text(type_.value_type, values)
+            items = _array(type_.value_type, values, None, 0)
+        array = pa.DictionaryArray.from_arrays(codes, items, safe=False)
+        chunks.append(array if array.type == type_ else array.cast(type_))
+        start += num_values
+    return _unified(chunks, type_)
+
+
+def _unified(chunks: list[pa.Array], type_: pa.DictionaryType) -> pa.Array:
     if len(chunks) == 1:
         return chunks[0]
     if not chunks:

@@ -126,7 +126,7 @@ def native_chunks(
     items: BlockSlice | None,
 ) -> engine.NativePage | None:
     """Build the page, or return None if the engine does not support its values, levels or items."""
-    if layout.keeps_items or row_bits(layout.shape) is None:
+    if row_bits(layout.shape) is None:
         return None
     rep = None if layout.rep is None else native_side(layout.rep)
     def_ = None if layout.def_ is None else native_side(layout.def_)
@@ -155,13 +155,14 @@ def native_chunks(
         None if rows is None else rows.finished,
         None if rows is None else rows.left_over,
         held,
+        layout.keeps_items,
     )
     return _with_parts(made, layout.shape)
 
 
 def chunk_template(layout: BoundChunks) -> engine.ChunkTemplate | None:
     """Return the common data of pages that read their own index; None if the engine does not support them."""
-    if layout.keeps_items or row_bits(layout.shape) is None:
+    if row_bits(layout.shape) is None:
         return None
     if layout.items is not None and _item_bits(layout, layout.items.shape) is None:
         return None
@@ -181,6 +182,7 @@ def chunk_template(layout: BoundChunks) -> engine.ChunkTemplate | None:
         items,
         layout.num_items,
         layout.limits.max_dictionary_bytes,
+        layout.keeps_items,
     )
     return _with_parts(made, layout.shape)
 

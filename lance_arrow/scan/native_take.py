@@ -71,7 +71,7 @@ class TakePlan:
     is_text
         Whether values are checked as UTF-8.
     form
-        The form of its values, as `engine.ReadForms` names it.
+        The form of its values, as `engine.ReadForms` takes it.
     list_parts
         Of fixed-size lists: bits of each part of a value, see `lance_arrow.pages.list_parts`.
     """
@@ -85,7 +85,7 @@ class TakePlan:
     blobs: tuple[int, int, int, int] | None = None
     kind: str | None = None
     is_text: bool = False
-    form: str | ItemJudge = "plain"
+    form: str | ItemJudge | tuple[int, int, int] = "plain"
     list_parts: tuple[int, ...] = ()
 
     @classmethod
@@ -102,12 +102,15 @@ class TakePlan:
         Returns
         -------
         TakePlan or None
-            None for leaves that the engine does not read: dictionaries, fixed-size lists of structs. Also for
+            None for leaves that the engine does not read: fixed-size lists of structs, dictionaries of these. Also for
             blobs below other columns or in other files, and for leaves of 2.0 below lists.
         """
         shape = leaf.leaf.shape
         bits = NO_VALUES if shape is None else row_bits(shape)
-        if bits is None or leaf.refusal or leaf.leaf.items or leaf.lengths_per_row != 1 or not leaf.tells_ancestors:
+        if bits is None or leaf.refusal or leaf.lengths_per_row != 1 or not leaf.tells_ancestors:
+            return None
+        form = _form_of(leaf)
+        if form is None:
             return None
         if any(leaf.list_columns):
             return None
@@ -124,10 +127,11 @@ class TakePlan:
         is_bytes = offset_bits > 0 and is_column and (pa.types.is_binary(type_) or pa.types.is_large_binary(type_))
         plain_type = type_ if is_plain or is_bytes else None
         kind = None
-        if not leaf.is_json and not leaf.has_form and isinstance(shape, FixedWidth | VariableWidth):
+        is_kept = leaf.leaf.items is not None
+        if not leaf.is_json and not leaf.has_form and not is_kept and isinstance(shape, FixedWidth | VariableWidth):
             kind = "strings" if offset_bits else "values"
         is_text = pa.types.is_string(leaf.storage) or pa.types.is_large_string(leaf.storage)
-        fields, form = struct_field_bytes(shape), _form_of(leaf)
+        fields = struct_field_bytes(shape)
         parts = list_parts(shape)
         return cls(leaf, bits, offset_bits, layers, fields, plain_type, None, kind, is_text, form, parts)
 
@@ -140,7 +144,7 @@ class TakePlan:
             type_ = leaf.field.type
             # Extension types that are defined in Python need not be hashable.
             is_special = leaf.bytes_field is not None or leaf.list_columns or isinstance(type_, pa.BaseExtensionType)
-            has_form = leaf.is_coded or leaf.is_viewed or leaf.may_be_coded or leaf.judge is not None
+            has_form = leaf.has_form or leaf.leaf.items is not None
             if len(leaf.offset_bits) > 1 or is_special or leaf.is_json or has_form:
                 found.append(cls.of(leaf, blob_limits))
                 continue
@@ -178,6 +182,11 @@ class TakePlan:
             values, _ = values
         if self.leaf.judge is not None and offsets is None:
             return pa.Array.from_buffers(pa.bool_(), num_values, [None, values], 0)
+        if isinstance(offsets, list):
+            from lance_arrow.arrays.dictionaries import kept_dictionary  # noqa: PLC0415 - for dictionaries alone
+
+            structure = tuple(map(NodeStructure._make, nodes))
+            return DecodedLeaf(kept_dictionary(self.leaf, values, structure[0], offsets), structure)
         if isinstance(offsets, tuple) and not self.leaf.is_viewed:
             from lance_arrow.arrays.coded_leaves import coded_type, from_codes  # noqa: PLC0415 - for dictionaries alone
 
@@ -214,7 +223,16 @@ class TakePlan:
         return DecodedLeaf(buffers, tuple(map(NodeStructure._make, nodes)))
 
 
-def _form_of(leaf: LeafNode) -> str | ItemJudge:
+def _form_of(leaf: LeafNode) -> str | ItemJudge | tuple[int, int, int] | None:
+    """Return the form of values, None where the engine has none for them."""
+    items = leaf.leaf.items
+    if items is not None:
+        most_items: int = 1 << min(
+            62, leaf.storage.index_type.bit_width - pa.types.is_signed_integer(leaf.storage.index_type)
+        )
+        if isinstance(items, VariableWidth):
+            return 0, items.offset_bits, most_items
+        return (items.bits, 0, most_items) if isinstance(items, FixedWidth) and items.bits % 8 == 0 else None
     if leaf.judge is not None:
         return leaf.judge
     if leaf.is_coded:

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/arrays/blobs.hpp"
+#include "engine/common/bitmaps.hpp"
 
 namespace lance_arrow::engine {
 
@@ -136,6 +137,10 @@ Outcome LeafTaking::finish(Request* request, ResultMemory* memory, LeafOut* out)
   if (is_viewed()) return lay_views(memory, out);
   if (shape_->blobs.has_value()) return read_blobs(request, memory, out);
   if (leaf_.value_bits == kNoValues) return success();
+  if (form_ == Form::kKept) {
+    outcome = lay_dictionaries(memory, out);
+    if (outcome.message != nullptr) return outcome;
+  }
   return leaf_.field_bits.empty() ? lay_values(num_bytes, memory, out) : lay_fields(memory, out);
 }
 
@@ -199,6 +204,44 @@ Outcome LeafTaking::lay_codes(ResultMemory* memory, LeafOut* out) {
   if (!coded->is_lent())
     copy_bytes(out->values.bytes, reinterpret_cast<const uint8_t*>(coded->codes()), out->values.size);
   coded->copy_items(out->items.bytes, out->item_offsets.bytes, offset_bits);
+  return success();
+}
+
+// Lays the items of each page out.
+Outcome LeafTaking::lay_dictionaries(ResultMemory* memory, LeafOut* out) {
+  const KeptShape& kept = *shape_->kept;
+  const NodeOut& node = out->nodes[0];
+  if (out->num_values != node.slots) return misuse("values and slots differ in number");
+  int64_t at = 0;
+  for (const ItemSpan& span : leaf_.parts[0]->spans) {
+    const Items* items = span.items;
+    DictionaryOut dictionary{span.num_values, 0, {}, {}};
+    if (items == nullptr) {
+      int64_t num_valid = span.num_values;
+      if (node.validity != nullptr) {
+        const Outcome outcome = count_bits(node.validity, (node.slots + 7) / 8, at, span.num_values, &num_valid);
+        if (outcome.message != nullptr) return outcome;
+      }
+      if (num_valid > 0) return misuse("a page without a dictionary has valid values");
+    } else {
+      const bool is_variable = items->offsets != nullptr;
+      if (is_variable != (kept.item_bits == 0) || (!is_variable && items->bits != kept.item_bits) ||
+          items->num_items > kept.most_items)
+        return misuse("a dictionary is not what its type says");
+      dictionary.num_items = items->num_items;
+      if (kept.item_offset_bits == 32 && items->values_bytes > limits_.offset)
+        return misuse("the values exceed 32-bit offsets");
+      Outcome outcome = allocate(memory, items->values_bytes, &dictionary.items);
+      if (outcome.message == nullptr && is_variable)
+        outcome = allocate(memory, (items->num_items + 1) * (kept.item_offset_bits / 8), &dictionary.offsets);
+      if (outcome.message == nullptr) copy_bytes(dictionary.items.bytes, items->values, items->values_bytes);
+      if (outcome.message == nullptr && is_variable)
+        outcome = items->copy_offsets(dictionary.offsets.bytes, kept.item_offset_bits);
+      if (outcome.message != nullptr) return outcome;
+    }
+    out->dictionaries.push_back(dictionary);
+    at += span.num_values;
+  }
   return success();
 }
 

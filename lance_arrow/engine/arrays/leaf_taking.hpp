@@ -28,6 +28,14 @@ enum class Form {
   kTextViews,  // as views that were checked as UTF-8
   kStored,  // as codes
   kJudged,  // as flags, whether the items satisfy a condition
+  kKept,  // of a schema with dictionaries: as indices, and the items of each page
+};
+
+// What the schema says of the dictionaries of a leaf.
+struct KeptShape {
+  int64_t item_bits;  // 0: variable width
+  int item_offset_bits;  // of Arrow's offsets, for variable width
+  int64_t most_items;  // that the index type can count
 };
 
 // What the schema says of a leaf.
@@ -39,11 +47,18 @@ struct LeafShape {
   Form form = Form::kPlain;  // but for plain ones, rows are one part
   std::vector<int64_t> list_parts;  // of fixed-size lists: bits of each part, were there a bitmap of each layer
   std::optional<BlobShape> blobs;
+  std::optional<KeptShape> kept;  // of the form kKept
 };
 
 struct Region {
   uint8_t* bytes = nullptr;
   int64_t size = 0;
+};
+
+// The dictionary of neighbouring values.
+struct DictionaryOut {
+  int64_t num_values, num_items;
+  Region items, offsets;
 };
 
 // What was laid out of a leaf.
@@ -57,6 +72,7 @@ struct LeafOut {
   Region items, item_offsets;  // of views: the bytes that they point to
   int64_t buffer_bytes = 0;  // of views: the bytes are shown as buffers that begin so far after each other
   std::vector<NodeOut> nodes;  // inner-most first; validity is null where no slot is
+  std::vector<DictionaryOut> dictionaries;  // of kept ones
 
   int64_t num_children(const LeafShape& shape, size_t node) const {
     return shape.offset_bits[node] != 0 && node > 0 ? nodes[node - 1].slots : 0;
@@ -103,6 +119,7 @@ class LeafTaking {
   Outcome lay_codes(ResultMemory* memory, LeafOut* out);
   Outcome lay_views(ResultMemory* memory, LeafOut* out);
   Outcome lay_flags(ResultMemory* memory, LeafOut* out);
+  Outcome lay_dictionaries(ResultMemory* memory, LeafOut* out);
   Outcome lay_fields(ResultMemory* memory, LeafOut* out);
   Outcome read_blobs(Request* request, ResultMemory* memory, LeafOut* out);
   Outcome lend_large(const LaRuns& rows, ResultMemory* memory);

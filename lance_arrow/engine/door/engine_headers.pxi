@@ -56,7 +56,7 @@ cdef extern from "engine/plan/chunked_page.hpp" namespace "lance_arrow::engine" 
         const LaChunkCodec* rep
         const LaChunkCodec* def_ "def"
         int max_rep, max_def, max_visible
-        cbool has_items
+        cbool has_items, keeps_items
         Items items
 
     cdef struct ChunkPlaces:
@@ -138,6 +138,12 @@ cdef extern from "engine/arrays/leaf_taking.hpp" namespace "lance_arrow::engine"
         kTextViews
         kStored
         kJudged
+        kKept
+
+    cdef cppclass KeptShape:
+        int64_t item_bits
+        int item_offset_bits
+        int64_t most_items
 
     cdef cppclass BlobShape:
         int64_t data_stop
@@ -154,6 +160,7 @@ cdef extern from "engine/arrays/leaf_taking.hpp" namespace "lance_arrow::engine"
         vector[int64_t] list_parts
         Form form
         optional[BlobShape] blobs
+        optional[KeptShape] kept
 
     cdef struct Region:
         uint8_t* bytes
@@ -165,6 +172,10 @@ cdef extern from "engine/arrays/leaf_taking.hpp" namespace "lance_arrow::engine"
         int64_t slots
         int64_t null_count
 
+    cdef cppclass DictionaryOut:
+        int64_t num_values, num_items
+        Region items, offsets
+
     cdef cppclass LeafOut:
         int64_t num_values
         Form form
@@ -173,6 +184,7 @@ cdef extern from "engine/arrays/leaf_taking.hpp" namespace "lance_arrow::engine"
         int64_t num_items
         int64_t buffer_bytes
         vector[NodeOut] nodes
+        vector[DictionaryOut] dictionaries
         int64_t num_children(const LeafShape&, size_t)
 
     cdef cppclass LeafTaking:

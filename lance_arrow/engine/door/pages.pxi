@@ -89,7 +89,7 @@ cdef bint _has_form(ChunkForm* form, tuple levels, bint large, values, rep, def_
     form.rep = _chunk_codec(rep)
     form.def_ = _chunk_codec(def_)
     form.max_rep, form.max_def, form.max_visible = levels
-    form.has_items = False
+    form.has_items = form.keeps_items = False
     if form.values.num_buffers < 0 or form.values.num_buffers > 8:
         return False
     for stream in (rep, def_):
@@ -119,7 +119,7 @@ def chunked_page(
     int64_t num_rows, layers, tuple levels, int offset_bits, values, rep, def_, bint large,
     const int64_t[::1] chunk_starts not None, const int64_t[::1] value_starts not None,
     const int64_t[::1] rows_started=None, const int64_t[::1] rows_finished=None,
-    const int64_t[::1] rows_left=None, tuple items=None,
+    const int64_t[::1] rows_left=None, tuple items=None, bint keeps_items=False,
 ) -> NativePage | None:
     """Build a page of chunks.
 
@@ -139,6 +139,8 @@ def chunked_page(
         ``(num_chunks + 1,) int64``; the last three with lists only.
     items
         ``(bits, values, offsets or None, offset_bits, num_items)`` of a dictionary.
+    keeps_items
+        Whether values are the indices into the dictionary.
 
     Returns
     -------
@@ -151,6 +153,7 @@ def chunked_page(
         return None
     if items is not None and not _has_items(&form, items):
         return None
+    form.keeps_items = keeps_items
     places.chunk_starts, places.value_starts = &chunk_starts[0], &value_starts[0]
     places.num_chunks = chunk_starts.shape[0] - 1
     places.rows_started = NULL
@@ -176,7 +179,7 @@ cdef class ChunkTemplate:
 
     @property
     def value_bits(self) -> int:
-        return self.form.items.bits if self.form.has_items else self.form.values.bits
+        return self.form.items.bits if self.form.has_items and not self.form.keeps_items else self.form.values.bits
 
     def page(self, int64_t num_rows, int64_t num_values) -> NativePage:
         """Build a page of so many rows and values; without lists these are the same."""
@@ -198,7 +201,7 @@ cdef class ChunkTemplate:
 
 def chunk_template(
     layers, tuple levels, int offset_bits, values, rep, def_, bint large,
-    items=None, int64_t num_items=0, int64_t most_item_bytes=0,
+    items=None, int64_t num_items=0, int64_t most_item_bytes=0, bint keeps_items=False,
 ) -> ChunkTemplate | None:
     """Take what a description says of pages of chunks.
 
@@ -210,6 +213,8 @@ def chunk_template(
         Capsule of the chunk codec of a dictionary, which decodes it as one block; None without one.
     num_items, most_item_bytes
         Of the dictionary, and how many bytes they may take at most.
+    keeps_items
+        As in `chunked_page`.
 
     Returns
     -------
@@ -224,7 +229,7 @@ def chunk_template(
     if items is not None:
         if made.form.values.bits not in (8, 16, 32, 64) or made.index.items.num_buffers != 1 or made.index.items.bits == 1:
             return None
-        made.form.has_items = True
+        made.form.has_items, made.form.keeps_items = True, keeps_items
         made.form.items.bits, made.form.items.num_items = made.index.items.bits, num_items
         made.form.items.values = made.form.items.offsets = NULL
         made.form.items.values_bytes, made.form.items.offset_bits = 0, 0

@@ -168,11 +168,17 @@ cdef class RowsInTheMaking:
             values = values, lent.buffer(out.positions)
         if out.form == Form.kCodes:
             offsets = out.num_items, lent.buffer(out.item_offsets), lent.buffer(out.items)
+        elif out.form == Form.kKept:
+            offsets = [self._dictionary(out.dictionaries[number]) for number in range(out.dictionaries.size())]
         elif out.form == Form.kViews or out.form == Form.kTextViews:
             offsets = tuple([
                 lent.buffer(out.items).slice(start) for start in range(0, out.items.size, out.buffer_bytes)
             ])
         return out.num_values, values, offsets, nodes
+
+    cdef tuple _dictionary(self, const DictionaryOut& one):
+        cdef LentBuffers lent = self.lent
+        return one.num_values, one.num_items, lent.buffer(one.offsets), lent.buffer(one.items)
 
     cdef object _judge(self, size_t leaf, object judge, Request* request):
         """Let the items of all pages of a leaf be judged; returns why their indices cannot be read."""
@@ -232,7 +238,9 @@ cdef class ReadForms:
 
         ``form``: a key of `FORMS`. ``"codes"``: values of variable width come as codes into one dictionary. ``"views"``,
         ``"text_views"``: they come as views, checked as UTF-8 or not. ``"stored"``: as codes where all pages have a
-        dictionary of few items. All of them have one part. Instead of a key, a condition may stand there: such pages
+        dictionary of few items. All of them have one part. For leaves of dictionaries, whose values are indices,
+        ``(item_bits, item_offset_bits, most_items)`` stands there: bits of an item, 0 for variable width, the width of
+        its offsets, and how many items indices can count. Or a condition may stand there: such pages
         give flags of rows then. It is called with ``(offsets, offset_bits, values)`` of a page's items. It returns a
         byte for each, 1 where the item satisfies it; or None if items cannot be judged. Its `null` tells whether null
         satisfies it. ``list_parts``: of fixed-size lists, the bits
@@ -254,11 +262,16 @@ cdef class ReadForms:
     def __init__(self, leaves, columns=None, schema=None) -> None:
         cdef LeafShape shape
         cdef BlobShape blobs
+        cdef KeptShape kept
         self.judges = []
         for leaf in leaves:
             shape = LeafShape()
             offset_bits, shape.value_bits, shape.value_offset_bits, field_bytes, places, form, shape.list_parts = leaf
-            if isinstance(form, str):
+            if isinstance(form, tuple):
+                shape.form = Form.kKept
+                kept.item_bits, kept.item_offset_bits, kept.most_items = form
+                shape.kept = kept
+            elif isinstance(form, str):
                 shape.form = <Form><int>FORMS[form]
             else:
                 shape.form = Form.kJudged
@@ -370,7 +383,7 @@ cdef class ReadForms:
             have one per part (`NativePage.parts`), None for parts of no bits. Leaves without values have None. For
             blobs with too many bytes for one read, they are a tuple of memory for the blobs and of their positions. For
             codes, the offsets are the dictionary: ``(num_items, offsets, values)``; for views, the buffers that they
-            point to. Flags of judged values are bits, without offsets. An error text if a leaf could not be read, or if
+            point to; for dictionaries, a list of ``(num_values, num_items, offsets or None, items)``, one for each page. Flags of judged values are bits, without offsets. An error text if a leaf could not be read, or if
             leaves contradict each other or their types.
         requests, ranges, bytes_wanted, bytes_read
             What was read.

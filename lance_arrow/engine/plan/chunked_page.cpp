@@ -36,7 +36,7 @@ Outcome ChunkedPage::open_selected(int64_t start, int64_t stop, const SelectionB
   const int64_t width = form_.values->bits / 8;
   const Leased<std::vector<uint8_t>> indices;
   LaValues place{nullptr, 0, nullptr, 0, nullptr, nullptr};
-  if (form_.has_items) {
+  if (expands()) {
     if (count > out->limit / width) return above_limit();
     if (static_cast<int64_t>(indices->size()) < count * width) indices->resize(static_cast<size_t>(count * width));
     place.values = indices->data();
@@ -71,9 +71,11 @@ Outcome ChunkedPage::open_selected(int64_t start, int64_t stop, const SelectionB
   });
   if (outcome.message != nullptr) return outcome;
   if (to != place.values + count * width) return misuse("rows lie outside the pages");
-  if (form_.has_items) {
-    const uint16_t* def = form_.def == nullptr ? nullptr : out->def.data() + def_at;
-    return append_indices({indices->data(), def, count}, out);
+  const uint16_t* def = form_.def == nullptr ? nullptr : out->def.data() + def_at;
+  if (expands()) return append_indices({indices->data(), def, count}, out);
+  if (form_.keeps_items) {
+    const Outcome settled = form_.items.settle(place.values, width, def, count);
+    if (settled.message != nullptr) return settled;
   }
   out->took(count, place);
   return success();

@@ -13,6 +13,7 @@ struct ChunkForm {
   const LaChunkCodec* def = nullptr;
   int max_rep = 0, max_def = 0, max_visible = 0;
   bool has_items = false;
+  bool keeps_items = false;  // values are the indices, and the items come beside them
   Items items;
 };
 

@@ -18,7 +18,7 @@ class ChunkedPage : public Page {
     plain_bytes_ = by_value ? form.values->plain_bytes : 0;
     const int64_t header = 2 + form.values->num_buffers * (form.large ? 4 : 2);
     plain_header_ = (header + 7) & ~int64_t{7};
-    value_bits = form.has_items ? form.items.bits : form.values->bits;
+    value_bits = expands() ? form.items.bits : form.values->bits;
     is_indexed_.store(true, std::memory_order_relaxed);
     note_chunks();
   }
@@ -46,12 +46,13 @@ class ChunkedPage : public Page {
 
   bool has_few_items() const override {
     constexpr int64_t least_rows_per_item = 8;
-    if (!form_.has_items) return false;
+    if (!expands()) return false;
     const int64_t num_items = own_ != nullptr ? own_->form.num_items : form_.items.num_items;
     return num_items * least_rows_per_item <= num_rows;
   }
 
-  const Items* items() const override { return form_.has_items ? &form_.items : nullptr; }
+  const Items* items() const override { return expands() ? &form_.items : nullptr; }
+  const Items* kept_items() const override { return form_.keeps_items ? &form_.items : nullptr; }
 
   bool picks_selected(int64_t rows_per_wanted) const override {
     constexpr int64_t most_rows_per_wanted = 16;  // a chunk from which fewer are wanted is not decoded whole
@@ -92,6 +93,9 @@ class ChunkedPage : public Page {
                         const Ranges& ranges, const Fetched& fetched, LeafPart* out) const override;
 
  private:
+  // Whether values are items in place of the indices that chunks hold.
+  bool expands() const { return form_.has_items && !form_.keeps_items; }
+
   struct Opened {
     LaChunk chunk;
     const uint8_t* buffers[8];
@@ -222,11 +226,15 @@ class ChunkedPage : public Page {
   // Values (or dictionary items) of some runs of a chunk; def, when there is one, has a level per selected value.
   Outcome append_values(const Opened& opened, const LaRuns& runs, int64_t count, const uint16_t* def,
                         LeafPart* out) const {
-    if (form_.has_items) return append_items(opened, runs, count, def, out);
+    if (expands()) return append_items(opened, runs, count, def, out);
     LaValues place = out->place(count, form_.values->bits);
     if (place.values == nullptr) return above_limit();
     const LaRefusal refusal = form_.values->select(form_.values->self, &opened.chunk, &runs, &place);
     if (refusal != nullptr) return refused(refusal);
+    if (form_.keeps_items) {
+      const Outcome outcome = form_.items.settle(place.values, form_.values->bits / 8, def, count);
+      if (outcome.message != nullptr) return outcome;
+    }
     out->took(count, place);
     return success();
   }

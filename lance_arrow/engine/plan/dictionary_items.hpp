@@ -58,6 +58,31 @@ struct Items {
     }
   }
 
+  // Checks indices that are kept; those of nulls become 0.
+  Outcome settle(uint8_t* indices, int64_t index_bytes, const uint16_t* def, int64_t count) const {
+    switch (index_bytes) {
+      case 1: return settle_by<uint8_t>(indices, def, count);
+      case 2: return settle_by<uint16_t>(indices, def, count);
+      case 4: return settle_by<uint32_t>(indices, def, count);
+      default: return settle_by<uint64_t>(indices, def, count);
+    }
+  }
+
+  // Copies the offsets of items of variable width, which must ascend within the values.
+  Outcome copy_offsets(uint8_t* to, int to_bits) const {
+    int64_t end = 0;
+    if (offsets == nullptr) return misuse("items of one width have no offsets");
+    for (int64_t item = 0; item <= num_items; ++item) {
+      const uint64_t next = offset_bits == 32 ? load<uint32_t>(offsets, item) : load<uint64_t>(offsets, item);
+      if (next > static_cast<uint64_t>(values_bytes) || static_cast<int64_t>(next) < end)
+        return corrupt("a dictionary item lies outside its bytes", item);
+      end = static_cast<int64_t>(next);
+      if (to_bits == 32) store<int32_t>(to, item, static_cast<int32_t>(end));
+      else store<int64_t>(to, item, end);
+    }
+    return success();
+  }
+
   // Where an item of variable width lies in the values.
   Outcome find(int64_t item, int64_t* start, int64_t* size) const {
     const bool is_narrow = offset_bits == 32;
@@ -71,6 +96,16 @@ struct Items {
   }
 
  private:
+  template <class Index>
+  Outcome settle_by(uint8_t* indices, const uint16_t* def, int64_t count) const {
+    for (int64_t value = 0; value < count; ++value) {
+      if (def != nullptr && def[value] > 0) store<Index>(indices, value, 0);
+      else if (load<Index>(indices, value) >= static_cast<uint64_t>(num_items))
+        return corrupt("an index lies outside the dictionary", value);
+    }
+    return success();
+  }
+
   template <class Index>
   Outcome expand_by(const ItemIndices& wanted, LaValues* out) const {
     if (!are_inside<Index>(wanted, num_items)) {

@@ -101,8 +101,10 @@ class LeafReader {
     LeafPart* out;
     LevelPart part{};
     int64_t values_before = 0;
+    const Page* page = nullptr;
 
     Outcome enter(const PageRef& ref, const LaRuns& rows, int64_t run, bool* is_open) {
+      page = ref.page;
       part = {&ref.page->layers, 0, static_cast<int64_t>(out->rep.size()), static_cast<int64_t>(out->def.size())};
       values_before = out->num_values;
       const Outcome outcome = ref.page->is_indexed() ? success() : ref.page->load_index(ref.buffers, &reader->fetcher_);
@@ -137,6 +139,7 @@ class LeafReader {
       if (out->num_values > values_before || out->rep.size() > static_cast<size_t>(part.rep_at) ||
           out->def.size() > static_cast<size_t>(part.def_at))
         note_levels(part, values_before, out);
+      if (out->num_values > values_before) out->spans.push_back({page->kept_items(), out->num_values - values_before});
     }
 
     Outcome formed(const Outcome& outcome) const { return outcome.message == nullptr ? out->form_values() : outcome; }

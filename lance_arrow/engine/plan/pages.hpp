@@ -133,6 +133,12 @@ struct LevelPart {
   int64_t rep_at, def_at;  // -1: the page stores no such stream
 };
 
+// Values of one page that are indices into its items; without items none of them is valid.
+struct ItemSpan {
+  const Items* items;
+  int64_t num_values;
+};
+
 struct LeafPart {
   int64_t limit = 0;
   std::vector<LevelPart> levels;
@@ -147,6 +153,7 @@ struct LeafPart {
   std::unique_ptr<JudgedItems> judged;  // where it is wanted whether they satisfy a condition
   int64_t num_formed = 0;  // values that have a code or a view; later ones lie in `values` and `ends`
   int64_t end_formed = 0;  // where the bytes that views point to end
+  std::vector<ItemSpan> spans;  // of pages that keep their items, in order
 
   bool takes_indices() const { return coded != nullptr || viewed != nullptr || judged != nullptr; }
 
@@ -216,6 +223,7 @@ struct LeafPart {
     rep.clear();
     def.clear();
     ends.clear();
+    spans.clear();
     num_values = bit_offset = num_bytes = num_formed = end_formed = 0;
     coded.reset();
     viewed.reset();
@@ -300,6 +308,8 @@ class Page {
   virtual bool has_few_items() const { return false; }
   // The items, once the page is indexed; null where values are no indices.
   virtual const Items* items() const { return nullptr; }
+  // The items, once the page is indexed, where values are indices into them and stay so; else null.
+  virtual const Items* kept_items() const { return nullptr; }
 
   // Whether rows that are selected, one of about so many, are best picked out of all.
   virtual bool picks_selected(int64_t) const { return false; }
