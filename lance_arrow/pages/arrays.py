@@ -132,6 +132,14 @@ def native_strings(
     return engine.binary_page(page.num_rows, shape.offset_bits, data, ends_buffer, end_bytes, null_adjustment)
 
 
+def native_lists(page: PageFacts, ends: BoundArray, null_adjustment: int, num_items: int) -> NativePage | None:
+    """Build a native page of lists whose end offsets are in a buffer, and whose items are in another column."""
+    buffer = plain_buffer(ends, page)
+    if buffer is None or value_bits(ends.shape) != 64:
+        return None
+    return engine.list_page(page.num_rows, buffer, null_adjustment, num_items)
+
+
 def joined_plan(plans: Sequence[PageReadPlan]) -> PageReadPlan:
     """Join the plans of children; `fetched_parts` splits the fetched slices again."""
     return PageReadPlan(tuple(part for plan in plans for part in plan.slices), tuple(plans))

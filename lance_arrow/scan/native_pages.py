@@ -30,6 +30,9 @@ _LEAST_TOGETHER = 4
 _NO_BYTES = np.empty(0, np.uint8)
 
 
+ListPages: TypeAlias = list[tuple[NativePage | None, int, list[int], list[int], int]]
+"""Of a column of lists its pages, as `Pages`, and the first item of each in the next column."""
+
 Missing: TypeAlias = tuple[PageTask, Pages, int]
 """A page without an index, the pages of its leaf, and its position in them."""
 
@@ -50,6 +53,8 @@ class PagesAtHand:
         Whether the reader keeps the pages itself; else the cache does, which counts them.
     missing
         Pages whose index must be loaded before the engine can read them.
+    lists
+        In files of 2.0: of each leaf the columns of lists above it, outer-most first.
     """
 
     wanted: list[Pages]
@@ -57,6 +62,7 @@ class PagesAtHand:
     uncounted: list[tuple[Hashable, NativePage]] = field(default_factory=list)
     are_kept: bool = False
     missing: list[Missing] = field(default_factory=list)
+    lists: list[list[ListPages]] | None = None
 
     def load_missing(self, source: RangeSource, cache: IndexCache, *, is_scan: bool) -> None:
         """Load indices that are missing, in one round; raises as reading the pages."""

@@ -103,7 +103,7 @@ class TakePlan:
         -------
         TakePlan or None
             None for leaves that the engine does not read: fixed-size lists of structs, dictionaries of these. Also for
-            blobs below other columns or in other files, and for leaves of 2.0 below lists.
+            blobs below other columns or in other files.
         """
         shape = leaf.leaf.shape
         bits = NO_VALUES if shape is None else row_bits(shape)
@@ -111,8 +111,6 @@ class TakePlan:
             return None
         form = _form_of(leaf)
         if form is None:
-            return None
-        if any(leaf.list_columns):
             return None
         is_column = len(leaf.offset_bits) == 1
         if blob_limits is not None and leaf.bytes_field is not None:

@@ -152,7 +152,8 @@ class RowReader(FilePages):
         close = {
             plan.leaf.column
             for plan, of_leaf in zip(plans, pages, strict=True)
-            if all(page is not None and page.picks_close_rows for page, *_ in of_leaf)
+            if not any(plan.leaf.list_columns)
+            and all(page is not None and page.picks_close_rows for page, *_ in of_leaf)
         }
         return [node for node in nodes if close.issuperset(leaf.column for leaf in node.leaves())]
 
@@ -435,6 +436,9 @@ class RowReader(FilePages):
         """Find the pages that hold the rows; those of columns that are read again are noted."""
         leaves = [plan.leaf for plan in wanted.plans]
         found = self._pages_of(leaves, rows, is_scan=is_scan)
+        if found.lists is not None:
+            # Rows do not tell which pages below lists they need.
+            return PagesFound(PagesWithRows(wanted.forms, found.wanted, found.lists), found, None)
         opened = None
         if wanted in self._noted:
             noted = self._noted[wanted]

@@ -8,13 +8,13 @@ from unittest.mock import patch
 import numpy as np
 import pyarrow as pa
 import pytest
+from native_only import without_layouts
 from stores import CountingStore
 from values import seeded
 
 from lance_arrow import LanceFile, LanceWriter
 from lance_arrow.errors import CorruptPageError
 from lance_arrow.scan import row_reader
-from lance_arrow.scan.row_reader import RowReader
 
 NUM_ROWS = 900
 ITEMS = {
@@ -37,13 +37,6 @@ def _write(path: Path, batches: list[pa.RecordBatch], version: str, page_bytes: 
             writer.write(batch)
 
 
-def _without_layouts() -> patch:
-    def refuse(*_: object) -> None:
-        raise AssertionError("layouts in Python read a leaf")
-
-    return patch.object(RowReader, "_decode_leaves", refuse)
-
-
 @pytest.mark.parametrize("version", ["2.1", "2.2"])
 @pytest.mark.parametrize("index_type", [pa.int8(), pa.uint8(), pa.int16(), pa.uint32(), pa.int64()], ids=str)
 def test_dictionaries_are_read_without_layouts(version: str, index_type: pa.DataType, tmp_path: Path) -> None:
@@ -59,7 +52,7 @@ def test_dictionaries_are_read_without_layouts(version: str, index_type: pa.Data
     expected = pa.Table.from_batches([batch, batch])
     rows = np.array([0, 5, num_rows - 1, num_rows, num_rows + 3, 2 * num_rows - 1])
     store = CountingStore({"f.lance": path.read_bytes()})
-    with _without_layouts():
+    with without_layouts():
         for source, filesystem in ((path, None), ("f.lance", store)):
             with LanceFile(source, filesystem=filesystem) as file:
                 found, taken = file.read(), file.take(rows)
@@ -79,7 +72,7 @@ def test_pages_with_other_dictionaries_are_unified(tmp_path: Path) -> None:
     path = tmp_path / "f.lance"
     # Each row is a page.
     _write(path, [*batches, nulls], "2.2", 1)
-    with _without_layouts(), LanceFile(path) as file:
+    with without_layouts(), LanceFile(path) as file:
         (chunk,) = file.read().column("d").chunks
     chunk.validate(full=True)
     assert chunk.dictionary.to_pylist() == ["a", "b", "c"]

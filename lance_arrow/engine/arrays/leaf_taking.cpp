@@ -21,6 +21,12 @@ Outcome allocate_bits(ResultMemory* memory, int64_t count, Region* out) {
   return outcome;
 }
 
+// Continues offsets, of which the first `at` and one more are there.
+template <class Offset>
+void add_ends(const std::vector<int64_t>& ends, int64_t base, uint8_t* offsets, int64_t at) {
+  for (const int64_t end : ends) store<Offset>(offsets, ++at, static_cast<Offset>(base + end));
+}
+
 // Of pages, what a form for dictionaries becomes.
 Form form_of(const LeafShape& shape, const std::vector<PageRef>& pages) {
   if (shape.form != Form::kStored && shape.form != Form::kJudged) return shape.form;
@@ -32,8 +38,9 @@ Form form_of(const LeafShape& shape, const std::vector<PageRef>& pages) {
 
 }  // namespace
 
-LeafTaking::LeafTaking(const LeafShape& shape, const std::vector<PageRef>& pages, const TakeLimits& limits)
-    : shape_(&shape), pages_(&pages), limits_(limits), form_(form_of(shape, pages)) {}
+LeafTaking::LeafTaking(const LeafShape& shape, const std::vector<PageRef>& pages, const ListPages& lists,
+                       const LeafTaking* beside, const TakeLimits& limits)
+    : shape_(&shape), pages_(&pages), lists_(&lists), beside_(beside), limits_(limits), form_(form_of(shape, pages)) {}
 
 Outcome LeafTaking::begin(std::span<const int64_t> part_rows, ResultMemory* memory) {
   const LeafShape& shape = *shape_;
@@ -41,7 +48,9 @@ Outcome LeafTaking::begin(std::span<const int64_t> part_rows, ResultMemory* memo
   int64_t num_rows = 0;
   for (const int bits : shape.offset_bits) has_lists |= bits != 0;
   for (const int64_t rows : part_rows) num_rows += rows;
+  // Pages below columns of lists know of nothing above the leaf.
   leaf_.offset_bits = shape.offset_bits;
+  if (is_below_lists()) leaf_.offset_bits = leaf_.offset_bits.first(1);
   leaf_.value_bits = shape.value_bits;
   leaf_.field_bits = shape.field_bits;
   if (!pages_->empty() && !pages_->front().page->parts.empty()) {
@@ -60,6 +69,7 @@ Outcome LeafTaking::begin(std::span<const int64_t> part_rows, ResultMemory* memo
   else if (has_views) outcome = allocate(memory, num_rows * kViewBytes, &lent_);
   if (outcome.message != nullptr) return outcome;
   leaf_.parts.resize(part_rows.size());
+  list_parts_.resize(is_below_lists() ? part_rows.size() : 0);
   int64_t start = 0;
   for (size_t number = 0; number < part_rows.size(); ++number) {
     if (part_rows.size() == 1) leaf_.borrow_part();
@@ -80,13 +90,47 @@ Outcome LeafTaking::begin(std::span<const int64_t> part_rows, ResultMemory* memo
 }
 
 Outcome LeafTaking::run(size_t part, Request* request) {
-  return read_leaf(*pages_, request->reader, request->selection, request->rows, leaf_.parts[part].get(),
-                   &request->count);
+  if (!is_below_lists())
+    return read_leaf(*pages_, request->reader, request->selection, request->rows, leaf_.parts[part].get(),
+                     &request->count);
+  LaRuns values{};
+  const Outcome outcome = descend(part, request, &values);
+  return outcome.message != nullptr
+             ? outcome
+             : read_leaf(*pages_, request->reader, nullptr, values, leaf_.parts[part].get(), &request->count);
+}
+
+// Reads the columns of lists above the leaf.
+Outcome LeafTaking::descend(size_t part, Request* request, LaRuns* values) {
+  ListParts* parts = &list_parts_[part];
+  if (parts->empty() && beside_ != nullptr && beside_->list_parts_.size() > part) {
+    const ListParts& others = beside_->list_parts_[part];
+    const size_t count = std::min(num_shared(*lists_, *beside_->lists_), others.size());
+    parts->assign(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(count));
+  }
+  return read_lists(*lists_, request->reader, request->rows, limits_.bytes, parts, values, &request->count);
+}
+
+// Makes room for values below lists, once these are known; those of one width are decoded where Arrow wants them.
+Outcome LeafTaking::make_room(ResultMemory* memory) {
+  const int64_t width = leaf_.value_bits / 8, num_values = list_parts_[0].back()->num_bytes;
+  LeafPart* part = leaf_.parts[0].get();
+  if (leaf_.value_bits == 0 && num_values <= limits_.bytes / 8) {
+    part->ends.reserve(static_cast<size_t>(num_values));
+    part->def.reserve(static_cast<size_t>(num_values));
+  }
+  if (leaf_.value_bits <= 0 || leaf_.value_bits % 8 != 0 || !leaf_.field_bits.empty() || shape_->blobs.has_value())
+    return success();
+  if (num_values > limits_.bytes / width) return above_limit();
+  const Outcome outcome = allocate(memory, num_values * width, &lent_);
+  leaf_.lent = outcome.message == nullptr;
+  if (leaf_.lent) part->values.lend(lent_.bytes, lent_.size);
+  return outcome;
 }
 
 // Large values of variable width are decoded where Arrow wants them: growing and copying cost fresh pages.
 Outcome LeafTaking::lend_large(const LaRuns& rows, ResultMemory* memory) {
-  if (shape_->value_bits != 0 || (form_ != Form::kPlain && !is_viewed())) return success();
+  if (shape_->value_bits != 0 || is_below_lists() || (form_ != Form::kPlain && !is_viewed())) return success();
   const int64_t num_bytes = expected_bytes(*pages_, rows);
   if (num_bytes <= 0 || num_bytes > limits_.bytes) return success();
   Region* lent = is_viewed() ? &lent_bytes_ : &lent_;
@@ -97,6 +141,11 @@ Outcome LeafTaking::lend_large(const LaRuns& rows, ResultMemory* memory) {
 
 Outcome LeafTaking::take(int64_t num_rows, Request* request, ResultMemory* memory, LeafOut* out) {
   Outcome outcome = begin({&num_rows, 1}, memory);
+  if (outcome.message == nullptr && is_below_lists()) {
+    LaRuns values{};
+    outcome = descend(0, request, &values);
+    if (outcome.message == nullptr) outcome = make_room(memory);
+  }
   if (outcome.message == nullptr) outcome = lend_large(request->rows, memory);
   if (outcome.message == nullptr) outcome = run(0, request);
   if (outcome.message == nullptr) outcome = finish(request, memory, out);
@@ -118,7 +167,7 @@ Outcome LeafTaking::finish(Request* request, ResultMemory* memory, LeafOut* out)
     num_bytes += part->num_bytes;
   }
   out->nodes.resize(num_nodes);
-  for (size_t node = 0; node < num_nodes; ++node) {
+  for (size_t node = 0; node < leaf_.offset_bits.size(); ++node) {
     Region validity, offsets;
     if (nullable[node] && slots[node] > 0) outcome = allocate_bits(memory, slots[node], &validity);
     if (outcome.message != nullptr) return outcome;
@@ -130,6 +179,7 @@ Outcome LeafTaking::finish(Request* request, ResultMemory* memory, LeafOut* out)
     out->nodes[node] = {validity.bytes, offsets.bytes, slots[node], 0};
   }
   outcome = fill_structure(leaf_, out->nodes.data());
+  if (outcome.message == nullptr && is_below_lists()) outcome = lay_lists(memory, out);
   if (outcome.message != nullptr) return outcome;
   for (NodeOut& node : out->nodes)
     if (node.null_count == 0) node.validity = nullptr;
@@ -142,6 +192,49 @@ Outcome LeafTaking::finish(Request* request, ResultMemory* memory, LeafOut* out)
     if (outcome.message != nullptr) return outcome;
   }
   return leaf_.field_bits.empty() ? lay_values(num_bytes, memory, out) : lay_fields(memory, out);
+}
+
+// Lays the nodes above the leaf out: structs, of which none is null, and lists whose ends were read.
+Outcome LeafTaking::lay_lists(ResultMemory* memory, LeafOut* out) {
+  size_t level = lists_->size();
+  for (size_t node = 1; node < out->nodes.size(); ++node) {
+    const int bits = shape_->offset_bits[node];
+    const int64_t num_inner = out->nodes[node - 1].slots;
+    out->nodes[node] = {nullptr, nullptr, num_inner, 0};
+    if (bits == 0) continue;
+    if (level == 0) return misuse("lists and nodes differ in number");
+    --level;
+    int64_t num_lists = 0, num_items = 0;
+    for (const ListParts& parts : list_parts_) {
+      num_lists += parts[level]->num_values;
+      num_items += parts[level]->num_bytes;
+    }
+    if (num_items != num_inner) return corrupt("lists hold more or fewer items than there are", -1);
+    if (bits == 32 && num_items > limits_.offset) return misuse("a list has more items than its offsets can count");
+    Region offsets, validity;
+    Outcome outcome = allocate(memory, (num_lists + 1) * (bits / 8), &offsets);
+    if (outcome.message == nullptr && num_lists > 0) outcome = allocate_bits(memory, num_lists, &validity);
+    if (outcome.message != nullptr) return outcome;
+    NodeOut& laid = out->nodes[node];
+    laid = {validity.bytes, offsets.bytes, num_lists, 0};
+    if (bits == 32) store<int32_t>(offsets.bytes, 0, 0);
+    else store<int64_t>(offsets.bytes, 0, 0);
+    int64_t at = 0, base = 0;
+    for (const ListParts& parts : list_parts_) {
+      const LeafPart& part = *parts[level];
+      if (bits == 32) add_ends<int32_t>(part.ends, base, offsets.bytes, at);
+      else add_ends<int64_t>(part.ends, base, offsets.bytes, at);
+      int64_t nulls = 0;
+      if (part.num_values > 0)
+        outcome =
+            validity_from_levels(part.def.data(), part.num_values, 1, laid.validity, (num_lists + 7) / 8, at, &nulls);
+      if (outcome.message != nullptr) return outcome;
+      laid.null_count += nulls;
+      at += part.num_values;
+      base += part.num_bytes;
+    }
+  }
+  return level == 0 ? success() : misuse("lists and nodes differ in number");
 }
 
 Outcome LeafTaking::lay_values(int64_t num_bytes, ResultMemory* memory, LeafOut* out) {

@@ -7,7 +7,7 @@
 
 #include "engine/arrays/leaf_arrays.hpp"
 #include "engine/arrays/result_memory.hpp"
-#include "engine/plan/leaf_reader.hpp"
+#include "engine/plan/list_levels.hpp"
 
 namespace lance_arrow::engine {
 
@@ -95,8 +95,12 @@ struct TakeLimits {
 // Rows of one leaf in the making.
 class LeafTaking {
  public:
-  // `shape` and `pages` outlive it.
-  LeafTaking(const LeafShape& shape, const std::vector<PageRef>& pages, const TakeLimits& limits);
+  // `shape` and `pages` outlive it, and `lists`: columns of lists above the leaf, empty where pages tell of these.
+  // `beside` is a leaf that is read before, or null: lists above both are read once.
+  LeafTaking(const LeafShape& shape, const std::vector<PageRef>& pages, const ListPages& lists,
+             const LeafTaking* beside, const TakeLimits& limits);
+
+  bool is_below_lists() const { return !lists_->empty(); }
 
   // Whether its items are to be judged before it begins; without a verdict they come as they are.
   bool is_judged() const { return form_ == Form::kJudged; }
@@ -119,6 +123,9 @@ class LeafTaking {
   Outcome lay_codes(ResultMemory* memory, LeafOut* out);
   Outcome lay_views(ResultMemory* memory, LeafOut* out);
   Outcome lay_flags(ResultMemory* memory, LeafOut* out);
+  Outcome descend(size_t part, Request* request, LaRuns* values);
+  Outcome make_room(ResultMemory* memory);
+  Outcome lay_lists(ResultMemory* memory, LeafOut* out);
   Outcome lay_dictionaries(ResultMemory* memory, LeafOut* out);
   Outcome lay_fields(ResultMemory* memory, LeafOut* out);
   Outcome read_blobs(Request* request, ResultMemory* memory, LeafOut* out);
@@ -126,10 +133,13 @@ class LeafTaking {
 
   const LeafShape* shape_;
   const std::vector<PageRef>* pages_;
+  const ListPages* lists_;
+  const LeafTaking* beside_;
   TakeLimits limits_;
   Form form_;
   std::unique_ptr<JudgedItems> judged_;
   Leaf leaf_;
+  std::vector<ListParts> list_parts_;  // of each part of the rows
   Region lent_;  // where values, codes or views are decoded as Arrow wants them
   Region lent_bytes_;  // where the bytes are that views point to
 };

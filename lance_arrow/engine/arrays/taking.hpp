@@ -18,9 +18,10 @@ class Taking {
     done_.resize(shapes.size());
   }
 
-  // Leaves without pages are left out; `pages` outlives it.
-  void set_pages(size_t leaf, const std::vector<PageRef>& pages) {
-    leaves_[leaf].emplace(shapes_[leaf], pages, limits_);
+  // Leaves without pages are left out; `pages` and `lists` outlive it.
+  void set_pages(size_t leaf, const std::vector<PageRef>& pages, const ListPages& lists) {
+    leaves_[leaf].emplace(shapes_[leaf], pages, lists, beside_, limits_);
+    if (!lists.empty()) beside_ = &*leaves_[leaf];
   }
 
   // Of a leaf with pages.
@@ -48,6 +49,7 @@ class Taking {
   std::vector<std::optional<LeafTaking>> leaves_;
   std::vector<LeafOut> done_;
   std::unique_ptr<ResultMemory> memory_;
+  const LeafTaking* beside_ = nullptr;  // the last leaf below columns of lists
   size_t next_ = 0;
 };
 

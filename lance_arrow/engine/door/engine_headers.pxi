@@ -49,6 +49,10 @@ cdef extern from "engine/plan/array_pages.hpp" namespace "lance_arrow::engine" n
     Page* new_flat_page(int64_t, cbool) except +
     Page* new_binary_page(int64_t, uint64_t) except +
 
+cdef extern from "engine/plan/list_page.hpp" namespace "lance_arrow::engine" nogil:
+    const int64_t LIST_ENDS "lance_arrow::engine::kListEnds"
+    Page* new_list_page(uint64_t, int64_t) except +
+
 cdef extern from "engine/plan/chunked_page.hpp" namespace "lance_arrow::engine" nogil:
     cdef cppclass ChunkForm:
         cbool large
@@ -114,6 +118,7 @@ cdef extern from "engine/plan/leaf_reader.hpp" namespace "lance_arrow::engine" n
         int64_t data_bytes
         int64_t second_start
         int64_t second_bytes
+        int64_t first_item
         PageBuffers buffers
 
     Outcome load_indices(const vector[PageRef]&, const Reader&, ReadCount*) except +
@@ -214,7 +219,7 @@ cdef extern from "engine/arrays/array_tree.hpp" namespace "lance_arrow::engine" 
 cdef extern from "engine/arrays/taking.hpp" namespace "lance_arrow::engine" nogil:
     cdef cppclass Taking:
         Taking(const vector[LeafShape]&, const Allocator&, const TakeLimits&) except +
-        void set_pages(size_t, const vector[PageRef]&) except +
+        void set_pages(size_t, const vector[PageRef]&, const vector[vector[PageRef]]&) except +
         LeafTaking& leaf(size_t)
         Outcome take_some(int64_t, Request*) except +
         cbool is_done()

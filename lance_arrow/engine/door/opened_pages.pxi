@@ -39,17 +39,22 @@ cdef class PagesWithRows:
         The leaves.
     wanted
         Of each leaf its pages, each ``(NativePage or None, first_row, buffer_offsets, buffer_sizes)``.
+    lists
+        Of each leaf the columns of lists above it, outer-most first, and their pages, which also say which item of the
+        next column is their first. None where all pages tell of the lists above.
     """
 
     cdef vector[vector[PageRef]] pages
+    cdef vector[vector[vector[PageRef]]] lists
     cdef vector[uint8_t] is_read
     cdef readonly Py_ssize_t num_pages
     cdef readonly bint are_all_read
     cdef object kept
 
-    def __init__(self, ReadForms forms, wanted) -> None:
-        self.are_all_read, self.kept = True, wanted
+    def __init__(self, ReadForms forms, wanted, lists=None) -> None:
+        self.are_all_read, self.kept = True, (wanted, lists)
         self.pages.resize(forms.shapes.size())
+        self.lists.resize(forms.shapes.size())
         cdef size_t leaf = 0
         cdef PageRef ref
         cdef bint is_read
@@ -62,9 +67,26 @@ cdef class PagesWithRows:
                     break
                 self.pages[leaf].push_back(ref)
             is_read = is_read and have_equal_values(self.pages[leaf])
+            if lists is not None:
+                is_read = self._has_lists(leaf, lists[leaf]) and is_read
             self.is_read.push_back(is_read)
             self.are_all_read = self.are_all_read and is_read
             leaf += 1
+
+    cdef bint _has_lists(self, size_t leaf, levels) except -1:
+        """Write down the columns of lists above a leaf; False where one is not read."""
+        cdef PageRef ref
+        cdef vector[PageRef] refs
+        for level in levels:
+            refs.clear()
+            self.num_pages += len(level)
+            for item in level:
+                if not _has_ref(&ref, item) or ref.page.value_bits != LIST_ENDS:
+                    return False
+                ref.first_item = item[4]
+                refs.push_back(ref)
+            self.lists[leaf].push_back(refs)
+        return True
 
 
 cdef bint _fits(LeafShape* shape, NativePage page) noexcept:
@@ -169,6 +191,7 @@ cdef class OpenPages:
         cdef size_t leaf, num_leaves = self.tables.size()
         self.was_used = True
         found.pages.resize(num_leaves)
+        found.lists.resize(num_leaves)
         found.is_read.assign(num_leaves, 1)
         found.are_all_read, found.kept = True, self
         for leaf in range(num_leaves):

@@ -298,6 +298,23 @@ def flat_page(int64_t num_rows, int64_t bits, int data_buffer, int validity_buff
     return page
 
 
+def list_page(int64_t num_rows, int ends_buffer, uint64_t null_adjustment, int64_t num_items) -> NativePage:
+    """Build a page of lists whose items lie in another column.
+
+    Parameters
+    ----------
+    num_rows
+        Lists of the page; the buffer of ends is large enough for ends of 64 bits.
+    ends_buffer
+        Number of the buffer that says where each list ends.
+    null_adjustment
+        As in `binary_page`.
+    num_items
+        Items of all lists of the page.
+    """
+    return _page(new_list_page(null_adjustment, num_items), num_rows, (_NULLABLE_ITEM,), ends_buffer, 0, ())
+
+
 def binary_page(
     int64_t num_rows, int offset_bits, int data_buffer, int ends_buffer, int64_t end_bytes, uint64_t null_adjustment
 ) -> NativePage:

@@ -14,6 +14,11 @@ cdef extern from "engine/plan/leaf_reader.hpp" namespace "lance_arrow::engine" n
         const vector[PageRef]&, const Reader&, const SelectionBitmap*, const LaRuns&, cbool, int64_t, Wanted*) except +
 
 
+cdef extern from "engine/plan/list_levels.hpp" namespace "lance_arrow::engine" nogil:
+    Outcome want_below_lists(
+        const vector[vector[PageRef]]&, const vector[PageRef]&, const Reader&, const LaRuns&, int64_t, Wanted*) except +
+
+
 cdef class Segments:
     """Fetched parts of a far file; reads of the engine take their bytes from where they lie. For one thread at a time.
 
@@ -115,6 +120,13 @@ cdef class Segments:
             selection.select(request.rows.starts, request.rows.stops, request.rows.num_runs)
             for leaf in range(pages.pages.size()):
                 if not pages.is_read[leaf]:
+                    continue
+                if not pages.lists[leaf].empty():
+                    if not indices_only:
+                        outcome = want_below_lists(
+                            pages.lists[leaf], pages.pages[leaf], request.reader, request.rows, limit_bytes, &wanted)
+                    if outcome.message != NULL:
+                        break
                     continue
                 outcome = want_leaf(
                     pages.pages[leaf], request.reader, &selection, request.rows, indices_only, limit_bytes, &wanted)

@@ -323,7 +323,7 @@ cdef class ReadForms:
         rows.taking.reset(new Taking(self.shapes, allocator, limits))
         for leaf in range(self.shapes.size()):
             if pages.is_read[leaf]:
-                rows.taking.get().set_pages(leaf, pages.pages[leaf])
+                rows.taking.get().set_pages(leaf, pages.pages[leaf], pages.lists[leaf])
         return rows
 
     def begin(

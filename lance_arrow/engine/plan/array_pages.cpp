@@ -131,14 +131,12 @@ class BinaryPage : public Page {
       const size_t level = out->def.size();
       out->def.resize(level + static_cast<size_t>(stop - start));
       uint16_t* levels = out->def.data() + level;
-      int64_t last = first;
-      for (int64_t row = start; row < stop; ++row) {
-        const int64_t end = end_of(ends, row - before, &is_null);
-        if (end < last) return corrupt("a string ends before it begins", row);
-        last = end;
-        out->ends[at + static_cast<size_t>(row - start)] = out->num_bytes + (end - first);
-        levels[row - start] = is_null;
-      }
+      const int64_t shift = out->num_bytes - first;
+      int64_t* to = out->ends.data() + at;
+      const uint8_t* from = ends + (start - before) * end_bytes_;
+      const int64_t last = end_bytes_ == 8 ? copy_ends<uint64_t>(from, stop - start, first, shift, to, levels)
+                                           : copy_ends<uint32_t>(from, stop - start, first, shift, to, levels);
+      if (last < 0) return corrupt("a string ends before it begins", start);
       if (last > first) values->add(first, last);
       out->num_bytes += last - first;
       out->num_values += stop - start;
@@ -152,6 +150,26 @@ class BinaryPage : public Page {
   }
 
  private:
+  // Copies ends of strings, the first of which begins at `last`, and notes which are null. Returns the last end, or -1
+  // where they do not ascend.
+  template <class End>
+  int64_t copy_ends(const uint8_t* from, int64_t count, int64_t last, int64_t shift, int64_t* to,
+                    uint16_t* levels) const {
+    const uint64_t adjustment = adjustment_ != 0 ? adjustment_ : std::numeric_limits<uint64_t>::max();
+    bool is_wrong = false;
+    for (int64_t value = 0; value < count; ++value) {
+      const uint64_t stored = load<End>(from, value);
+      const bool is_null = stored >= adjustment;
+      const auto end = static_cast<int64_t>(stored - (is_null ? adjustment : 0));
+      is_wrong |= end < last || (is_null && adjustment_ == 0);
+      // Ends that are wrong may be any number.
+      to[value] = static_cast<int64_t>(static_cast<uint64_t>(shift) + static_cast<uint64_t>(end));
+      levels[value] = is_null;
+      last = end;
+    }
+    return is_wrong ? -1 : last;
+  }
+
   // Negative where it is beyond 63 bits.
   int64_t end_of(const uint8_t* ends, int64_t item, bool* is_null) const {
     uint64_t end = end_bytes_ == 8 ? load<uint64_t>(ends, item) : load<uint32_t>(ends, item);

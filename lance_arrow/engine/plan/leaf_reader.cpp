@@ -105,6 +105,7 @@ class LeafReader {
 
     Outcome enter(const PageRef& ref, const LaRuns& rows, int64_t run, bool* is_open) {
       page = ref.page;
+      out->first_item = ref.first_item;
       part = {&ref.page->layers, 0, static_cast<int64_t>(out->rep.size()), static_cast<int64_t>(out->def.size())};
       values_before = out->num_values;
       const Outcome outcome = ref.page->is_indexed() ? success() : ref.page->load_index(ref.buffers, &reader->fetcher_);

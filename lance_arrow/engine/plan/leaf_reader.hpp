@@ -19,6 +19,7 @@ struct PageRef {
   int64_t data_bytes;
   int64_t second_start = 0;
   int64_t second_bytes = 0;
+  int64_t first_item = 0;  // of lists: of the column of items, where those of the page begin
   PageBuffers buffers;  // of a page that is not indexed yet
 };
 

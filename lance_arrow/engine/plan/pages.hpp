@@ -154,6 +154,8 @@ struct LeafPart {
   int64_t num_formed = 0;  // values that have a code or a view; later ones lie in `values` and `ends`
   int64_t end_formed = 0;  // where the bytes that views point to end
   std::vector<ItemSpan> spans;  // of pages that keep their items, in order
+  std::vector<int64_t> item_starts, item_stops;  // of lists: their items in another column, ascending and disjoint
+  int64_t first_item = 0;  // of that column, where the items of the page begin that is being opened
 
   bool takes_indices() const { return coded != nullptr || viewed != nullptr || judged != nullptr; }
 
@@ -224,6 +226,8 @@ struct LeafPart {
     def.clear();
     ends.clear();
     spans.clear();
+    item_starts.clear();
+    item_stops.clear();
     num_values = bit_offset = num_bytes = num_formed = end_formed = 0;
     coded.reset();
     viewed.reset();

@@ -30,11 +30,20 @@ from lance_arrow.engine import NativePage
 from lance_arrow.errors import CorruptFileError, CorruptPageError, LanceError, located
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan.file_pages import Indices
-from lance_arrow.scan.native_pages import PagesAtHand
+from lance_arrow.scan.native_pages import ListPages, PagesAtHand
 from lance_arrow.scan.native_take import Pages
 from lance_arrow.scan.page_faults import find_page
 from lance_arrow.scan.row_reader import RowReader
-from lance_arrow.spi import HoldsItems, LeafType, LoadedPage, NodeKind, ReadNatively, RowRanges, SlotStructure
+from lance_arrow.spi import (
+    HoldsItems,
+    LeafType,
+    LoadedPage,
+    NodeKind,
+    ReadNatively,
+    RowRanges,
+    SlotStructure,
+    VariableWidth,
+)
 from lance_arrow.structure.page_scan import PageTask, load_indices, load_pages
 from lance_arrow.structure.row_selection import by_page, joined_ranges, pages_with
 
@@ -116,6 +125,7 @@ class V20RowReader(RowReader):
         super().__init__(file, runtime, options)
         self._item_starts: dict[int, NDArray[np.int64]] = {}
         self._native_pages: dict[tuple[int, int], NativePage | None] = {}
+        self._pages_of_lists: dict[int, ListPages] = {}
 
     def _decode_leaves(
         self,
@@ -132,14 +142,42 @@ class V20RowReader(RowReader):
 
     def _pages_of(self, leaves: Sequence[LeafNode], rows: RowRanges, *, is_scan: bool) -> PagesAtHand:
         wanted: list[Pages] = []
+        lists: list[list[ListPages]] = []
         for leaf, meta in zip(leaves, self.metas(leaves), strict=True):
+            columns = [column for column in reversed(leaf.list_columns) if column is not None]
             pages: Pages = []
-            for number in pages_with(rows, meta.page_starts):
+            for number in range(len(meta.pages)) if columns else pages_with(rows, meta.page_starts):
                 page = meta.pages[number]
                 found = self._native_page(leaf, meta, number)
                 pages.append((found, page.first_row, page.buffer_offsets, page.buffer_sizes))
+            levels = [self._list_pages(column) for column in columns]
+            # Layouts scan small values of variable width faster; and they tell what is wrong.
+            is_left = is_scan and bool(columns) and isinstance(leaf.leaf.shape, VariableWidth)
+            if is_left or not self._fit(columns, meta):
+                pages.append((None, 0, [], []))
             wanted.append(pages)
-        return PagesAtHand(wanted, are_kept=True)
+            lists.append(levels)
+        return PagesAtHand(wanted, are_kept=True, lists=lists if any(lists) else None)
+
+    def _fit(self, columns: Sequence[ListColumn], meta: ColumnMeta) -> bool:
+        """Whether each column below lists has as many values as these hold."""
+        metas = [self.list_meta(column) for column in columns]
+        below = [below for below, _ in metas[1:]] + [meta]
+        return all(found.num_rows == starts[-1] for (_, starts), found in zip(metas, below, strict=False))
+
+    def _list_pages(self, column: ListColumn) -> ListPages:
+        """Return the pages of a column of lists as the engine reads them."""
+        pages = self._pages_of_lists.get(column.column)
+        if pages is None:
+            meta, item_starts = self.list_meta(column)
+            pages = []
+            for number in range(len(meta.pages)):
+                page = meta.pages[number]
+                layout = self.bound(_LIST, meta, number)
+                made = layout.native_page(page.facts) if isinstance(layout, ReadNatively) else None
+                pages.append((made, page.first_row, page.buffer_offsets, page.buffer_sizes, int(item_starts[number])))
+            self._pages_of_lists[column.column] = pages
+        return pages
 
     def _native_page(self, leaf: LeafNode, meta: ColumnMeta, number: int) -> NativePage | None:
         """Return a page as the engine reads it, or None; they are kept as long as the file is open."""
@@ -152,16 +190,27 @@ class V20RowReader(RowReader):
                 made = None
                 if isinstance(layout, ReadNatively) and not leaf.is_blob:
                     made = layout.native_page(facts)
-                if made is not None and leaf.list_columns:
-                    made.add_structs(len(leaf.list_columns) - 1)
+                if made is not None and not any(leaf.list_columns):
+                    made.add_structs(len(leaf.offset_bits) - 1)
                 self._native_pages[key] = made
         return self._native_pages[key]
 
     def keep_indices(self, nodes: Sequence[ColumnNode], rows: RowRanges | None = None) -> None:
-        """Load the indices of the columns whose rows are those of the file; the others' follow when they are read."""
+        """Load the indices of the columns whose rows are those of the file; the others' follow when they are read.
+
+        The engine's pages have none.
+        """
         rows = RowRanges.one(0, self.num_rows) if rows is None else rows
         with located(path=self.file.name):
-            tasks = _Descent(self, None).first_tasks(self._readable(nodes), rows)
+            plans = self._read_plan(nodes).plans
+            found = self._pages_of([plan.leaf for plan in plans], rows, is_scan=True).wanted
+            native = {
+                plan.leaf.column
+                for plan, pages in zip(plans, found, strict=True)
+                if all(page is not None for page, *_ in pages)
+            }
+            others = [leaf for leaf in self._readable(nodes) if leaf.column not in native]
+            tasks = _Descent(self, None).first_tasks(others, rows)
             load_indices(self.source, tasks, self.runtime.indices, with_whole_pages=False)
 
     def pages_of(self, leaf: LeafNode, meta: ColumnMeta, rows: RowRanges) -> Iterator[tuple[int, RowRanges]]:

@@ -14,7 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
-from lance_arrow.pages import LoadedLists, decode_integers, few_borders, few_slices, load_whole, require_width
+from lance_arrow.pages import (
+    LoadedLists,
+    decode_integers,
+    few_borders,
+    few_slices,
+    load_whole,
+    native_lists,
+    require_width,
+)
 from lance_arrow.proto.encodings_v20_pb2 import ArrayEncoding
 from lance_arrow.proto.encodings_v20_pb2 import List as ListMessage
 from lance_arrow.spi import (
@@ -111,6 +119,10 @@ class BoundList:
     @property
     def index_buffers(self) -> tuple[int, ...]:
         return tuple(buffer for buffer, _ in self.ends.buffers)
+
+    def native_page(self, page: PageFacts) -> Any | None:
+        """Return a native page if the ends are plain."""
+        return native_lists(page, self.ends, self.null_adjustment, self.num_items)
 
     def load_index(self, page: PageFacts, buffers: Mapping[int, Bytes]) -> _Lists:
         """Remove the adjustment, and check that the ends ascend to the number of items."""
