@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from lance_arrow.pages.native_pages import list_parts as list_parts
     from lance_arrow.pages.native_pages import native_constant as native_constant
     from lance_arrow.pages.native_pages import native_places as native_places
+    from lance_arrow.pages.native_pages import native_sparse as native_sparse
     from lance_arrow.pages.native_pages import row_bits as row_bits
     from lance_arrow.pages.native_pages import row_parts as row_parts
     from lance_arrow.pages.native_pages import struct_field_bytes as struct_field_bytes
@@ -120,6 +121,7 @@ else:
                 "list_parts",
                 "native_constant",
                 "native_places",
+                "native_sparse",
                 "row_bits",
                 "row_parts",
                 "struct_field_bytes",

@@ -28,6 +28,7 @@ from lance_arrow.spi.codecs import BoundChunkCodec, BoundPerValueCodec
 from lance_arrow.spi.layouts import PageFacts, PageIndex
 from lance_arrow.spi.native import native_side, stored_side
 from lance_arrow.spi.scratch import new_block
+from lance_arrow.spi.slots import SlotLayer
 
 _MOST_VALUE_BITS = 1 << 40
 NO_VALUES = -1
@@ -266,6 +267,26 @@ def native_constant(
         most_level_bytes,
     )
     return _with_parts(made, shape)
+
+
+def native_sparse(
+    num_rows: int, layers: tuple[SlotLayer, ...], values: engine.NativePage | None
+) -> engine.NativePage | None:
+    """Build a page of structure as positions from that of its values; None if the engine does not support it.
+
+    Parameters
+    ----------
+    num_rows
+        Rows of the page.
+    layers
+        Layers, inner-most first; those of fixed-size lists of structs are not supported.
+    values
+        A row for each slot of the leaf; None if these have no native page.
+    """
+    if values is None or any(layer.dimension for layer in layers):
+        return None
+    parts = [(layer.positions, layer.lists_nulls, layer.list_slots, layer.item_starts) for layer in layers]
+    return engine.sparse_page(values, num_rows, tuple(parts))
 
 
 def native_places(index: PageIndex | None, layers: tuple[LayerKind, ...]) -> engine.NativePage | None:

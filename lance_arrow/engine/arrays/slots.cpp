@@ -9,17 +9,6 @@ namespace lance_arrow::engine {
 
 namespace {
 
-// First place from `from` on whose value is not below `bound`: near ones are found in few steps.
-int64_t gallop(const int64_t* values, int64_t from, int64_t size, int64_t bound) {
-  int64_t step = 1;
-  int64_t low = from;
-  while (low + step < size && values[low + step] < bound) {
-    low += step;
-    step *= 2;
-  }
-  return std::lower_bound(values + low, values + std::min(size, low + step + 1), bound) - values;
-}
-
 // Calls visit(run, offset of the run's first slot in the selection, first and last place of listed values inside).
 template <class Visit>
 inline Outcome for_each_slot_run(const SlotLayer& layer, const int64_t* listed, int64_t num_listed, int64_t room,

@@ -5,11 +5,24 @@
 // for each listed position inside.
 #pragma once
 
+#include <algorithm>
+
 #include "engine/common/outcome.hpp"
 
 namespace lance_arrow::engine {
 
 constexpr int kMaxSlotLayers = 64;
+
+// First place from `from` on whose value is not below `bound`: near ones are found in few steps.
+inline int64_t gallop(const int64_t* values, int64_t from, int64_t size, int64_t bound) {
+  int64_t step = 1;
+  int64_t low = from;
+  while (low + step < size && values[low + step] < bound) {
+    low += step;
+    step *= 2;
+  }
+  return std::lower_bound(values + low, values + std::min(size, low + step + 1), bound) - values;
+}
 
 struct SlotLayer {
   const int64_t* run_starts;

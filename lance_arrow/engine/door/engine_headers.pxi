@@ -94,6 +94,20 @@ cdef extern from "engine/plan/places_page.hpp" namespace "lance_arrow::engine" n
     const int64_t PLACE_BITS "lance_arrow::engine::kPlaceBits"
     Page* new_places_page(const Page*, int) except +
 
+cdef extern from "engine/arrays/slots.hpp" namespace "lance_arrow::engine" nogil:
+    cdef cppclass _SparseLayer "lance_arrow::engine::SlotLayer":
+        _SparseLayer()
+        const int64_t* positions
+        int64_t num_positions
+        cbool lists_nulls
+        const int64_t* list_slots
+        const int64_t* item_starts
+        int64_t num_lists
+
+cdef extern from "engine/plan/sparse_page.hpp" namespace "lance_arrow::engine" nogil:
+    Page* new_sparse_page(const vector[_SparseLayer]&, const Page*) except +
+    vector[uint8_t] sparse_layer_kinds(const vector[_SparseLayer]&) except +
+
 cdef extern from "engine/plan/reader.hpp" namespace "lance_arrow::engine" nogil:
     cdef struct Reader:
         int fd

@@ -359,3 +359,49 @@ def places_page(NativePage inner not None, layers, int highest) -> NativePage | 
         new_places_page(inner.page.get(), highest), inner.page.get().num_rows, layers, inner.data_buffer, 0, (inner,))
     page.is_for_scans = inner.is_for_scans
     return page
+
+
+def sparse_page(NativePage inner not None, int64_t num_rows, tuple layers) -> NativePage | None:
+    """Build a page whose structure is kept as positions.
+
+    Parameters
+    ----------
+    inner
+        Values of all slots of the leaf, a row each.
+    num_rows
+        Rows of the page.
+    layers
+        Inner-most first ``(positions, lists_nulls, list_slots or None, item_starts or None)``, as those of
+        `lance_arrow.spi.SlotLayer`: contiguous ``(n,) int64``.
+
+    Returns
+    -------
+    NativePage or None
+        None where `inner` must read its index first.
+    """
+    cdef vector[_SparseLayer] forms
+    cdef _SparseLayer form
+    cdef const int64_t[::1] positions
+    cdef const int64_t[::1] slots
+    cdef const int64_t[::1] starts
+    if not inner.page.get().is_indexed():
+        return None
+    for positions, lists_nulls, slots, starts in layers:
+        form = _SparseLayer()
+        form.num_positions, form.lists_nulls = positions.shape[0], lists_nulls
+        if positions.shape[0]:
+            form.positions = &positions[0]
+        if slots is not None and starts is not None:
+            if starts.shape[0] != slots.shape[0] + 1:
+                raise InvalidArgumentError(f"{slots.shape[0]} lists have {starts.shape[0]} borders")
+            # Without any list that holds items, the address of their end tells that there are lists.
+            form.list_slots = &slots[0] if slots.shape[0] else &starts[0]
+            form.item_starts, form.num_lists = &starts[0], slots.shape[0]
+        forms.push_back(form)
+    kinds = sparse_layer_kinds(forms)
+    cdef NativePage page = _page(
+        new_sparse_page(forms, inner.page.get()), num_rows, kinds, inner.data_buffer, inner.offset_bits, (inner, layers))
+    page.second_buffer = inner.second_buffer
+    # Layouts make offsets and bitmaps of positions, without levels in between.
+    page.is_for_scans = inner.data_buffer < 0 and all([slots is None for _, _, slots, _ in layers])
+    return page

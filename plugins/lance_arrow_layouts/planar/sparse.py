@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lance_arrow.errors import CorruptFileError, CorruptPageError
+from lance_arrow.pages import native_sparse
 from lance_arrow.spi import (
     BindScope,
     BufferRole,
@@ -31,10 +32,11 @@ def bind_sparse(structure: Any, values: Any, scope: BindScope) -> BoundSparse:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SparseIndex:
-    """Positions of a page, inner-most layer first, and the index of its value plane."""
+    """Positions of a page, inner-most layer first, and the index of its value plane; and the page for the engine."""
 
     layers: tuple[SlotLayer, ...]
     values: Any
+    native: Any
 
     @property
     def nbytes(self) -> int:
@@ -69,7 +71,8 @@ class BoundSparse:
         num_own = len(fetched) - self.structure.num_buffers
         layers = self.structure.load([slices.one() for slices in fetched[num_own:]], num_rows)
         facts = Slots(layers, page.buffer_sizes, self.limits)
-        return SparseIndex(layers, self.values.load_index(facts, fetched[:num_own]))
+        index = self.values.load_index(facts, fetched[:num_own])
+        return SparseIndex(layers, index, native_sparse(num_rows, layers, self.values.native(facts, index)))
 
     def plan(self, page: PageFacts, index: SparseIndex, rows: RowRanges) -> PageReadPlan:
         selected = SlotStructure.select(index.layers, self._whole(rows))

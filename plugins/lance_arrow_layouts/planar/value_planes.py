@@ -19,6 +19,7 @@ from lance_arrow.pages import (
     ZippedPages,
     bind_chunked,
     bind_zipped,
+    native_constant,
 )
 from lance_arrow.spi import (
     BindScope,
@@ -94,6 +95,9 @@ class ValuePlane(Protocol):
 
     def load_index(self, page: Slots, fetched: tuple[FetchedSlices, ...]) -> PageIndex | None: ...
 
+    def native(self, page: Slots, index: Any) -> object | None:
+        """Return the values of all slots as a native page, whose levels mean nothing; None where there is none."""
+
     def plan(self, page: Slots, index: Any, slots: RowRanges) -> PageReadPlan: ...
 
     def load(
@@ -145,6 +149,11 @@ class RepeatedSlots:
         if self.scalar is None and self.shape is not None and page.validity.num_valid and (found := page.num_reached()):
             raise CorruptPageError(f"a page without values has {found} valid slots")
 
+    def native(self, page: Slots, index: None) -> object | None:
+        layers = _PLAIN if self.shape is None or self.scalar is not None else (LayerKind.NULLABLE_ITEM,)
+        facts = page.facts(page.validity.num_slots, 0, 0)
+        return native_constant(facts, layers, self.shape, self.scalar, (None, None), (0, 0), 0)
+
     def plan(self, page: Slots, index: None, slots: RowRanges) -> PageReadPlan:
         return PageReadPlan(())
 
@@ -171,6 +180,10 @@ class ChunkedSlots:
     def load_index(self, page: Slots, fetched: tuple[FetchedSlices, ...]) -> PageIndex:
         self.pages.roles(self._facts(page))
         return self.pages.load_index(self._facts(page), fetched)
+
+    def native(self, page: Slots, index: Any) -> object | None:
+        native: object | None = index.native
+        return native
 
     def plan(self, page: Slots, index: Any, slots: RowRanges) -> PageReadPlan:
         return self.pages.plan(self._facts(page), index, slots) if len(slots) else PageReadPlan(())
@@ -205,6 +218,9 @@ class ZippedSlots:
             raise CorruptPageError(f"{self.num_values} values are zipped for {page.validity.num_valid} valid slots")
         self.pages.roles(self._facts(page))
         return self.pages.load_index(self._facts(page), fetched)
+
+    def native(self, page: Slots, index: Any) -> None:
+        """Return None: the engine does not spread values over slots."""
 
     def plan(self, page: Slots, index: Any, slots: RowRanges) -> PageReadPlan:
         validity = page.validity
@@ -280,6 +296,9 @@ class IndexedSlots:
         block = new_block(self.indices.shape, num_slots)
         self.indices.decode(batch, block)
         return block
+
+    def native(self, page: Slots, index: ItemIndex) -> None:
+        """Return None: the engine does not have indices apart from chunks."""
 
     def plan(self, page: Slots, index: ItemIndex, slots: RowRanges) -> PageReadPlan:
         return PageReadPlan((), slots)

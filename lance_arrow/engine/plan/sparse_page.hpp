@@ -1,0 +1,16 @@
+// Pages whose structure is kept as positions: which slots are null, and which lists hold items (spec 11).
+#pragma once
+
+#include "engine/arrays/slots.hpp"
+#include "engine/plan/pages.hpp"
+
+namespace lance_arrow::engine {
+
+// `layers` are inner-most first, without runs; the first one is no list. `values` has a row for each slot of the leaf,
+// and levels that are not looked at. Both outlive the page, which the caller owns.
+Page* new_sparse_page(const std::vector<SlotLayer>& layers, const Page* values);
+
+// The kinds of its layers for `Page::layers`: any item may be null, and any list null or empty.
+std::vector<uint8_t> sparse_layer_kinds(const std::vector<SlotLayer>& layers);
+
+}  // namespace lance_arrow::engine
