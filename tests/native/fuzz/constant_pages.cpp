@@ -39,7 +39,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto num_buffers = static_cast<size_t>(input.number(0, 3));
   const std::unique_ptr<Page> page(new_constant_page(form, num_buffers));
   page->num_rows = input.number(1, 1000);
-  PageRef ref{page.get(), 0, 0, 0, 0, 0, {}};
+  PageRef ref{};
+  ref.page = page.get();
   int64_t sizes[3];
   for (size_t number = 0; number < num_buffers; ++number) sizes[number] = input.number(0, 0xFFFF);
   const fuzz::Buffer file = input.rest();

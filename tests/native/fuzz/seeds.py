@@ -191,6 +191,27 @@ def constant_pages() -> Iterator[tuple[str, bytes]]:
     yield "nothing", seed(0, False, (0, 1, 0), 3, b"", words(1, 0, 1))
 
 
+def list_pages() -> Iterator[tuple[str, bytes]]:
+    def ends(*lists: int | None) -> bytes:
+        end, adjustment = 0, 100
+        stored = []
+        for size in lists:
+            end += size or 0
+            stored.append(end + (adjustment if size is None else 0))
+        return np.array(stored, "<u8").tobytes()
+
+    lists = (3, 0, None, 2, 5, None, 1)
+    for kind, name in ((1, "lists"), (2, "strings")):
+        seed = Seed().number(len(lists), 1, 500).number(kind, 0, 2).number(100, 0, 0xFFFF)
+        if kind == 1:
+            seed.number(11, 0, 0xFFFF)
+        yield name, seed.bytes(ends(*lists)).content
+    rng = np.random.default_rng(23)
+    for number in range(12):
+        seed = Seed().number(int(rng.integers(1, 60)), 1, 500).number(0, 0, 2).number(0, 0, 0xFFFF)
+        yield f"sparse-{number}", seed.number(number % 5, 0, 4).bytes(rng.bytes(300)).content
+
+
 def lz4_frames() -> Iterator[tuple[str, bytes]]:
     rng = np.random.default_rng(18)
     contents = {
@@ -357,6 +378,7 @@ TARGETS = {
     "lz4": lz4_frames,
     "zstd_frames": zstd_frames,
     "constant_pages": constant_pages,
+    "list_pages": list_pages,
     "symbols": symbol_tables,
     "levels": level_streams,
     "offsets": variable_chunks,

@@ -28,7 +28,8 @@ std::string rows_of(const ConstantForm& form, int64_t num_rows, const std::vecto
                     const std::vector<std::pair<int64_t, int64_t>>& wanted, int64_t limit = 1 << 20) {
   const std::unique_ptr<Page> page(new_constant_page(form, buffers.size()));
   page->num_rows = num_rows;
-  PageRef ref{page.get(), 0, 0, 0, 0, 0, {}};
+  PageRef ref{};
+  ref.page = page.get();
   Bytes file{'x'};
   for (const Bytes& buffer : buffers) {
     ref.buffers.starts[ref.buffers.count] = tests::size_of(file);
