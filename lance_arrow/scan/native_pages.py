@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.container.columns import ColumnMeta
@@ -30,7 +31,9 @@ _LEAST_TOGETHER = 4
 _NO_BYTES = np.empty(0, np.uint8)
 
 
-ListPages: TypeAlias = list[tuple[NativePage | None, int, list[int], list[int], int]]
+ListPages: TypeAlias = list[
+    tuple[NativePage | None, int, NDArray[np.int64] | list[int], NDArray[np.int64] | list[int], int]
+]
 """Of a column of lists its pages, as `Pages`, and the first item of each in the next column."""
 
 Missing: TypeAlias = tuple[PageTask, Pages, int]

@@ -142,7 +142,8 @@ class TakePlan:
             type_ = leaf.field.type
             # Extension types that are defined in Python need not be hashable.
             is_special = leaf.bytes_field is not None or leaf.list_columns or isinstance(type_, pa.BaseExtensionType)
-            has_form = leaf.has_form or leaf.leaf.items is not None
+            has_form = leaf.is_coded or leaf.is_viewed or leaf.may_be_coded or leaf.judge is not None
+            has_form = has_form or leaf.leaf.items is not None
             if len(leaf.offset_bits) > 1 or is_special or leaf.is_json or has_form:
                 found.append(cls.of(leaf, blob_limits))
                 continue

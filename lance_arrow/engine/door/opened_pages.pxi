@@ -40,8 +40,8 @@ cdef class PagesWithRows:
     wanted
         Of each leaf its pages, each ``(NativePage or None, first_row, buffer_offsets, buffer_sizes)``.
     lists
-        Of each leaf the columns of lists above it, outer-most first, and their pages, which also say which item of the
-        next column is their first. None where all pages tell of the lists above.
+        Of each leaf the columns of lists above it, outer-most first, each with its pages. These have a fifth part: which
+        item of the next column is their first. None where all pages tell of the lists above.
     """
 
     cdef vector[vector[PageRef]] pages

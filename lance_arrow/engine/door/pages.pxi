@@ -53,7 +53,7 @@ cdef class NativePage:
         self.page.get().parts, self.is_for_scans = parts, self.is_for_scans and not parts
 
     def add_structs(self, int num_structs) -> None:
-        """Add so many structs above its layers, of which none is null."""
+        """Add so many structs above its layers; none of them is null."""
         for _ in range(num_structs):
             self.page.get().layers.push_back(<uint8_t>_ALL_VALID_ITEM)
 

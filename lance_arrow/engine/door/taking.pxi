@@ -239,8 +239,8 @@ cdef class ReadForms:
         ``form``: a key of `FORMS`. ``"codes"``: values of variable width come as codes into one dictionary. ``"views"``,
         ``"text_views"``: they come as views, checked as UTF-8 or not. ``"stored"``: as codes where all pages have a
         dictionary of few items. All of them have one part. For leaves of dictionaries, whose values are indices,
-        ``(item_bits, item_offset_bits, most_items)`` stands there: bits of an item, 0 for variable width, the width of
-        its offsets, and how many items indices can count. Or a condition may stand there: such pages
+        ``(item_bits, item_offset_bits, most_items)`` stands there. These are bits of an item, 0 for variable width; the
+        width of its offsets; and how many items indices can count. Or a condition may stand there: such pages
         give flags of rows then. It is called with ``(offsets, offset_bits, values)`` of a page's items. It returns a
         byte for each, 1 where the item satisfies it; or None if items cannot be judged. Its `null` tells whether null
         satisfies it. ``list_parts``: of fixed-size lists, the bits
@@ -383,7 +383,8 @@ cdef class ReadForms:
             have one per part (`NativePage.parts`), None for parts of no bits. Leaves without values have None. For
             blobs with too many bytes for one read, they are a tuple of memory for the blobs and of their positions. For
             codes, the offsets are the dictionary: ``(num_items, offsets, values)``; for views, the buffers that they
-            point to; for dictionaries, a list of ``(num_values, num_items, offsets or None, items)``, one for each page. Flags of judged values are bits, without offsets. An error text if a leaf could not be read, or if
+            point to. For dictionaries, they are a list of ``(num_values, num_items, offsets or None, items)`` for each
+            page. Flags of judged values are bits, without offsets. An error text if a leaf could not be read, or if
             leaves contradict each other or their types.
         requests, ranges, bytes_wanted, bytes_read
             What was read.
