@@ -132,7 +132,7 @@ Outcome compress_symbols(const uint8_t* table, int64_t table_bytes, const Stored
         const int64_t start = values.before(first_value);
         uint8_t* const own = out.data + 2 * start;
         lanes[num_lanes++] = {&*matcher, &values, data,        data + start, data + values.before(first_value + 1),
-                              own,           own,     first_value, stop_value};
+                              own,       own,     first_value, stop_value};
         first_value = stop_value;
       }
       if (num_lanes == kLanes) {
