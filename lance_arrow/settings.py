@@ -134,7 +134,7 @@ class Settings:
         Examples
         --------
         >>> settings = lance_arrow.Settings()
-        >>> settings.row_bytes(1) > settings.row_bytes(10_000) > settings.memory_budget_bytes // 2
+        >>> settings.row_bytes(1) > settings.row_bytes(10_000) > settings.memory_budget_bytes // 3
         True
         """
         budget = self.memory_budget_bytes

@@ -236,7 +236,7 @@ class TableReader:
 
         Without an order, few rows of pages that were read before; `rows` are as the caller gave them.
         """
-        if self._runtime.is_watched or not projection.is_whole or projection.has_blobs:
+        if self._runtime.is_watched or not projection.is_whole or projection.has_blobs or not len(self.fragments):
             return None
         number = before = 0
         if len(self.fragments) > 1:
