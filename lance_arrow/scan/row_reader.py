@@ -21,7 +21,7 @@ from lance_arrow.arrays.schema_cache import ByColumns
 from lance_arrow.arrays.unravel import NodeStructure, unravel
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.engine import FileState, OpenPages, PagesWithRows
-from lance_arrow.errors import CorruptPageError, LanceError, ResourceLimitError, located
+from lance_arrow.errors import CorruptPageError, LanceError, ResourceLimitError, UnsupportedError, located
 from lance_arrow.io import Positional
 from lance_arrow.runtime import MANY_COLUMNS, Runtime, making_objects
 from lance_arrow.scan.blobs.native_blobs import blob_limits
@@ -281,7 +281,7 @@ class RowReader(FilePages):
                 if isinstance(done, pa.RecordBatch) or not done or None in done:
                     return None
                 return wanted.batch(wanted.decoded(done), num_rows), ReadCounts(found.pages.num_pages, wanted.paths)
-            except (ResourceLimitError, CorruptPageError):
+            except (ResourceLimitError, CorruptPageError, UnsupportedError):
                 return None
 
     def _read_natively(
@@ -337,7 +337,11 @@ class RowReader(FilePages):
             found.keep_counted(self.runtime.indices)
         if isinstance(done, pa.RecordBatch):
             return [done], ReadCounts(pages.num_pages, wanted.paths)
-        decoded = {**wanted.decoded(done), **beside.decoded}
+        try:
+            decoded = {**wanted.decoded(done), **beside.decoded}
+        except (CorruptPageError, UnsupportedError):
+            # The layouts read the same rows, and can name the column and the page.
+            return self._read(nodes, rows, pool, {} if found is None else found.loaded)
         num_pages = pages.num_pages + beside.num_pages
         return self._completed(nodes, wanted, decoded, rows, pool, num_pages, found)
 

@@ -13,7 +13,7 @@ from stores import CountingStore
 from values import seeded
 
 from lance_arrow import LanceFile, LanceWriter
-from lance_arrow.errors import CorruptPageError
+from lance_arrow.errors import CorruptPageError, UnsupportedError
 from lance_arrow.scan import row_reader
 
 NUM_ROWS = 900
@@ -96,6 +96,37 @@ def test_indices_outside_a_dictionary_are_refused(tmp_path: Path) -> None:
     with LanceFile(damaged) as file:
         rows = [0, 5]
         assert file.take(rows).column("d").to_pylist() == [f"item {indices[row]}" for row in rows]
+
+
+def test_what_is_wrong_with_items_is_told_with_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "f.lance"
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2] * 100, pa.int8()), pa.array(["one item", "two", "3"]))
+    with LanceWriter(path, pa.schema([pa.field("d", column.type)]), checksums=False) as writer:
+        writer.write(pa.table({"d": column}))
+    content = path.read_bytes().replace(b"one item", b"one \xfftem")
+    path.write_bytes(content)
+    store = CountingStore({"f.lance": content})
+    for source, filesystem in ((path, None), ("f.lance", store)):
+        for read in (lambda file: file.read(), lambda file: file.take([1])):
+            with LanceFile(source, filesystem=filesystem) as file, pytest.raises(CorruptPageError) as caught:
+                read(file)
+            error = caught.value
+            assert (error.column, error.page) == ("d", 0)
+            assert str(error.path).endswith(str(source))
+            assert error.byte_range is not None
+
+
+def test_too_many_items_together_are_told_with_their_column(tmp_path: Path) -> None:
+    indices = pa.array(range(100), pa.int8())
+    batches = [
+        pa.record_batch({"d": pa.DictionaryArray.from_arrays(indices, pa.array([f"{word}{n}" for n in range(100)]))})
+        for word in "ab"
+    ]
+    path = tmp_path / "f.lance"
+    _write(path, batches, "2.2", 1)
+    with LanceFile(path) as file, pytest.raises(UnsupportedError, match="more items together") as caught:
+        file.read()
+    assert (caught.value.path, caught.value.column) == (str(path), "d")
 
 
 def test_layouts_read_the_same(tmp_path: Path) -> None:

@@ -64,15 +64,28 @@ def test_takes_of_lists_of_2_0_read_little(tmp_path: Path) -> None:
     assert len(store.waves) - before <= 3
 
 
-def test_damaged_ends_of_2_0_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("num_rows", [4, 40_000], ids=["read at once", "large"])
+def test_damaged_ends_of_2_0_are_refused(tmp_path: Path, num_rows: int) -> None:
     path = tmp_path / "f.lance"
-    table = pa.table({"l": pa.array([[1, 2], [3], [], [4, 5, 6]], pa.list_(pa.int32()))})
+    lengths = np.arange(num_rows) % 4
+    ends = np.cumsum(lengths)
+    table = pa.table({"l": pa.ListArray.from_arrays(np.append(0, ends).astype(np.int32), np.arange(ends[-1]))})
     write_table(table, path, file_version="2.0", checksums=False)
-    content = path.read_bytes()
-    ends = np.array([2, 3, 3, 6], "<u8").tobytes()
-    assert content.count(ends) == 1
-    for wrong in ([2, 1, 3, 6], [2, 3, 3, 5], [2, 3, 1 << 62, 6]):
-        damaged = content.replace(ends, np.array(wrong, "<u8").tobytes())
-        with LanceFile(damaged) as file, pytest.raises(CorruptPageError) as caught:
-            file.read()
-        assert caught.value.column == "l"
+    content, stored = path.read_bytes(), ends.astype("<u8").tobytes()
+    assert content.count(stored) == 1
+    # The last list is never among the rows that are taken.
+    rows = list(range(0, num_rows - 1, 2))
+    ways = (lambda file: file.read(), lambda file: list(file.to_batches(batch_size=2)), lambda file: file.take(rows))
+    for place, wrong in ((1, 1 << 62), (-1, int(ends[-1]) - 1), (-1, 1 << 62), (2, 0)):
+        damaged = ends.astype("<u8")
+        damaged[place] = wrong
+        store = CountingStore({"f.lance": content.replace(stored, damaged.tobytes())})
+        path.write_bytes(store.files["f.lance"])
+        for source, filesystem in ((path, None), ("f.lance", store)):
+            for read in ways:
+                with LanceFile(source, filesystem=filesystem) as file, pytest.raises(CorruptPageError) as caught:
+                    read(file)
+                error = caught.value
+                assert (error.column, error.page) == ("l", 0)
+                assert str(error.path).endswith(str(source))
+                assert error.byte_range is not None

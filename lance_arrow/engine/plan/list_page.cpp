@@ -1,5 +1,7 @@
 #include "engine/plan/list_page.hpp"
 
+#include <atomic>
+
 namespace lance_arrow::engine {
 
 namespace {
@@ -12,17 +14,28 @@ class ListPage : public Page {
     value_bits = kListEnds;
   }
 
-  int64_t batch_stop(int64_t row) const override { return std::min(num_rows, row + kBatchBytes / kEndBytes); }
+  int64_t batch_stop(int64_t row) const override { return std::min(num_rows, row + kMostTogether); }
 
-  // The ends of the wanted lists, and of the list before each run of them.
+  int64_t close_stop(int64_t row) const override { return batch_stop(row); }
+
+  // The ends of the wanted lists, and of the list before each run of them. Where these are more than a few, once for
+  // the page, all ends if they are read together anyway; else the last one, which tells how many items there are.
   Outcome plan(const LaRuns& rows, Ranges* out) const override {
     out->clear();
+    const bool is_to_check = !is_checked_ && !are_few(rows);
+    if (is_to_check && num_rows <= kMostTogether) {
+      out->add(0, num_rows * kEndBytes);
+      return success();
+    }
     for (int64_t run = 0; run < rows.num_runs; ++run)
       out->add_shared(std::max<int64_t>(0, rows.starts[run] - 1) * kEndBytes, rows.stops[run] * kEndBytes);
+    if (is_to_check) out->add_shared((num_rows - 1) * kEndBytes, num_rows * kEndBytes);
     return success();
   }
 
   Outcome open(const LaRuns& rows, const Ranges& ranges, const Fetched& fetched, LeafPart* out) const override {
+    const Outcome outcome = check_around(ranges, fetched);
+    if (outcome.message != nullptr) return outcome;
     size_t range = 0;
     int64_t behind = 0;  // the end of the run before
     for (int64_t run = 0; run < rows.num_runs; ++run) {
@@ -54,7 +67,6 @@ class ListPage : public Page {
       }
       add_items(seen, last, out);
       out->num_bytes = shift + last;
-      if (stop == num_rows && last != num_items_) return corrupt("the last list of a page ends before its items", stop);
       out->num_values += stop - start;
       behind = last;
     }
@@ -63,6 +75,35 @@ class ListPage : public Page {
 
  private:
   static constexpr int64_t kEndBytes = 8;
+  static constexpr int64_t kMostTogether = kBatchBytes / kEndBytes;
+  static constexpr int64_t kFewRows = 64;  // one row in so many, of those that are opened together, is few
+
+  bool are_few(const LaRuns& rows) const {
+    int64_t count = 0;
+    for (int64_t run = 0; run < rows.num_runs; ++run) count += rows.stops[run] - rows.starts[run];
+    return count <= std::min(num_rows, kMostTogether) / kFewRows;
+  }
+
+  // Checks what was read of lists beside the wanted ones: all ends, or where the last list ends.
+  Outcome check_around(const Ranges& ranges, const Fetched& fetched) const {
+    if (ranges.starts.empty() || ranges.stops.back() != num_rows * kEndBytes) return success();
+    const int64_t before = ranges.starts.back() / kEndBytes;
+    const uint8_t* ends = fetched.data + fetched.places[ranges.starts.size() - 1];
+    if (end_of(ends, num_rows - 1 - before) != num_items_)
+      return corrupt("the last list of a page ends before or behind its items", num_rows - 1);
+    if (before > 0) {
+      if (num_rows > kMostTogether) is_checked_ = true;
+      return success();
+    }
+    int64_t last = 0;
+    for (int64_t row = 0; row < num_rows && !is_checked_; ++row) {
+      const int64_t end = end_of(ends, row);
+      if (end < last || end > num_items_) return corrupt("a list ends before it begins, or behind all items", row);
+      last = end;
+    }
+    is_checked_ = true;
+    return success();
+  }
 
   // Items are counted from the first of the page.
   static void add_items(int64_t start, int64_t stop, LeafPart* out) {
@@ -88,6 +129,7 @@ class ListPage : public Page {
 
   uint64_t adjustment_;
   int64_t num_items_;
+  mutable std::atomic<bool> is_checked_{false};
 };
 
 }  // namespace

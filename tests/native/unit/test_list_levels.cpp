@@ -164,8 +164,60 @@ TEST_CASE("ends must ascend within the items") {
   CHECK(refusal({1, 102, 3}, 3) == "");
   CHECK(refusal({2, 1, 3}, 3) == "a list ends before it begins, or behind all items");
   CHECK(refusal({1, 4, 3}, 3) == "a list ends before it begins, or behind all items");
-  CHECK(refusal({1, 2, 3}, 4) == "the last list of a page ends before its items");
-  CHECK(refusal({1, 2, uint64_t{1} << 63}, 4) == "a list ends before it begins, or behind all items");
+  CHECK(refusal({1, 2, 3}, 4) == "the last list of a page ends before or behind its items");
+  CHECK(refusal({1, uint64_t{1} << 63, 4}, 4) == "a list ends before it begins, or behind all items");
+  CHECK(refusal({1, 2, uint64_t{1} << 63}, 4) == "the last list of a page ends before or behind its items");
+}
+
+TEST_CASE("takes of more than a few lists check the ends that nobody wants, once for a page") {
+  // Reads every `step`th list of a page, twice; bytes that were wanted of each read.
+  const auto take = [](std::vector<uint64_t> ends, size_t wrong, uint64_t end, int64_t step, int64_t* wanted) {
+    const auto num_items = static_cast<int64_t>(ends.back());
+    if (wrong < ends.size()) ends[wrong] = end;
+    const std::unique_ptr<Page> page(new_list_page(0, num_items));
+    page->num_rows = static_cast<int64_t>(ends.size());
+    page->layers = {3};
+    const Bytes file = tests::bytes_of(ends);
+    PageRef ref{};
+    ref.page = page.get();
+    ref.data_bytes = static_cast<int64_t>(file.size());
+    std::vector<int64_t> starts, stops;
+    for (int64_t row = 0; row < page->num_rows - 1; row += step) {
+      starts.push_back(row);
+      stops.push_back(row + 1);
+    }
+    std::string refused;
+    for (int turn = 0; turn < 2; ++turn) {
+      LeafPart part;
+      part.limit = kLimit;
+      ReadCount count;
+      refused +=
+          tests::refusal(read_leaf({ref}, {-1, file.data(), ref.data_bytes, nullptr}, nullptr,
+                                   {starts.data(), stops.data(), static_cast<int64_t>(starts.size())}, &part, &count));
+      wanted[turn] = count.bytes_wanted;
+    }
+    return refused;
+  };
+  const auto ascending = [](size_t count) {
+    std::vector<uint64_t> ends(count);
+    for (size_t list = 0; list < count; ++list) ends[list] = list + 1;
+    return ends;
+  };
+  const std::string outside = "a list ends before it begins, or behind all items";
+  const std::string last = "the last list of a page ends before or behind its items";
+  int64_t wanted[2];
+  CHECK(take(ascending(1000), 1000, 0, 50, wanted) == "");
+  CHECK(wanted[0] == 8 * 1000);
+  CHECK(wanted[1] == 8 * 39);  // 20 lists, and the one before each but the first
+  CHECK(take(ascending(1000), 30, 9999, 50, wanted) == outside + outside);
+  CHECK(take(ascending(1000), 999, 999, 50, wanted) == last + last);
+  CHECK(take(ascending(1000), 999, 999, 100, wanted) == "");  // a few
+  CHECK(wanted[0] == 8 * 19);
+  // Of a page that is not read at once the end of the last list is checked.
+  CHECK(take(ascending(40'000), 40'000, 0, 50, wanted) == "");
+  CHECK(wanted[0] > wanted[1]);
+  CHECK(wanted[0] < 8 * 2000);
+  CHECK(take(ascending(40'000), 39'999, 39'999, 50, wanted) == last + last);
 }
 
 }  // namespace
