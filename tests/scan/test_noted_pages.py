@@ -80,8 +80,10 @@ def test_threads_share_pages_that_a_small_cache_drops(path: Path, budget_bytes: 
 def test_what_is_noted_is_counted_and_goes_with_its_file(path: Path) -> None:
     runtime = Runtime(Settings(num_threads=1))
     with LanceFile(path, runtime=runtime) as file:
+        # Lists of 2.0 have columns of their own: rows do not tell which pages below them they need.
+        names = ["number", "nullable", "text", "large"] if path.stem == "2.0" else None
         for _ in range(3):
-            file.take([5, 9_000])
+            file.take([5, 9_000], names)
         (noted,) = [index for index in runtime.indices._held.values() if isinstance(index, OpenPages)]
         assert runtime.indices.held_bytes >= noted.nbytes > 0
         # Columns that are read once are not noted.

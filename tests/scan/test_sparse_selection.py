@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from native_only import without_layouts
 from same import assert_same
 from stores import CountingStore
 
@@ -24,8 +25,8 @@ from lance_arrow.structure.row_selection import marked
 
 ROWS = 30_000
 VERSIONS = ("2.0", "2.1", "2.2", "2.3")
-CLOSE = ("flat", "packed", "int8", "nullable", "decimal", "vector", "runs", "sequence")
-"""Columns that the engine picks out of all rows, from 2.1 on."""
+CLOSE = ("flat", "packed", "int8", "nullable", "decimal", "vector", "runs", "sequence", "few")
+"""Columns that the engine picks out of all rows, from 2.1 on; of dictionaries it picks the indices."""
 
 
 def table() -> pa.Table:
@@ -97,11 +98,17 @@ def test_they_are_the_rows_asked_for(files: dict[str, Path], version: str) -> No
 
 @pytest.mark.parametrize("version", ["2.1", "2.2", "2.3"])
 def test_the_engine_picks_what_has_one_width(files: dict[str, Path], version: str) -> None:
-    rows = marked(RowRanges.one(0, ROWS), pa.array(dict(patterns())["0.5 of all"]))
+    flags = dict(patterns())["0.5 of all"]
+    rows = marked(RowRanges.one(0, ROWS), pa.array(flags))
     with LanceFile(files[version]) as file:
         found = {node.field.name for node in file._rows._close_nodes(file._rows.roots, rows)}
+        (few,) = (node for node in file._rows.roots if node.field.name == "few")
+        with without_layouts():
+            (batch,), _ = file._rows.read([few], rows)
     assert found.issuperset(set(CLOSE) - {"runs"})
-    assert not found & {"bits", "text", "few", "lists", "struct"}
+    assert not found & {"bits", "text", "lists", "struct"}
+    batch.validate(full=True)
+    assert_same(TABLE.select(["few"]).filter(pa.array(flags)), pa.table(batch))
 
 
 def test_what_it_does_not_pick_is_read_whole_and_cut(files: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
