@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -92,11 +92,11 @@ def data_file(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("door", [LanceTable.to_table, lambda table: table.take([1])])
-def test_a_missing_file_is_named(store: Bucket, tmp_path: Path, door: object) -> None:
+def test_a_missing_file_is_named(store: Bucket, tmp_path: Path, door: Callable[[LanceTable], object]) -> None:
     table = LanceTable.open(TABLE, filesystem=store.filesystem())
     data_file(tmp_path).unlink()
     with pytest.raises(MissingFileError, match="which is not there"):
-        door(table)  # type: ignore[operator]
+        door(table)
 
 
 @pytest.mark.parametrize("size", [-1000, 0, 1000])

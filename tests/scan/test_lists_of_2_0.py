@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from native_only import lists, reads, without_layouts
+from native_only import assert_read, lists, without_layouts
 from stores import CountingStore
 from values import seeded
 
@@ -43,10 +43,7 @@ def test_lists_of_2_0(tmp_path: Path, page_bytes: int | None) -> None:
     options = {} if page_bytes is None else {"page_bytes": page_bytes}
     write_table(table, path, file_version="2.0", **options)
     rows = np.array([0, 1, 7, 200, 201, NUM_ROWS - 1])
-    for found, taken in reads(path, rows):
-        found.validate(full=True)
-        assert found.to_pylist() == table.to_pylist()
-        assert taken.to_pylist() == table.take(rows).to_pylist()
+    assert_read(path, table, rows)
     with without_layouts(), LanceFile(path) as file:
         file.take(rows).validate(full=True)
         file.read(columns=["numbers", "inside", "none"]).validate(full=True)

@@ -211,7 +211,7 @@ def test_threads_take_at_once(takes: dict[str, Take]) -> None:
 EXITS = """
 import os, signal, sys, threading, time
 import lance_arrow
-# Whoever runs the tests may ignore it.
+# A process inherits an ignored SIGINT.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 take = lance_arrow.LanceFile(sys.argv[1]).take
 def work():

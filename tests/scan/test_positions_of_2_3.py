@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from native_only import lists, reads, without_layouts
+from native_only import assert_read, lists, without_layouts
 from values import seeded
 
 from lance_arrow import LanceFile, write_table
@@ -31,9 +31,6 @@ def test_positions_of_2_3(tmp_path: Path) -> None:
     path = tmp_path / "f.lance"
     write_table(table, path, file_version="2.3", page_bytes=3000)
     rows = np.array([0, 1, 7, 200, 201, NUM_ROWS - 1])
-    for found, taken in reads(path, rows):
-        found.validate(full=True)
-        assert found.to_pylist() == table.to_pylist()
-        assert taken.to_pylist() == table.take(rows).to_pylist()
+    assert_read(path, table, rows)
     with without_layouts(), LanceFile(path) as file:
         assert file.take(rows).to_pylist() == table.take(rows).to_pylist()

@@ -29,7 +29,7 @@ def without_layouts() -> Iterator[None]:
 
 
 def lists(items: pa.Array, num_rows: int, word: str, *, is_large: bool = False) -> pa.Array:
-    """Lists of any length; some are null, and have items that nobody sees."""
+    """Lists of any length; some are null, and hold items all the same."""
     rng = seeded(word)
     offsets = np.sort(rng.integers(0, len(items) + 1, num_rows + 1))
     offsets[[0, -1]] = 0, len(items)
@@ -46,3 +46,11 @@ def reads(path: Path, rows: np.ndarray) -> Iterator[tuple[pa.Table, pa.Table]]:
     for source, filesystem in ((path, None), ("f.lance", store)):
         with LanceFile(source, filesystem=filesystem) as file:
             yield pa.Table.from_batches(file.to_batches(batch_size=90)), file.take(rows)
+
+
+def assert_read(path: Path, table: pa.Table, rows: np.ndarray) -> None:
+    """Assert that a file holds a table, read whole in windows and by rows, near and far."""
+    for found, taken in reads(path, rows):
+        found.validate(full=True)
+        assert found.to_pylist() == table.to_pylist()
+        assert taken.to_pylist() == table.take(rows).to_pylist()

@@ -1,7 +1,6 @@
 #include "engine/plan/leaf_reader.hpp"
 
 #include "engine/plan/fetch.hpp"
-#include "engine/plan/guessed_rows.hpp"
 #include "engine/plan/local_runs.hpp"
 
 namespace lance_arrow::engine {

@@ -2,26 +2,9 @@
 #include <memory>
 
 #include "engine/plan/constant_page.hpp"
-#include "engine/plan/leaf_reader.hpp"
-#include "input.hpp"
-
-namespace {
+#include "page_rows.hpp"
 
 using namespace lance_arrow::engine;
-
-struct Rows {
-  LeafPart part;
-  bool is_good;
-
-  Rows(const PageRef& ref, const fuzz::Buffer& file, int64_t start, int64_t stop) {
-    part.limit = 1 << 20;
-    ReadCount count;
-    const Reader reader{-1, file.data(), file.size, nullptr};
-    is_good = read_leaf({ref}, reader, nullptr, {&start, &stop, 1}, &part, &count).message == nullptr;
-  }
-};
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::Input input(data, size);
@@ -52,9 +35,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     at += sizes[number];
   }
   const int64_t middle = page->num_rows / 2;
-  const Rows all(ref, file, 0, page->num_rows);
+  const fuzz::PageRows all(ref, file, 0, page->num_rows);
   if (!all.is_good) return 0;
-  const Rows first(ref, file, 0, std::max<int64_t>(middle, 1)),
+  const fuzz::PageRows first(ref, file, 0, std::max<int64_t>(middle, 1)),
       last(ref, file, std::max<int64_t>(middle, 1) - 1, page->num_rows);
   fuzz::require(first.is_good && last.is_good, "rows of a page that was read are read");
   fuzz::require(first.part.num_values <= all.part.num_values, "some rows have no more values than all");

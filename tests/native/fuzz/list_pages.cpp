@@ -5,26 +5,13 @@
 #include "engine/arrays/unravel.hpp"
 #include "engine/plan/array_pages.hpp"
 #include "engine/plan/constant_page.hpp"
-#include "engine/plan/leaf_reader.hpp"
 #include "engine/plan/list_page.hpp"
 #include "engine/plan/sparse_page.hpp"
-#include "input.hpp"
+#include "page_rows.hpp"
 
 namespace {
 
 using namespace lance_arrow::engine;
-
-struct Rows {
-  LeafPart part;
-  bool is_good;
-
-  Rows(const PageRef& ref, const fuzz::Buffer& file, int64_t start, int64_t stop) {
-    part.limit = 1 << 20;
-    ReadCount count;
-    const Reader reader{-1, file.data(), file.size, nullptr};
-    is_good = read_leaf({ref}, reader, nullptr, {&start, &stop, 1}, &part, &count).message == nullptr;
-  }
-};
 
 // Ascending numbers below a bound.
 std::vector<int64_t> ascending(fuzz::Input* input, int64_t below) {
@@ -112,9 +99,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   ref.data_start = kind == 2 ? 8 * num_rows : 0;
   ref.second_bytes = 8 * num_rows;
   const int64_t middle = std::max<int64_t>(num_rows / 2, 1);
-  const Rows all(ref, file, 0, num_rows);
+  const fuzz::PageRows all(ref, file, 0, num_rows);
   if (!all.is_good) return 0;
-  const Rows first(ref, file, 0, middle), last(ref, file, middle - 1, num_rows);
+  const fuzz::PageRows first(ref, file, 0, middle), last(ref, file, middle - 1, num_rows);
   fuzz::require(first.is_good && last.is_good, "rows of a page that was read are read");
   fuzz::require(std::equal(first.part.def.begin(), first.part.def.end(), all.part.def.begin()), "levels are the same");
   fuzz::require(std::equal(first.part.rep.begin(), first.part.rep.end(), all.part.rep.begin()), "levels are the same");

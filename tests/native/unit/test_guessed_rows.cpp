@@ -1,9 +1,9 @@
-// guessed_rows.hpp: where few rows of a page probably lie.
+// `GuessedRows` of segments.hpp: where few rows of a page probably lie.
 #include <doctest/doctest.h>
 
 #include <vector>
 
-#include "engine/plan/guessed_rows.hpp"
+#include "engine/plan/segments.hpp"
 
 namespace {
 
