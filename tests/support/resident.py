@@ -1,12 +1,10 @@
-"""The first lines of scripts that measure memory: the resident set of their process.
+"""Scripts that measure memory: the resident set of their process, and allocators that return what is released."""
 
-Arrow's pool is the system's allocator. mimalloc and jemalloc keep memory that was released, for a time that depends on
-the order of threads: the same scan grew by 11 to 56 MiB, and by 20 to 31 with the system's.
-"""
+# mimalloc and jemalloc keep released memory for a time that depends on the order of threads: the same scan grew by 11 to
+# 56 MiB. The C library keeps large blocks once one was released, unless its threshold is fixed.
+RETURNING = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_MMAP_THRESHOLD_": "131072"}
 
 RESIDENT = """
-import os
-os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"
 from pathlib import Path
 
 def resident(what):
