@@ -1,7 +1,7 @@
 """Scripts that measure memory: the resident set of their process, and allocators that return what is released."""
 
-# mimalloc and jemalloc keep released memory for a time that depends on the order of threads: the same scan grew by 11 to
-# 56 MiB. The C library keeps large blocks once one was released, unless its threshold is fixed.
+# mimalloc and jemalloc keep released memory for a time that depends on the order of threads: the same scan grew by 11
+# to 56 MiB. The C library keeps large blocks once one was released, unless its threshold is fixed.
 RETURNING = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_MMAP_THRESHOLD_": "131072"}
 
 RESIDENT = """
