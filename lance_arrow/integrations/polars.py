@@ -107,7 +107,7 @@ class _Frames:
             yield from self._counted(self.dataset.count_rows(), n_rows, names, _NOTHING)
             return
         rows = self.rows
-        parts = _EVERYTHING if predicate is None else divided(predicate, rows.schema)
+        parts = self._parts(predicate, n_rows)
         filter, rest = parts.filter, parts.rest
         left = [] if rest is None else rest.meta.root_names()
         # What is known of all rows is not read.
@@ -115,17 +115,19 @@ class _Frames:
         fixed = {name: value for name, value in fixed.items() if name not in left}
         read = [name for name in dict.fromkeys([*names, *left]) if name != self.rows_name and name not in fixed]
         if not read:
-            yield from self._counted(rows.count(filter), n_rows, names, fixed)
+            for frame in self._counted(rows.count(filter), n_rows, names, fixed):
+                # What is left asks for no column.
+                yield frame if rest is None else frame.filter(rest)
             return
-        schema, batches = rows.batches(read, filter, BATCH_ROWS if n_rows is None else batch_size or BATCH_ROWS)
+        schema, batches = rows.batches(read, filter, BATCH_ROWS if n_rows is None else min(n_rows, BATCH_ROWS) or 1)
         missing, is_empty = n_rows, True
         for batch in batches:
             frame = self._shown(pa.Table.from_batches([batch]), [*names, *left], fixed)
-            if rest is not None:
-                frame = frame.filter(rest)
             if missing is not None:
                 frame = frame.head(missing)
                 missing -= frame.height
+            if rest is not None:
+                frame = frame.filter(rest)
             if frame.height:
                 is_empty = False
                 yield _ordered(frame, names)
@@ -133,6 +135,15 @@ class _Frames:
                 break
         if is_empty:
             yield self._shown(schema.empty_table(), names, fixed)
+
+    def _parts(self, predicate: pl.Expr | None, n_rows: int | None) -> Divided:
+        """Divide a predicate; what asks for the first rows filters them afterwards.
+
+        Polars says both for ``frame.head(n).filter(...)`` alone. It keeps ``frame.filter(...).head(n)`` for itself.
+        """
+        if predicate is None:
+            return _EVERYTHING
+        return Divided(None, predicate, {}) if n_rows is not None else divided(predicate, self.rows.schema)
 
     def _counted(
         self, num_rows: int, n_rows: int | None, names: Sequence[str], fixed: Mapping[str, str]
