@@ -304,8 +304,15 @@ class RowFilter:
         """Whether to look at rows takes longer than to hand them to other threads."""
         if rows.num_rows <= ROWS_FOR_ONE:
             return False
-        stored_bytes = self.reading.stored_bytes * rows.num_rows // max(1, self.source.num_physical)
-        return self.reading.is_far or rows.num_rows >= _ROWS_WORTH_THREADS or stored_bytes >= WORTH_A_THREAD_BYTES
+        reading, num_rows = self.reading, max(1, self.source.num_physical)
+        if reading.is_far or self.has_blobs or rows.num_rows >= _ROWS_WORTH_THREADS:
+            return True
+        if reading.stored_bytes * rows.num_rows // num_rows >= WORTH_A_THREAD_BYTES:
+            return True
+        # Less than a bit a row is one value for many rows. A text of any length is evaluated for each of them.
+        long = [node for node in self.nodes if not pa.types.is_primitive(node.field.type)]
+        alone = [reading] if len(self.nodes) == 1 else [reading.beside((node,)) for node in long]
+        return any(8 * one.stored_bytes < num_rows for one in alone[: len(long)])
 
     def mask(self, batch: pa.RecordBatch, pool: pa.MemoryPool | None = None) -> pa.Array:
         """Evaluate it for rows that are here, with the bytes of blobs; raises `InvalidArgumentError` as `of` does."""
