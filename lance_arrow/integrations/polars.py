@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeAlias
 
 import polars as pl
 import pyarrow as pa
@@ -23,8 +24,12 @@ from lance_arrow.integrations.wanted_rows import Source, opened
 BATCH_ROWS = 1 << 19
 """Most rows of a frame. Polars divides frames among its threads, and proposes batches that take twice the time."""
 _COUNTED_ROWS = 1 << 24
-_NOTHING: Mapping[str, str] = {}
+_Constants: TypeAlias = Mapping[str, str | None]
+_NOTHING: _Constants = {}
 _EVERYTHING = Divided(None, None, {})
+_FIRST_CHECKED, _LAST_CHECKED = (2, 0), (2, 1)
+"""Versions of Polars that are known to ask for the column without values where a scan's other columns are not used."""
+_ROWS_ARE_ALL = _FIRST_CHECKED <= tuple(map(int, pl.__version__.split(".")[:2])) <= _LAST_CHECKED
 
 
 def scan(source: Source, *, categoricals: bool = False) -> pl.LazyFrame:
@@ -54,12 +59,11 @@ def scan(source: Source, *, categoricals: bool = False) -> pl.LazyFrame:
         As `lance_arrow.dataset`.
     """
     frames = _Frames.of(source, categoricals=categoricals)
-    names = frames.dataset.schema.names
-    schema = {frames.rows_name: pl.Null(), **_frame(frames.dataset.schema.empty_table()).schema}
+    schema = {frames.rows_name: pl.Null(), **frames.types}
     found = register_io_source(
         frames, schema=schema, validate_schema=True, is_pure=True, explain_name="lance", explain_detail=frames.detail
     )
-    return found.select(names)
+    return found.select(pl.nth(range(1, len(schema))))
 
 
 @dataclass(frozen=True)
@@ -72,21 +76,20 @@ class _Frames:
         The dataset, and its rows as they are read.
     rows_name
         Name of the column without values.
-    texts
-        Names of the columns that are shown as strings.
+    types
+        Types of the columns, as Polars shows them.
     """
 
     dataset: LanceDataset
     rows: EngineRows = field(compare=False)
     rows_name: str
-    texts: frozenset[str]
+    types: Mapping[str, pl.DataType] = field(compare=False)
 
     @classmethod
     def of(cls, source: Source, *, categoricals: bool) -> _Frames:
         dataset = opened(source, strings="dictionary" if categoricals else "view")
         schema = dataset.schema
-        texts = frozenset([field.name for field in schema if _is_text(field.type)])
-        return cls(dataset, EngineRows(dataset), free_name(schema), texts)
+        return cls(dataset, EngineRows(dataset), free_name(schema), _frame(schema.empty_table()).schema)
 
     @property
     def detail(self) -> str:
@@ -107,25 +110,29 @@ class _Frames:
             yield from self._counted(self.dataset.count_rows(), n_rows, names, _NOTHING)
             return
         rows = self.rows
-        parts = _EVERYTHING if predicate is None else divided(predicate, rows.schema)
+        parts = self._parts(predicate, n_rows)
         filter, rest = parts.filter, parts.rest
         left = [] if rest is None else rest.meta.root_names()
-        # What is known of all rows is not read.
-        fixed = {name: value.as_py() for name, value in parts.fixed.items() if name in names and name in self.texts}
-        fixed = {name: value for name, value in fixed.items() if name not in left}
+        # What is known of all rows, or not used, is not read.
+        known = {name: value.as_py() for name, value in parts.fixed.items() if _is_text(rows.schema.field(name).type)}
+        if self.is_unread(with_columns, predicate):
+            known = dict.fromkeys(read) | known
+        fixed = {name: value for name, value in known.items() if name in names and name not in left}
         read = [name for name in dict.fromkeys([*names, *left]) if name != self.rows_name and name not in fixed]
         if not read:
-            yield from self._counted(rows.count(filter), n_rows, names, fixed)
+            for frame in self._counted(rows.count(filter), n_rows, names, fixed):
+                # What is left asks for no column.
+                yield frame if rest is None else frame.filter(rest)
             return
-        schema, batches = rows.batches(read, filter, BATCH_ROWS if n_rows is None else batch_size or BATCH_ROWS)
+        schema, batches = rows.batches(read, filter, BATCH_ROWS if n_rows is None else min(n_rows, BATCH_ROWS) or 1)
         missing, is_empty = n_rows, True
         for batch in batches:
             frame = self._shown(pa.Table.from_batches([batch]), [*names, *left], fixed)
-            if rest is not None:
-                frame = frame.filter(rest)
             if missing is not None:
                 frame = frame.head(missing)
                 missing -= frame.height
+            if rest is not None:
+                frame = frame.filter(rest)
             if frame.height:
                 is_empty = False
                 yield _ordered(frame, names)
@@ -134,14 +141,37 @@ class _Frames:
         if is_empty:
             yield self._shown(schema.empty_table(), names, fixed)
 
+    def is_unread(self, with_columns: Sequence[str] | None, predicate: pl.Expr | None) -> bool:
+        """Whether columns are named because the predicate names them, and no other part of Polars' plan uses them.
+
+        Polars counts rows then, and selects the column without values. This is assumed of checked versions alone.
+        """
+        is_count = with_columns is not None and self.rows_name in with_columns
+        return _ROWS_ARE_ALL and is_count and predicate is not None
+
+    def _parts(self, predicate: pl.Expr | None, n_rows: int | None) -> Divided:
+        """Divide a predicate; what asks for the first rows filters them afterwards.
+
+        Polars says both for ``frame.head(n).filter(...)`` alone. It keeps ``frame.filter(...).head(n)`` for itself.
+        """
+        if predicate is None:
+            return _EVERYTHING
+        return Divided(None, predicate, {}) if n_rows is not None else divided(predicate, self.rows.schema)
+
     def _counted(
-        self, num_rows: int, n_rows: int | None, names: Sequence[str], fixed: Mapping[str, str]
+        self, num_rows: int, n_rows: int | None, names: Sequence[str], fixed: _Constants
     ) -> Iterator[pl.DataFrame]:
         """Yield frames of which no column is read, for rows that were counted."""
         left = num_rows if n_rows is None else min(num_rows, n_rows)
         sizes = [min(_COUNTED_ROWS, left - start) for start in range(0, left, _COUNTED_ROWS)] or [0]
         for size in sizes:
-            yield _ordered(_with_fixed(self._nulls(size).to_frame(), fixed), names)
+            yield _ordered(self._with_fixed(self._nulls(size).to_frame(), fixed), names)
+
+    def _with_fixed(self, frame: pl.DataFrame, fixed: _Constants) -> pl.DataFrame:
+        """Add columns with one value each."""
+        if not fixed:
+            return frame
+        return frame.with_columns([pl.lit(value, self.types[name]).alias(name) for name, value in fixed.items()])
 
     def _nulls(self, size: int) -> pl.Series:
         # `repeat` would run a query for this.
@@ -155,10 +185,10 @@ class _Frames:
         self,
         table: pa.Table,
         names: Sequence[str],
-        fixed: Mapping[str, str] = _NOTHING,
+        fixed: _Constants = _NOTHING,
     ) -> pl.DataFrame:
         """Return a frame of some columns; that without values is added, and those of one value."""
-        frame = _with_fixed(_frame(table), fixed)
+        frame = self._with_fixed(_frame(table), fixed)
         wanted = list(dict.fromkeys(names))
         if self.rows_name in wanted:
             frame.insert_column(min(wanted.index(self.rows_name), frame.width), self._nulls(frame.height))
@@ -175,13 +205,6 @@ def _frame(table: pa.Table) -> pl.DataFrame:
 def _ordered(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     """Return some columns in order; frames that have them so are returned as they are: `select` runs a query."""
     return frame if frame.columns == list(names) else frame.select(names)
-
-
-def _with_fixed(frame: pl.DataFrame, fixed: Mapping[str, str]) -> pl.DataFrame:
-    """Add columns of strings with one value each."""
-    if not fixed:
-        return frame
-    return frame.with_columns([pl.lit(value, pl.String).alias(name) for name, value in fixed.items()])
 
 
 def _is_text(type_: pa.DataType) -> bool:

@@ -30,12 +30,15 @@ from lance_arrow.scan.projection import have_blobs
 from lance_arrow.scan.read_counts import Tally
 from lance_arrow.scan.row_source import ColumnReading, RowSource
 from lance_arrow.scan.sparse_selection import are_short, hull, is_cheaper_whole, marks_of
-from lance_arrow.scan.windows import ROWS_FOR_ONE, Window, Windows, late_window_rows
+from lance_arrow.scan.windows import ROWS_FOR_ONE, WORTH_A_THREAD_BYTES, Window, Windows, late_window_rows
 from lance_arrow.spi import RowRanges
 from lance_arrow.statistics.zone_types import is_variable
 
 if TYPE_CHECKING:
     from lance_arrow.scan.item_filters import ItemFilters
+
+_ROWS_WORTH_THREADS = 1 << 22
+"""So many rows are worth threads however few bytes they take in the file."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -275,7 +278,7 @@ class RowFilter:
         settings = self.source.runtime.settings
         if not len(rows):
             return 0
-        use_threads = use_threads and rows.num_rows > ROWS_FOR_ONE
+        use_threads = use_threads and self._is_worth_threads(rows)
         weights, max_bytes = self.reading.weights(), settings.window_bytes(settings.num_threads + 1)
         if rows.num_rows <= ROWS_FOR_ONE and float(weights.totals[-1]) <= max_bytes:
             return self.of(rows, tally, pool).mask.true_count
@@ -296,6 +299,20 @@ class RowFilter:
 
         counted = self.source.runtime.ahead(count, windows) if use_threads else map(count, windows)
         return sum(counted)
+
+    def _is_worth_threads(self, rows: RowRanges) -> bool:
+        """Whether to look at rows takes longer than to hand them to other threads."""
+        if rows.num_rows <= ROWS_FOR_ONE:
+            return False
+        reading, num_rows = self.reading, max(1, self.source.num_physical)
+        if reading.is_far or self.has_blobs or rows.num_rows >= _ROWS_WORTH_THREADS:
+            return True
+        if reading.stored_bytes * rows.num_rows // num_rows >= WORTH_A_THREAD_BYTES:
+            return True
+        # Less than a bit a row is one value for many rows. A text of any length is evaluated for each of them.
+        long = [node for node in self.nodes if not pa.types.is_primitive(node.field.type)]
+        alone = [reading] if len(self.nodes) == 1 else [reading.beside((node,)) for node in long]
+        return any(8 * one.stored_bytes < num_rows for one in alone[: len(long)])
 
     def mask(self, batch: pa.RecordBatch, pool: pa.MemoryPool | None = None) -> pa.Array:
         """Evaluate it for rows that are here, with the bytes of blobs; raises `InvalidArgumentError` as `of` does."""

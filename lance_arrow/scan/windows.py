@@ -33,7 +33,8 @@ ROWS_FOR_ONE = 1 << 15
 _MOST_JUDGED = 1 << 20
 """Rows of a window for which a filter is evaluated before any other column is read."""
 
-_WORTH_A_THREAD_BYTES = 1 << 20
+WORTH_A_THREAD_BYTES = 1 << 20
+"""Fewer bytes of a file are decoded sooner than another thread begins."""
 _WINDOW_BYTES = 16 << 20
 
 
@@ -116,7 +117,7 @@ class Windows:
         """Whether other threads would be of no help; False for rows without weights."""
         if self._weights is None or self._num_rows > ROWS_FOR_ONE:
             return False
-        return float(self._weights.totals[-1]) <= _WORTH_A_THREAD_BYTES
+        return float(self._weights.totals[-1]) <= WORTH_A_THREAD_BYTES
 
     def learn(self, window: Window, num_bytes: float) -> None:
         """Tell what a window took, so that the next ones fit better."""
@@ -257,7 +258,7 @@ def even_windows(
         Most rows of a window.
     """
     count = 1
-    if num_threads > 1 and stored_bytes >= _WORTH_A_THREAD_BYTES:
+    if num_threads > 1 and stored_bytes >= WORTH_A_THREAD_BYTES:
         count = max(-(-num_rows // max_rows), -(-stored_bytes // _WINDOW_BYTES))
         count = -(-count // num_threads) * num_threads
     elif num_rows > max_rows:

@@ -151,3 +151,25 @@ def test_a_filtered_dataset_and_a_missing_file(path: Path, tmp_path: Path) -> No
     assert "lance" in scan(dataset).explain()
     with pytest.raises(FileNotFoundError):
         scan(tmp_path / "absent.lance")
+
+
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+@pytest.mark.parametrize("name", [*PRUNING, *OTHERS])
+@pytest.mark.parametrize("num_rows", [0, 5, 700, 1_000_000])
+def test_first_rows_are_taken_before_they_are_filtered(
+    path: Path, table: pa.Table, name: str, engine: str, num_rows: int
+) -> None:
+    predicate = {**PRUNING, **OTHERS}[name]
+    wanted = pl.from_arrow(table).head(num_rows).filter(predicate)
+    found = scan(path).head(num_rows).filter(predicate)
+    assert_frame_equal(wanted, found.collect(engine=engine))
+    assert found.select(pl.len()).collect(engine=engine).item() == wanted.height
+
+
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+@pytest.mark.parametrize("is_true", [True, False])
+def test_predicates_without_a_column(path: Path, table: pa.Table, is_true: bool, engine: str) -> None:
+    for frame, num_rows in ((scan(path), len(table)), (scan(path).head(9), 9)):
+        found = frame.filter(pl.lit(is_true))
+        assert found.select(pl.len()).collect(engine=engine).item() == num_rows * is_true
+        assert found.select("row").collect(engine=engine).height == num_rows * is_true
