@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 from weakref import ref
 
@@ -13,13 +14,14 @@ from numpy.typing import NDArray
 from pyarrow.dataset import Dataset
 
 from lance_arrow.arrays.view_arrays import taken
-from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment, as_stored
+from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
 from lance_arrow.arrow_dataset.scanner_options import ScannerOptions
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.open_files import is_current
 from lance_arrow.scan.projection import Projection
 from lance_arrow.scan.row_arguments import as_offsets, first_of
 from lance_arrow.scan.row_taking import take_noted, take_rows
+from lance_arrow.structure.row_selection import check_numbers
 
 _MAX_KNOWN = 64
 
@@ -53,9 +55,14 @@ class FileTaking:
 
     def __init__(self, fragments: list[LanceFileFragment]) -> None:
         self.fragments = fragments
-        self.starts = np.zeros(len(fragments) + 1, np.int64)
-        np.cumsum([fragment.num_rows for fragment in fragments], out=self.starts[1:])
         self._known: dict[tuple[int, tuple[str, ...] | None], _Known] = {}
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """``(n + 1,) int64`` first rows of the fragments; each is opened for it."""
+        starts = np.zeros(len(self.fragments) + 1, np.int64)
+        np.cumsum([fragment.num_rows for fragment in self.fragments], out=starts[1:])
+        return starts
 
     def take(
         self,
@@ -65,10 +72,12 @@ class FileTaking:
         schema: pa.Schema,
         projected: pa.Schema,
     ) -> pa.Table:
-        """Read rows; parameters but `offsets`, ``(n,) int64`` of existing rows, are those of `take_as`."""
-        fragments, starts = self.fragments, self.starts
-        if len(fragments) == 1:
+        """Read rows; parameters are those of `take_as`, whose errors it raises."""
+        if len(self.fragments) == 1:
+            # The file is opened once, by the take.
             return self._of_one(0, offsets, options, over, schema, projected)
+        starts = self.starts
+        check_numbers(offsets, int(starts[-1]))
         # Duplicate starts belong to fragments without rows.
         owners = np.searchsorted(starts, offsets, "right") - 1
         parts, places = [], []
@@ -95,7 +104,7 @@ class FileTaking:
         file = None if known is None else known.file()
         if known is None or file is None:
             return None
-        first = int(self.starts[number])
+        first = int(self.starts[number]) if number else 0
         taken = None if file.state is None else take_noted(file, known.projection, rows, first, file.state)
         if taken is None:
             offsets = as_offsets(rows) - first
@@ -113,14 +122,16 @@ class FileTaking:
         schema: pa.Schema,
         projected: pa.Schema,
     ) -> pa.Table:
-        fragment = self.fragments[number]
-        taken = fragment.take_as(over, offsets, options, schema, projected)
-        found = as_stored(fragment, options, schema)
-        if found is not None and found[0].rows.num_rows == self.starts[number + 1] - self.starts[number]:
-            file, projection = found
+        taken, read = self.fragments[number].take_as(over, offsets, options, schema, projected)
+        if read is not None and self._has_all_rows(number, read[0]):
+            file, projection = read
             is_shown = projection.schema.equals(projected, check_metadata=True)
             if len(self._known) >= _MAX_KNOWN:
                 self._known = {}
             columns = None if options.columns is None else tuple(options.columns)
             self._known[number, columns] = _Known(ref(file), projection, None if is_shown else projected)
         return taken
+
+    def _has_all_rows(self, number: int, file: OpenFile) -> bool:
+        """Whether rows of the others have the numbers that they had when they were counted."""
+        return len(self.fragments) == 1 or file.rows.num_rows == self.starts[number + 1] - self.starts[number]

@@ -27,7 +27,7 @@ from lance_arrow.scan.row_arguments import Rows, as_offsets, as_rows
 from lance_arrow.scan.row_restriction import RestrictedPayload, RowRestriction, rows_within
 from lance_arrow.scan.row_taking import is_as_stored, take_rows
 from lance_arrow.spi import RowRanges
-from lance_arrow.structure.row_selection import cut, intersection, nth_rows, take_order
+from lance_arrow.structure.row_selection import check_numbers, cut, intersection, nth_rows, take_order
 
 if TYPE_CHECKING:
     from lance_arrow.arrow_dataset.fragment_zones import FragmentZones
@@ -210,7 +210,8 @@ class LanceFileFragment(bridge.BridgeFragment):
         if file is None:
             found: pa.Table = super().take(pa.array(offsets), **options.keywords())
             return found
-        return self._taken(file, offsets, options, self.physical_schema, lambda part: part)
+        projection = _as_stored(file, options, self.physical_schema)
+        return self._taken(file, offsets, options, projection, lambda part: part)
 
     def take_as(
         self,
@@ -219,8 +220,8 @@ class LanceFileFragment(bridge.BridgeFragment):
         options: ScannerOptions,
         schema: pa.Schema,
         projected: pa.Schema,
-    ) -> pa.Table:
-        """Read rows as a dataset shows them.
+    ) -> tuple[pa.Table, tuple[OpenFile, Projection] | None]:
+        """Read rows as a dataset shows them; a far store is asked once whether the file changed.
 
         Parameters
         ----------
@@ -232,13 +233,27 @@ class LanceFileFragment(bridge.BridgeFragment):
             Options of the scan where one is needed; without a filter.
         schema, projected
             Of the dataset, and of what is wanted of it.
+
+        Returns
+        -------
+        rows
+            In the caller's order.
+        read
+            The file, and what is wanted of it; None where reading it takes more than that.
+
+        Raises
+        ------
+        InvalidArgumentError
+            There is no such row; it is named.
         """
         file = self._known()
         if file is None:
-            found: pa.Table = dataset_of([self]).scanner(**options.keywords()).take(pa.array(offsets))
-            return found
-        taken = self._taken(file, offsets, options, schema, lambda part: dataset_of([part]))
-        return pa.Table.from_arrays(taken.columns, schema=projected)
+            check_numbers(offsets, self.num_rows)
+            return dataset_of([self]).scanner(**options.keywords()).take(pa.array(offsets)), None
+        projection = _as_stored(file, options, schema)
+        taken = self._taken(file, offsets, options, projection, lambda part: dataset_of([part]))
+        read = None if projection is None else (file, projection)
+        return pa.Table.from_arrays(taken.columns, schema=projected), read
 
     def opened_rows(self) -> tuple[OpenFile, RowRanges] | None:
         """Return the open file and the rows of it; None when something else than a bare file is behind the fragment."""
@@ -346,12 +361,11 @@ class LanceFileFragment(bridge.BridgeFragment):
         file: OpenFile,
         offsets: NDArray[np.int64],
         options: ScannerOptions,
-        schema: pa.Schema,
+        projection: Projection | None,
         shown: Callable[[LanceFileFragment], LanceFileFragment | Dataset],
     ) -> pa.Table:
         """Take rows of a bare file; where a scan is needed, of what `shown` makes of the fragment cut to these rows."""
         nth = nth_rows(self._ranges(file), offsets)
-        projection = _as_stored(file, options, schema)
         if projection is not None:
             return take_rows(file, projection, nth)
         order = take_order(nth, file.rows.num_rows)
@@ -369,15 +383,6 @@ class LanceFileFragment(bridge.BridgeFragment):
             physical_schema=self.physical_schema,
             payload=RestrictedPayload(RowRestriction.of(rows), whole),
         )
-
-
-def as_stored(
-    fragment: LanceFileFragment, options: ScannerOptions, schema: pa.Schema
-) -> tuple[OpenFile, Projection] | None:
-    """Return the file of a fragment and what is wanted of it; None where reading it takes more than that."""
-    file = fragment._known()
-    projection = None if file is None else _as_stored(file, options, schema)
-    return None if file is None or projection is None else (file, projection)
 
 
 def _as_stored(file: OpenFile, options: ScannerOptions, schema: pa.Schema) -> Projection | None:

@@ -16,7 +16,7 @@ from watched import WatchedSource
 
 import lance_arrow
 from lance_arrow import LanceFile, LanceTable
-from lance_arrow.errors import CorruptFileError, MissingFileError, TruncatedReadError
+from lance_arrow.errors import CorruptFileError, InvalidArgumentError, MissingFileError, TruncatedReadError
 from lance_arrow.io import open_source
 
 ROWS = 100_000
@@ -84,6 +84,16 @@ def test_a_dataset_of_a_table_asks_no_file_for_its_size(store: Bucket) -> None:
     kinds(store)
     assert dataset.to_table(filter=pc.field("id") == 5).num_rows == 1
     assert set(kinds(store)) == {"GET"}
+
+
+def test_a_take_of_a_dataset_of_a_file_asks_once_whether_the_file_changed(store: Bucket, rows: pa.Table) -> None:
+    dataset = lance_arrow.dataset(FILE, filesystem=store.filesystem())
+    kinds(store)
+    for row in (70_000, 70_001):
+        assert dataset.take([row]).to_pylist() == rows.slice(row, 1).to_pylist()
+        assert kinds(store)["HEAD"] == 1
+    with pytest.raises(InvalidArgumentError, match=f"row {ROWS} does not exist"):
+        dataset.take([ROWS])
 
 
 def data_file(folder: Path) -> Path:
