@@ -49,7 +49,14 @@ def unwrap_arrow(filesystem: arrow_fs.FileSystem, path: str) -> tuple[arrow_fs.F
             return filesystem, path
 
 
-def open_arrow(filesystem: arrow_fs.FileSystem, path: str, *, name: str, size_bytes: int | None = None) -> RangeSource:
+def open_arrow(
+    filesystem: arrow_fs.FileSystem,
+    path: str,
+    *,
+    name: str,
+    size_bytes: int | None = None,
+    may_be_missing: bool = False,
+) -> RangeSource:
     """Open a file of a pyarrow filesystem with the cheapest source for its bytes.
 
     Parameters
@@ -60,6 +67,8 @@ def open_arrow(filesystem: arrow_fs.FileSystem, path: str, *, name: str, size_by
         Name for messages.
     size_bytes
         Size in bytes, if known from a listing: saves one request of a far file.
+    may_be_missing
+        As for `open_source`.
 
     Raises
     ------
@@ -71,7 +80,7 @@ def open_arrow(filesystem: arrow_fs.FileSystem, path: str, *, name: str, size_by
         return open_fsspec(inner, path, name=name, size_bytes=size_bytes)
     if isinstance(inner, arrow_fs.LocalFileSystem):
         return LocalSource(path, name=name)
-    return ArrowSource(inner, path, name=name, size_bytes=size_bytes)
+    return ArrowSource(inner, path, name=name, size_bytes=size_bytes, may_be_missing=may_be_missing)
 
 
 class ArrowSource:
@@ -85,6 +94,8 @@ class ArrowSource:
         Name for messages.
     size_bytes
         Size in bytes, if it is known: saves one request. The first read raises what opening raises otherwise.
+    may_be_missing
+        As for `open_source`.
 
     Raises
     ------
@@ -93,7 +104,15 @@ class ArrowSource:
     """
 
     @foreign_errors()
-    def __init__(self, filesystem: arrow_fs.FileSystem, path: str, *, name: str, size_bytes: int | None = None) -> None:
+    def __init__(
+        self,
+        filesystem: arrow_fs.FileSystem,
+        path: str,
+        *,
+        name: str,
+        size_bytes: int | None = None,
+        may_be_missing: bool = False,
+    ) -> None:
         self.name = name
         self.coalescing: Coalescing = THREADED_COALESCING
         self._filesystem = filesystem
@@ -106,8 +125,9 @@ class ArrowSource:
             # Whether the store has said that there is such a file.
             self._is_checked = opened is None
             self._file = filesystem.open_input_file(path) if opened is None else opened
-        except OSError:
-            self._check(0)
+        except OSError as error:
+            if not (may_be_missing and isinstance(error, FileNotFoundError)):
+                self._check(0)
             raise
         self._size = self._file.size()
 

@@ -23,6 +23,7 @@ def open_source(
     filesystem: AnyFileSystem | None = None,
     storage_options: Mapping[str, Any] | None = None,
     size_bytes: int | None = None,
+    may_be_missing: bool = False,
 ) -> RangeSource:
     """Open a file for reading by ranges.
 
@@ -35,6 +36,9 @@ def open_source(
         As for `resolve`.
     size_bytes
         Size of a remote file in bytes, if known from a listing; saves one request. Ignored for local files.
+    may_be_missing
+        Whether the caller does not mind what is there instead of the file: a folder of a store may raise
+        FileNotFoundError then, which saves two requests.
 
     Returns
     -------
@@ -62,7 +66,9 @@ def open_source(
     from lance_arrow.io.fsspec_source import open_fsspec  # noqa: PLC0415
 
     if isinstance(place.filesystem, arrow_fs.FileSystem):
-        return open_arrow(place.filesystem, place.path, name=place.name, size_bytes=size_bytes)
+        return open_arrow(
+            place.filesystem, place.path, name=place.name, size_bytes=size_bytes, may_be_missing=may_be_missing
+        )
     return open_fsspec(place.filesystem, place.path, name=place.name, size_bytes=size_bytes)
 
 

@@ -120,7 +120,7 @@ class ZoneSidecar:
             if self._entries == {}:
                 return {}
             try:
-                with closing(open_source(sidecar_location(self._location))) as source:
+                with closing(open_source(sidecar_location(self._location), may_be_missing=True)) as source:
                     if self._entries is None:
                         self._entries = self._read_entries(source)
                     return self._read_maps(source, leaves, self._entries)

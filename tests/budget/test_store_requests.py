@@ -59,6 +59,17 @@ def test_a_table_asks_no_file_for_its_size(store: Bucket, rows: pa.Table) -> Non
     assert set(kinds(store)) == {"GET"}
 
 
+def test_zone_maps_beside_a_file_are_looked_for_once(store: Bucket, tmp_path: Path, rows: pa.Table) -> None:
+    lance_arrow.write_table(rows, tmp_path / "bare.lance", rows_per_zone=0)
+    dataset = lance_arrow.dataset(f"{BUCKET}/bare.lance", filesystem=store.filesystem())
+    for requests in (1, 0):
+        kinds(store)
+        assert dataset.to_table(filter=pc.field("id") == 5).num_rows == 1
+        # One more asks whether the file has changed.
+        found = kinds(store)
+        assert (found["HEAD"], found["LIST"]) == (requests + 1, 0)
+
+
 class Waves(WatchedSource):
     """Counts the reads that a caller waits for."""
 
