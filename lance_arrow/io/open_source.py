@@ -37,8 +37,7 @@ def open_source(
     size_bytes
         Size of a remote file in bytes, if known from a listing; saves one request. Ignored for local files.
     may_be_missing
-        Whether the caller does not mind what is there instead of the file: a folder of a store may raise
-        FileNotFoundError then, which saves two requests.
+        Whether a folder at this place may raise FileNotFoundError, too. This saves two requests where there is no file.
 
     Returns
     -------
