@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from lance_arrow.io.metered import MeteredSource as MeteredSource
     from lance_arrow.io.metered import ReadStats as ReadStats
     from lance_arrow.io.open_sink import open_sink as open_sink
+    from lance_arrow.io.open_source import is_plain_file as is_plain_file
     from lance_arrow.io.open_source import locate as locate
     from lance_arrow.io.open_source import open_source as open_source
     from lance_arrow.io.ranges import ByteRange as ByteRange
@@ -110,7 +111,7 @@ else:
             "lance_arrow.io.location": ("AnyFileSystem", "Location", "is_local_kind", "resolve"),
             "lance_arrow.io.metered": ("MeteredSource", "ReadStats"),
             "lance_arrow.io.open_sink": ("open_sink",),
-            "lance_arrow.io.open_source": ("locate", "open_source"),
+            "lance_arrow.io.open_source": ("is_plain_file", "locate", "open_source"),
             "lance_arrow.io.ranges": ("ByteRange", "FetchPlan", "coalesce", "requests_for"),
             "lance_arrow.io.sink": ("ByteSink",),
             "lance_arrow.io.small_files": ("read_small_files", "read_whole", "reads_small_files"),

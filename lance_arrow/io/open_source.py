@@ -58,7 +58,7 @@ def open_source(
         from lance_arrow.io.buffer_source import BufferSource  # noqa: PLC0415 - for files in memory alone
 
         return BufferSource(source)  # type: ignore[arg-type]
-    if place.is_local and _is_plain(place.path):
+    if is_plain_file(place):
         return LocalSource(place.path, name=place.name)
     # Not for local paths: these import fsspec.
     from lance_arrow.io.arrow_source import open_arrow  # noqa: PLC0415
@@ -92,6 +92,11 @@ def locate(
     elif _is_buffer(source) or isinstance(source, RangeSource):
         return None
     return resolve(source, filesystem, storage_options)  # type: ignore[arg-type]
+
+
+def is_plain_file(place: Location) -> bool:
+    """Return whether a `LocalSource` is opened for a place."""
+    return place.is_local and _is_plain(place.path)
 
 
 def _is_plain(path: str) -> bool:

@@ -10,7 +10,7 @@ from threading import Lock
 
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.container.file_reader import LanceFileReader
-from lance_arrow.io import VerifiedSource, locate, open_source
+from lance_arrow.io import VerifiedSource, is_plain_file, locate, open_source
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.file_place import FilePlace
 from lance_arrow.scan.open_file import OpenFile, row_reader
@@ -72,12 +72,15 @@ class OpenFiles:
         scan_options = ScanOptions() if scan_options is None else scan_options
         options = self._options if scan_options.verify is None else replace(self._options, verify=scan_options.verify)
         wanted = options.verify, scan_options.sidecars
+        # Of a place that one call tells the content of, or that never has another, a file is not opened to find out.
         # The open file holds its filesystem, so that no other one has its number.
+        is_plain = location is not None and is_plain_file(location)
         key: Hashable = None
-        if place.is_immutable and location is not None and not location.is_local:
-            key = id(location.filesystem), location.path, place.size, *wanted
+        if location is not None and (is_plain or (place.is_immutable and not location.is_local)):
+            filesystem = None if is_plain else id(location.filesystem)
+            key = filesystem, location.path, None if is_plain else place.size, *wanted
             held = self._use(key)
-            if held is not None:
+            if held is not None and (not is_plain or is_current(held)):
                 return held
         source = open_source(what if location is None else location, size_bytes=place.size)
         identity = source.identity() if key is None else None

@@ -14,7 +14,7 @@ from string_columns import assert_values
 import lance_arrow
 from lance_arrow import LanceFile, LanceTable
 from lance_arrow.arrow_dataset.bridge.loading import bridge
-from lance_arrow.scan import item_filters
+from lance_arrow.scan import item_filters, row_filter
 from lance_arrow.spi import ReadReport
 
 ROWS = 4000
@@ -95,6 +95,28 @@ def test_items_are_judged_once_for_equal_dictionaries(path: Path, monkeypatch: p
         assert file.count_rows("s = 'k'") > 0
     # Three words have six orders.
     assert 0 < len(judged) <= 6
+
+
+@pytest.mark.parametrize("strings", ["plain", "dictionary", "view"])
+def test_a_short_last_page_does_not_have_the_others_expanded(
+    path: Path, strings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tail = pa.table({"s": ["k", "", None, "word", "m"], "id": range(5)})
+    with lance_arrow.LanceWriter(path, tail.schema, rows_per_zone=None) as writer:
+        for words in PAGES:
+            writer.write(page(words))
+        writer.write(tail)
+    table = pa.concat_tables([rows(), tail])
+    expected = [table.filter(expression).num_rows for expression in CONDITIONS]
+
+    def row_by_row(*given: Any) -> Any:
+        raise AssertionError("the filter was evaluated for each row")
+
+    monkeypatch.setattr(row_filter, "evaluated_mask", row_by_row)
+    with LanceFile(path, strings=strings) as file:
+        assert [file.count_rows(expression) for expression in CONDITIONS] == expected
+        for expression in CONDITIONS:
+            assert_values(table.filter(expression), file.read(filter=expression))
 
 
 def test_other_conditions_decode_no_dictionary(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

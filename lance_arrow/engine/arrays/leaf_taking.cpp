@@ -27,13 +27,15 @@ void add_ends(const std::vector<int64_t>& ends, int64_t base, uint8_t* offsets, 
   for (const int64_t end : ends) store<Offset>(offsets, ++at, static_cast<Offset>(base + end));
 }
 
-// Of pages, what a form for dictionaries becomes.
+// Of pages, what a form for dictionaries becomes. A page without one, like a short last one, does not have the rows of
+// all others expanded: its values are looked up one by one, and get codes as theirs.
 Form form_of(const LeafShape& shape, const std::vector<PageRef>& pages) {
+  constexpr int64_t rows_per_lookup = 16;
   if (shape.form != Form::kStored && shape.form != Form::kJudged) return shape.form;
-  const bool have_items =
-      std::all_of(pages.begin(), pages.end(), [](const PageRef& ref) { return ref.page->has_few_items(); });
-  if (pages.empty() || !have_items) return Form::kPlain;
-  return shape.form == Form::kStored ? Form::kCodes : Form::kJudged;
+  int64_t coded = 0, others = 0;
+  for (const PageRef& ref : pages) (ref.page->has_few_items() ? coded : others) += ref.page->num_rows;
+  if (coded == 0 || others > coded / rows_per_lookup) return Form::kPlain;
+  return shape.form == Form::kJudged && others == 0 ? Form::kJudged : Form::kCodes;
 }
 
 }  // namespace

@@ -19,8 +19,8 @@ struct BlobShape {
   int offset_bits;
 };
 
-// How values of variable width come. The last two are for pages that all have a dictionary of few items: others come as
-// they are.
+// How values of variable width come. `kStored` and `kJudged` are for pages of which most have a dictionary of few
+// items: others come as they are. Where not all of them have one, what is to be judged comes as codes.
 enum class Form {
   kPlain,  // as they are
   kCodes,  // as codes into one dictionary

@@ -62,6 +62,8 @@ class FragmentGroups:
     ----------
     receipt
         Counts what is read.
+    is_local
+        Whether the files are on a local disk.
     joins
         False once a group could not be read together: the others will most likely not be, either.
     """
@@ -86,7 +88,8 @@ class FragmentGroups:
         self._limits = runtime.settings.limits
         self._looked_at = [*nodes, *(() if filter is None else filter.nodes(columns.all_roots))]
         self.receipt = receipt_for(runtime, self._looked_at, None if filter is None else filter.expression)
-        self._sizes = GroupSizes(runtime, is_local=Location(filesystem, "").is_local)
+        self.is_local = Location(filesystem, "").is_local
+        self._sizes = GroupSizes(runtime, is_local=self.is_local)
         self._kinds: dict[tuple[object, ...], tuple[list[int], int]] = {}
         # Blobs lie apart from their pages; a full verification looks at all of each file.
         has_blobs = have_blobs(self._looked_at)

@@ -6,6 +6,7 @@ fragments ─► groups and single ones, opened ahead ─► `RowStream`
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 
 import pyarrow as pa
 
@@ -70,13 +71,20 @@ class TableScan:
         return count
 
     def _opened(self, numbers: Sequence[int], has_begun: Callable[[], bool]) -> Iterator[FilteredReading]:
-        """Open fragments ahead, in groups as long as these can be read."""
-        for opened in self._runtime.ahead(self._open, self._groups.planned(numbers, has_begun)):
-            for found in opened:
-                if isinstance(found, FilteredReading):
-                    yield found
-                else:
-                    yield from self._runtime.ahead(self._open_alone, found)
+        """Open fragments in groups as long as these can be read, ahead where that takes time without the interpreter.
+
+        A local fragment by itself is opened by Python code alone: other threads would take turns with the caller's.
+        """
+        planned = self._groups.planned(numbers, has_begun)
+        for is_here, some in groupby(planned, key=lambda group: self._groups.is_local and len(group) == 1):
+            for opened in map(self._open, some) if is_here else self._runtime.ahead(self._open, some):
+                for found in opened:
+                    if isinstance(found, FilteredReading):
+                        yield found
+                    elif self._groups.is_local:
+                        yield from map(self._open_alone, found)
+                    else:
+                        yield from self._runtime.ahead(self._open_alone, found)
 
     def _open(self, numbers: list[int]) -> Sequence[FilteredReading | list[int]]:
         if len(numbers) == 1:
