@@ -132,20 +132,15 @@ class FilterPlan:
 def _bound_to_values(
     native: ModuleType, expression: pc.Expression, schema: pa.Schema
 ) -> tuple[pc.Expression, tuple[Path, ...], pa.Schema]:
-    """Bind a filter to the columns that it mentions, dictionaries and views among them as plain values.
+    """Bind a filter to a schema in which the dictionary columns, and views, that it mentions are plain values.
 
-    To evaluate it, Arrow looks up each column of the schema, also those that are not mentioned.
     Arrow has no kernels for functions of text over dictionaries, and comparisons of some dictionaries end the process.
     It compares views with views alone.
     """
     # References are resolved before the filter is bound: binding may already compare a dictionary.
     names = dict.fromkeys([path[0] for path in mentioned_paths(native, expression, schema)])
-    places = [schema.get_field_index(name) for name in names]
-    # What is missing or ambiguous is refused when the filter is bound.
-    if min(places, default=0) >= 0:
-        schema = pa.schema([schema.field(place) for place in sorted(places)])
-        places = list(range(len(places)))
-    for place in places:
+    for place in [schema.get_field_index(name) for name in names]:
+        # What is missing or ambiguous is refused when the filter is bound.
         if place >= 0 and holds_views(schema.field(place).type):
             schema = schema.set(place, without_views(pa.schema([schema.field(place)])).field(0))
         if place >= 0 and _holds_dictionary(schema.field(place).type):
