@@ -75,7 +75,7 @@ def fetched(
         if len(starts):
             segments.add(*fetch_segments(source, starts, stops))
         if at_hand is not None and at_hand.missing:
-            at_hand.load_missing(_Fetched(source, segments), runtime.indices, is_scan=False)
+            at_hand.load_missing(_Fetched(source, segments), runtime.indices)
             pages = PagesWithRows(wanted.forms, at_hand.wanted)
         elif not len(starts):
             return Positional(-1, None, segments.size, None, None, segments), pages

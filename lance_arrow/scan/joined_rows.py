@@ -55,7 +55,7 @@ class JoinedRowReader(RowReader):
             for meta in metas
         ]
 
-    def _pages_of(self, leaves: Sequence[LeafNode], rows: RowRanges, *, is_scan: bool) -> PagesAtHand:
+    def _pages_of(self, leaves: Sequence[LeafNode], rows: RowRanges) -> PagesAtHand:
         wanted = []
         for leaf, meta in zip(leaves, self.metas(leaves), strict=True):
             pages = self._pages.get(leaf.column)

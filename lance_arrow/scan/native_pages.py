@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,12 +67,12 @@ class PagesAtHand:
     missing: list[Missing] = field(default_factory=list)
     lists: list[list[ListPages]] | None = None
 
-    def load_missing(self, source: RangeSource, cache: IndexCache, *, is_scan: bool) -> None:
+    def load_missing(self, source: RangeSource, cache: IndexCache) -> None:
         """Load indices that are missing, in one round; raises as reading the pages."""
         tasks = [task for task, _, _ in self.missing]
         load_indices(source, tasks, cache, with_whole_pages=False)
         for task, pages, place in self.missing:
-            pages[place] = (_native(task.index, is_scan), *pages[place][1:])
+            pages[place] = (_native(task.index), *pages[place][1:])
         self.loaded = {task.cache_key: task.index for task in tasks if task.index is not None}
         self.missing = []
 
@@ -120,7 +120,7 @@ class PagesFound:
 
 
 def pages_at_hand(
-    file: FilePages, leaves: Sequence[LeafNode], metas: Sequence[ColumnMeta], rows: RowRanges, *, is_scan: bool
+    file: FilePages, leaves: Sequence[LeafNode], metas: Sequence[ColumnMeta], rows: RowRanges
 ) -> PagesAtHand:
     """Find the pages that hold rows.
 
@@ -132,9 +132,6 @@ def pages_at_hand(
         Columns, and their metadata.
     rows
         Which rows of the file.
-    is_scan
-        Whether pages that the layouts read faster, where many rows are wanted, are left to them.
-
     Notes
     -----
     Indices of far files stay missing: they are fetched along with what else is wanted.
@@ -162,11 +159,11 @@ def pages_at_hand(
                 native = None
                 add((leaf, meta, number, pages, len(pages), keys[at]))
             elif isinstance(index, NativePage):
-                native = index if index.is_for_scans or not is_scan else None
+                native = index
                 if not index.is_counted:
                     found.uncounted.append((keys[at], index))
             else:
-                native = _native(index, is_scan)
+                native = _native(index)
             if len(table.description_of) == 1:
                 pages.append((native, 0, table.starts, table.sizes))
             else:
@@ -179,12 +176,11 @@ def pages_at_hand(
             if not isinstance(opened, NativePage):
                 found.missing.append((PageTask(leaf.path, meta.pages[number], opened, rows, key), pages, place))
                 continue
-            if opened.is_for_scans or not is_scan:
-                pages[place] = (opened, *pages[place][1:])
+            pages[place] = (opened, *pages[place][1:])
             if not opened.is_counted:
                 found.uncounted.append((key, opened))
     if found.missing and positional_of(file.source) is not None:
-        found.load_missing(file.source, cache, is_scan=is_scan)
+        found.load_missing(file.source, cache)
     return found
 
 
@@ -318,7 +314,7 @@ def _page_without_index(layout: BoundLayout, page: PageMeta, cache: IndexCache) 
     return made
 
 
-def _native(index: PageIndex | None, is_scan: bool) -> NativePage | None:
-    """The page as the engine takes it; None where the layouts read it, or, for scans, read it faster."""
-    native: Any = getattr(index, "native", None)
-    return None if native is not None and is_scan and not native.is_for_scans else native
+def _native(index: PageIndex | None) -> NativePage | None:
+    """The page as the engine takes it; None where the layouts read it."""
+    found: NativePage | None = getattr(index, "native", None)
+    return found

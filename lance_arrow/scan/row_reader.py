@@ -148,7 +148,7 @@ class RowReader(FilePages):
         if not plans or self.source.coalescing.is_far or positional_of(self.source) is None:
             return []
         with located(path=self.file.name):
-            pages = self._pages_of([plan.leaf for plan in plans], rows, is_scan=True).wanted
+            pages = self._pages_of([plan.leaf for plan in plans], rows).wanted
         close = {
             plan.leaf.column
             for plan, of_leaf in zip(plans, pages, strict=True)
@@ -272,7 +272,7 @@ class RowReader(FilePages):
             return None
         num_rows = rows.num_rows
         with located(path=self.file.name):
-            found = self._found(wanted, rows, is_scan=False)
+            found = self._found(wanted, rows)
             try:
                 done = take_leaves(
                     wanted, found.pages, (rows, num_rows), (source, place), self.runtime, None, 1, _INT32_MAX
@@ -289,8 +289,7 @@ class RowReader(FilePages):
     ) -> tuple[list[pa.RecordBatch], ReadCounts]:
         """Let the engine read what it can, and the layouts the rest, or all of it where bytes are refused.
 
-        A scan is one of several windows that threads read, and leaves to the layouts what they read faster; a take has
-        all threads to itself.
+        A scan is one of several windows that threads read; a take has all threads to itself.
         """
         wanted = self._read_plan(nodes)
         if not wanted.plans or not rows.starts.size:
@@ -317,10 +316,9 @@ class RowReader(FilePages):
         place = positional_of(source)
         num_threads = 1 if is_scan else self.runtime.settings.num_threads
         found, beside = None, _Beside()
-        leaves_some = is_scan and place is not None
-        pages = self._noted_pages(wanted, rows, is_scan=leaves_some)
+        pages = self._noted_pages(wanted, rows)
         if pages is None:
-            found = self._found(wanted, rows, is_scan=leaves_some)
+            found = self._found(wanted, rows)
             pages = found.pages
         if place is None:
             place, pages = self._fetched(wanted, pages, found, rows, pool, beside)
@@ -418,7 +416,7 @@ class RowReader(FilePages):
         with located(path=self.file.name):
             natively = [plan.leaf for plan in wanted.plans]
             is_near = positional_of(self.source) is not None
-            found = self._pages_of(natively, rows, is_scan=is_near)
+            found = self._pages_of(natively, rows)
             found.keep(self.runtime.indices)
             others = [leaf for leaf in self._readable(nodes) if leaf not in natively]
             if not is_near and len(rows):
@@ -430,16 +428,16 @@ class RowReader(FilePages):
                 found.count(self.runtime.indices)
             self._load_indices(others, rows)
 
-    def _noted_pages(self, wanted: ReadPlan, rows: RowRanges, *, is_scan: bool) -> PagesWithRows | None:
+    def _noted_pages(self, wanted: ReadPlan, rows: RowRanges) -> PagesWithRows | None:
         """Find the pages that hold the rows natively; None where not all were noted."""
         noted = self._noted.get(wanted)
         opened = None if noted is None else noted()
-        return None if opened is None else opened.find(rows.starts, rows.stops, is_scan)
+        return None if opened is None else opened.find(rows.starts, rows.stops)
 
-    def _found(self, wanted: ReadPlan, rows: RowRanges, *, is_scan: bool) -> PagesFound:
+    def _found(self, wanted: ReadPlan, rows: RowRanges) -> PagesFound:
         """Find the pages that hold the rows; those of columns that are read again are noted."""
         leaves = [plan.leaf for plan in wanted.plans]
-        found = self._pages_of(leaves, rows, is_scan=is_scan)
+        found = self._pages_of(leaves, rows)
         if found.lists is not None:
             # Rows do not tell which pages below lists they need.
             return PagesFound(PagesWithRows(wanted.forms, found.wanted, found.lists), found, None)
@@ -458,9 +456,9 @@ class RowReader(FilePages):
             self._noted[wanted] = None
         return PagesFound(PagesWithRows(wanted.forms, found.wanted), found, opened)
 
-    def _pages_of(self, leaves: Sequence[LeafNode], rows: RowRanges, *, is_scan: bool) -> PagesAtHand:
+    def _pages_of(self, leaves: Sequence[LeafNode], rows: RowRanges) -> PagesAtHand:
         """The pages that hold the rows, as the engine reads them."""
-        return pages_at_hand(self, leaves, self.metas(leaves), rows, is_scan=is_scan)
+        return pages_at_hand(self, leaves, self.metas(leaves), rows)
 
     def _decode(self, leaf: LeafNode, pages: list[LoadedPage], pool: pa.MemoryPool | None) -> DecodedLeaf:
         allocator = Allocator(self.runtime.settings.limits, pool)

@@ -214,6 +214,6 @@ def test_pages_say_whether_they_pick(files: dict[str, Path]) -> None:
         reader = file._rows
         rows = RowRanges.one(0, ROWS)
         leaves = [leaf for node in reader.roots for leaf in node.leaves() if leaf.path in ("flat", "text")]
-        pages = reader._pages_of(leaves, rows, is_scan=True).wanted
+        pages = reader._pages_of(leaves, rows).wanted
         native = [{page.picks_close_rows for page, *_ in of_leaf if isinstance(page, NativePage)} for of_leaf in pages]
         assert native == [{True}, {False}]

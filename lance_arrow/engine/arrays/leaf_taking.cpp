@@ -132,7 +132,7 @@ Outcome LeafTaking::make_room(ResultMemory* memory) {
 
 // Large values of variable width are decoded where Arrow wants them: growing and copying cost fresh pages.
 Outcome LeafTaking::lend_large(const LaRuns& rows, ResultMemory* memory) {
-  if (shape_->value_bits != 0 || is_below_lists() || (form_ != Form::kPlain && !is_viewed())) return success();
+  if (shape_->value_bits != 0 || (form_ != Form::kPlain && !is_viewed())) return success();
   const int64_t num_bytes = expected_bytes(*pages_, rows);
   if (num_bytes <= 0 || num_bytes > limits_.bytes) return success();
   Region* lent = is_viewed() ? &lent_bytes_ : &lent_;
@@ -143,12 +143,12 @@ Outcome LeafTaking::lend_large(const LaRuns& rows, ResultMemory* memory) {
 
 Outcome LeafTaking::take(int64_t num_rows, Request* request, ResultMemory* memory, LeafOut* out) {
   Outcome outcome = begin({&num_rows, 1}, memory);
+  LaRuns values = request->rows;
   if (outcome.message == nullptr && is_below_lists()) {
-    LaRuns values{};
     outcome = descend(0, request, &values);
     if (outcome.message == nullptr) outcome = make_room(memory);
   }
-  if (outcome.message == nullptr) outcome = lend_large(request->rows, memory);
+  if (outcome.message == nullptr) outcome = lend_large(values, memory);
   if (outcome.message == nullptr) outcome = run(0, request);
   if (outcome.message == nullptr) outcome = finish(request, memory, out);
   if (outcome.message == nullptr) leaf_.give_back_part();

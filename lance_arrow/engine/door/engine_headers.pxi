@@ -105,6 +105,7 @@ cdef extern from "engine/arrays/slots.hpp" namespace "lance_arrow::engine" nogil
         int64_t num_lists
 
 cdef extern from "engine/plan/sparse_page.hpp" namespace "lance_arrow::engine" nogil:
+    Outcome check_slot_layers(const vector[_SparseLayer]&, int64_t, int64_t) except +
     Page* new_sparse_page(const vector[_SparseLayer]&, const Page*) except +
     vector[uint8_t] sparse_layer_kinds(const vector[_SparseLayer]&) except +
 

@@ -122,10 +122,9 @@ cdef class OpenPages:
     cdef list kept
     cdef object __weakref__
     cdef bint was_used
-    cdef bint are_for_scans
 
     def __init__(self, ReadForms forms not None, row_starts) -> None:
-        self.forms, self.kept, self.was_used, self.are_for_scans = forms, [], False, True
+        self.forms, self.kept, self.was_used = forms, [], False
         cdef vector[int64_t] starts
         for one in row_starts:
             starts = one
@@ -164,27 +163,22 @@ cdef class OpenPages:
                     continue
                 if _has_ref(&ref, item) and _fits(&self.forms.shapes[leaf], page) and self.tables[leaf].open(ref):
                     self.kept.append(page)
-                    self.are_for_scans = self.are_for_scans and page.is_for_scans
             leaf += 1
 
-    def find(
-        self, const int64_t[::1] starts not None, const int64_t[::1] stops not None, bint is_scan
-    ) -> PagesWithRows | None:
+    def find(self, const int64_t[::1] starts not None, const int64_t[::1] stops not None) -> PagesWithRows | None:
         """Find pages.
 
         Parameters
         ----------
         starts, stops
             ``(n,) int64``, at least one: rows, ascending.
-        is_scan
-            Whether pages that layouts read faster, where many rows are wanted, are left to them.
 
         Returns
         -------
         PagesWithRows or None
-            None where a page is left to them, or was not opened, or where the pages of a leaf have unlike values.
+            None where a page was not opened, or where the pages of a leaf have unlike values.
         """
-        return None if is_scan and not self.are_for_scans else self._find(_runs(starts, stops))
+        return self._find(_runs(starts, stops))
 
     cdef PagesWithRows _find(self, LaRuns rows):
         cdef PagesWithRows found = PagesWithRows.__new__(PagesWithRows)

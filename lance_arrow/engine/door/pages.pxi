@@ -5,23 +5,19 @@ cdef int _NULLABLE_ITEM = 3
 # Objects of a page, about: of C++, of Python, and what a cache holds it by.
 cdef int64_t _PAGE_BYTES = 2048
 # Bytes of an entry without lists, from which on a scan takes no longer than by the layouts.
-cdef int64_t _LARGE_ROW = 128
-
 
 cdef class NativePage:
     """One page for the native engine; keeps the memory alive that it points to.
 
     `data_buffer` is the buffer with the rows, -1 where none has them; `second_buffer` another one that is read too, or
-    -1. `offset_bits` is the width of the stored offsets of its values, 0 for fixed width. `is_for_scans`: whether long
-    runs of rows are also read faster this way than by the layouts. `picks_close_rows`: whether many short runs take
-    about as long as all rows between them. """
+    -1. `offset_bits` is the width of the stored offsets of its values, 0 for fixed width. `picks_close_rows`: whether
+    many short runs take about as long as all rows between them. """
 
     cdef unique_ptr[Page] page
     cdef tuple kept
     cdef readonly int data_buffer
     cdef readonly int second_buffer
     cdef readonly int offset_bits
-    cdef readonly bint is_for_scans
     cdef public bint is_counted
     """Whether a cache with the page has counted the memory of its index."""
 
@@ -49,8 +45,7 @@ cdef class NativePage:
 
     @parts.setter
     def parts(self, tuple parts) -> None:
-        # Rows are split in the end; the layouts never join them.
-        self.page.get().parts, self.is_for_scans = parts, self.is_for_scans and not parts
+        self.page.get().parts = parts
 
     def add_structs(self, int num_structs) -> None:
         """Add so many structs above its layers; none of them is null."""
@@ -78,7 +73,6 @@ cdef NativePage _page(Page* made, int64_t num_rows, layers, int data_buffer, int
     for kind in layers:
         made.layers.push_back(<uint8_t>int(kind))
     page.kept = kept
-    page.is_for_scans = True
     return page
 
 
@@ -272,11 +266,8 @@ def zipped_page(
     cdef const int64_t* starts = NULL
     if row_starts is not None:
         starts = &row_starts[0]
-    cdef NativePage page = _page(
+    return _page(
         new_zipped_page(form, starts, row_bytes), num_rows, layers, 0, offset_bits, (values, row_starts, stored))
-    # Layouts find small values of variable width faster.
-    page.is_for_scans = starts == NULL or form.max_rep > 0 or starts[num_rows] >= num_rows * _LARGE_ROW
-    return page
 
 
 def flat_page(int64_t num_rows, int64_t bits, int data_buffer, int validity_buffer=-1) -> NativePage:
@@ -355,10 +346,8 @@ def places_page(NativePage inner not None, layers, int highest) -> NativePage | 
     """
     if inner.page.get().value_bits != PLACE_BITS or inner.offset_bits != 0:
         return None
-    cdef NativePage page = _page(
+    return _page(
         new_places_page(inner.page.get(), highest), inner.page.get().num_rows, layers, inner.data_buffer, 0, (inner,))
-    page.is_for_scans = inner.is_for_scans
-    return page
 
 
 def sparse_page(NativePage inner not None, int64_t num_rows, tuple layers) -> NativePage | None:
@@ -384,6 +373,7 @@ def sparse_page(NativePage inner not None, int64_t num_rows, tuple layers) -> Na
     cdef const int64_t[::1] positions
     cdef const int64_t[::1] slots
     cdef const int64_t[::1] starts
+    cdef Outcome outcome
     if not inner.page.get().is_indexed():
         return None
     for positions, lists_nulls, slots, starts in layers:
@@ -398,10 +388,12 @@ def sparse_page(NativePage inner not None, int64_t num_rows, tuple layers) -> Na
             form.list_slots = &slots[0] if slots.shape[0] else &starts[0]
             form.item_starts, form.num_lists = &starts[0], slots.shape[0]
         forms.push_back(form)
+    with nogil:
+        outcome = check_slot_layers(forms, num_rows, inner.page.get().num_rows)
+    if outcome.message != NULL:
+        raise InvalidArgumentError(f"layers of a page: {outcome.message.decode('ascii')}")
     kinds = sparse_layer_kinds(forms)
     cdef NativePage page = _page(
         new_sparse_page(forms, inner.page.get()), num_rows, kinds, inner.data_buffer, inner.offset_bits, (inner, layers))
     page.second_buffer = inner.second_buffer
-    # Layouts make offsets and bitmaps of positions, without levels in between.
-    page.is_for_scans = inner.data_buffer < 0 and all([slots is None for _, _, slots, _ in layers])
     return page

@@ -421,6 +421,15 @@ class LeafReader {
   std::vector<Span> spans_;
 };
 
+// Pages of 2.0 have a buffer of nothing but the bytes of their values.
+int64_t expected_of(const PageRef& ref, const LaRuns& rows) {
+  if (!ref.page->in_two_steps || ref.page->num_rows == 0) return ref.page->expected_bytes(rows);
+  constexpr int64_t large = 64;
+  const int64_t row_bytes = ref.data_bytes / ref.page->num_rows, count = num_selected(rows);
+  if (row_bytes < large) return 0;
+  return count == ref.page->num_rows ? ref.data_bytes : (row_bytes + 1) * count;
+}
+
 }  // namespace
 
 Outcome load_indices(const std::vector<PageRef>& pages, const Reader& reader, ReadCount* count) {
@@ -444,7 +453,7 @@ int64_t expected_bytes(const std::vector<PageRef>& pages, const LaRuns& rows) {
       from = std::max(from, rows.starts[run]);
       local.cut(rows.starts, rows.stops, rows.num_runs, from, stop, first, &run);
       if (local.count == 0) break;
-      const int64_t expected = ref.page->expected_bytes(local.view());
+      const int64_t expected = expected_of(ref, local.view());
       if (expected == 0) return 0;
       bytes += expected;
       if (run < rows.num_runs && rows.stops[run] > stop) break;  // goes on in the next page

@@ -1,7 +1,9 @@
 #include "engine/plan/sparse_page.hpp"
 
+#include <limits>
+
+#include "engine/arrays/slot_levels.hpp"
 #include "engine/common/layer_kinds.hpp"
-#include "engine/common/scratch.hpp"
 
 namespace lance_arrow::engine {
 
@@ -29,44 +31,6 @@ struct SlotRuns {
     for (size_t run = 0; run < starts.size(); ++run) count += stops[run] - starts[run];
     return count;
   }
-};
-
-// Levels in the making, and the slot of each entry in the layer that is next; -1 where none is left.
-struct Entries {
-  std::vector<uint16_t> rep, def;
-  std::vector<int64_t> slots;
-
-  // Makes room for as many entries, whose levels are 0.
-  void clear(size_t most) {
-    rep.assign(most, 0);
-    def.assign(most, 0);
-    slots.resize(most);
-  }
-  void shrink(size_t count) {
-    rep.resize(count);
-    def.resize(count);
-    slots.resize(count);
-  }
-};
-
-int64_t kept_bytes(const Entries& held) {
-  return engine::kept_bytes(held.rep) + engine::kept_bytes(held.def) + engine::kept_bytes(held.slots);
-}
-
-// Slots that a layer lists, asked for in ascending order.
-class Listed {
- public:
-  Listed(const int64_t* slots, int64_t count) : slots_(slots), count_(count) {}
-
-  bool has(int64_t slot) {
-    if (at_ < count_ && slots_[at_] < slot) at_ = gallop(slots_, at_, count_, slot);
-    return at_ < count_ && slots_[at_] == slot;
-  }
-  int64_t place() const { return at_; }
-
- private:
-  const int64_t* slots_;
-  int64_t count_, at_ = 0;
 };
 
 class SparsePage : public Page {
@@ -177,81 +141,28 @@ class SparsePage : public Page {
   }
 
   Outcome add_nested(const LaRuns& rows, int64_t num_values, LeafPart* out) const {
-    const Leased<Entries> first, second;
-    Entries *entries = &*first, *inner = &*second;
     SlotRuns runs;
     for (int64_t run = 0; run < rows.num_runs; ++run) runs.add(rows.starts[run], rows.stops[run]);
-    entries->clear(static_cast<size_t>(runs.count()));
-    std::fill(entries->rep.begin(), entries->rep.end(), static_cast<uint16_t>(num_lists_));
-    size_t entry = 0;
-    for (size_t run = 0; run < runs.starts.size(); ++run)
-      for (int64_t row = runs.starts[run]; row < runs.stops[run]; ++row) entries->slots[entry++] = row;
-    int rank = num_lists_;  // of the next list: the outer-most has the highest
-    uint16_t level = 0;  // of the layers inside
-    for (const SlotLayer& layer : layers_) level = static_cast<uint16_t>(level + (layer.list_slots != nullptr ? 2 : 1));
-    int64_t visible = static_cast<int64_t>(entry);
-    for (size_t at = layers_.size(); at-- > 0;) {
-      const SlotLayer& layer = layers_[at];
-      level = static_cast<uint16_t>(level - (layer.list_slots != nullptr ? 2 : 1));
-      const auto null_level = static_cast<uint16_t>(level + 1);
-      if (layer.list_slots == nullptr) {
-        if (layer.num_positions > 0 || !layer.lists_nulls) note_nulls(layer, null_level, entries);
-        continue;
-      }
-      runs = inside(layer, runs.view());
-      // A few bytes may declare any number of items.
-      const int64_t most = out->limit / 16 - static_cast<int64_t>(entries->slots.size());
-      if (runs.count() > most) return above_limit();
-      inner->clear(entries->slots.size() + static_cast<size_t>(runs.count()));
-      const Outcome outcome = enter_lists(layer, null_level, rank--, *entries, inner, &visible);
-      if (outcome.message != nullptr) return outcome;
-      std::swap(entries, inner);
+    // Each slot is one entry at most. A few bytes may declare any number of them.
+    const auto rep_at = static_cast<int64_t>(out->rep.size()), def_at = static_cast<int64_t>(out->def.size());
+    const int64_t limit = out->limit / 4 - rep_at;
+    int64_t most = runs.count();
+    for (size_t at = layers_.size(); at-- > 0 && most <= limit;) {
+      if (layers_[at].list_slots == nullptr) continue;
+      runs = inside(layers_[at], runs.view());
+      most = runs.count() > limit - most ? limit + 1 : most + runs.count();
     }
-    if (visible != num_values) return corrupt("null structs hold lists with items", rows.starts[0]);
-    out->rep.insert(out->rep.end(), entries->rep.begin(), entries->rep.end());
-    out->def.insert(out->def.end(), entries->def.begin(), entries->def.end());
-    return success();
-  }
-
-  // An entry that is null already keeps the level of the layer further out.
-  static void note_nulls(const SlotLayer& layer, uint16_t null_level, Entries* entries) {
-    Listed listed(layer.positions, layer.num_positions);
-    for (size_t entry = 0; entry < entries->slots.size(); ++entry) {
-      const int64_t slot = entries->slots[entry];
-      if (slot >= 0 && entries->def[entry] == 0 && listed.has(slot) == layer.lists_nulls)
-        entries->def[entry] = null_level;
-    }
-  }
-
-  // Replaces lists by their items, and counts these. Null and empty lists, and those in null structs, stay as entries
-  // without a slot. `out` has room for all.
-  static Outcome enter_lists(const SlotLayer& layer, uint16_t null_level, int rank, const Entries& entries,
-                             Entries* out, int64_t* num_items) {
-    Listed listed(layer.positions, layer.num_positions), filled(layer.list_slots, layer.num_lists);
-    size_t to = 0;
-    *num_items = 0;
-    for (size_t entry = 0; entry < entries.slots.size(); ++entry) {
-      const int64_t slot = entries.slots[entry];
-      const uint16_t rep = entries.rep[entry], def = entries.def[entry];
-      const bool is_null = slot >= 0 && listed.has(slot) == layer.lists_nulls;
-      const bool is_filled = slot >= 0 && filled.has(slot);
-      if (!is_filled) {
-        out->rep[to] = rep;
-        out->def[to] = slot < 0 || def > 0 ? def : static_cast<uint16_t>(null_level + (is_null ? 0 : 1));
-        out->slots[to++] = -1;
-        continue;
-      }
-      if (is_null || def > 0) return corrupt("a null list has items", slot);
-      const int64_t* starts = layer.item_starts + filled.place();
-      const auto count = static_cast<size_t>(starts[1] - starts[0]);
-      if (rank > 1) std::fill_n(out->rep.begin() + static_cast<std::ptrdiff_t>(to), count, rank - 1);
-      out->rep[to] = rep;
-      for (size_t item = 0; item < count; ++item) out->slots[to + item] = starts[0] + static_cast<int64_t>(item);
-      to += count;
-      *num_items += starts[1] - starts[0];
-    }
-    out->shrink(to);
-    return success();
+    if (most > limit) return above_limit();
+    out->rep.resize(static_cast<size_t>(rep_at + most));
+    out->def.resize(static_cast<size_t>(def_at + most));
+    SlotLevels levels(layers_, num_lists_, out->rep.data() + rep_at, out->def.data() + def_at);
+    Outcome outcome = success();
+    for (int64_t run = 0; run < rows.num_runs && outcome.message == nullptr; ++run)
+      outcome = levels.add_rows(rows.starts[run], rows.stops[run]);
+    out->rep.resize(static_cast<size_t>(rep_at + levels.num_entries()));
+    out->def.resize(static_cast<size_t>(def_at + levels.num_entries()));
+    if (outcome.message != nullptr) return outcome;
+    return levels.num_values() == num_values ? success() : misuse("values and slots differ in number");
   }
 
   const std::vector<SlotLayer> layers_;
@@ -259,7 +170,29 @@ class SparsePage : public Page {
   int num_lists_ = 0;
 };
 
+// Whether numbers ascend from `first`, and end below `stop`.
+bool ascend(const int64_t* numbers, int64_t count, int64_t first, int64_t stop) {
+  for (int64_t at = 0; at < count; first = numbers[at++] + 1)
+    if (numbers[at] < first) return false;
+  return first <= stop;
+}
+
 }  // namespace
+
+Outcome check_slot_layers(const std::vector<SlotLayer>& layers, int64_t num_rows, int64_t num_values) {
+  int64_t num_slots = num_rows;
+  for (size_t at = layers.size(); at-- > 0;) {
+    const SlotLayer& layer = layers[at];
+    if (!ascend(layer.positions, layer.num_positions, 0, num_slots)) return misuse("positions do not ascend");
+    if (layer.list_slots == nullptr) continue;
+    if (!ascend(layer.list_slots, layer.num_lists, 0, num_slots)) return misuse("lists do not ascend");
+    num_slots = std::numeric_limits<int64_t>::max();
+    if (!ascend(layer.item_starts, layer.num_lists + 1, 0, num_slots)) return misuse("a list holds no items");
+    num_slots = layer.item_starts[layer.num_lists];
+  }
+  if (layers.empty() || layers.front().list_slots != nullptr) return misuse("the inner-most layer is a list");
+  return num_slots <= num_values ? success() : misuse("there are fewer values than slots");
+}
 
 Page* new_sparse_page(const std::vector<SlotLayer>& layers, const Page* values) {
   return new SparsePage(layers, values);

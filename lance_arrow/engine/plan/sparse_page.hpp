@@ -6,8 +6,12 @@
 
 namespace lance_arrow::engine {
 
-// `layers` are inner-most first, without runs; the first one is no list. `values` has a row for each slot of the leaf,
-// and levels that are not looked at. Both outlive the page, which the caller owns.
+// Whether the slots of layers ascend, each list that is named holds items, and all of them lie in their layer: that of
+// num_rows, or of the items of the lists outside. The inner-most one has at most num_values.
+Outcome check_slot_layers(const std::vector<SlotLayer>& layers, int64_t num_rows, int64_t num_values);
+
+// `layers` are inner-most first, without runs, and checked; the first one is no list. `values` has a row for each slot
+// of the leaf, and levels that are not looked at. Both outlive the page, which the caller owns.
 Page* new_sparse_page(const std::vector<SlotLayer>& layers, const Page* values);
 
 // The kinds of its layers for `Page::layers`: any item may be null, and any list null or empty.

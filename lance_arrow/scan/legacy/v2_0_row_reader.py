@@ -42,7 +42,6 @@ from lance_arrow.spi import (
     ReadNatively,
     RowRanges,
     SlotStructure,
-    VariableWidth,
 )
 from lance_arrow.structure.page_scan import PageTask, load_indices, load_pages
 from lance_arrow.structure.row_selection import by_page, joined_ranges, pages_with
@@ -140,7 +139,7 @@ class V20RowReader(RowReader):
         descent = _Descent(self, pool)
         return descent.batch(leaves, rows, finish), descent.num_pages
 
-    def _pages_of(self, leaves: Sequence[LeafNode], rows: RowRanges, *, is_scan: bool) -> PagesAtHand:
+    def _pages_of(self, leaves: Sequence[LeafNode], rows: RowRanges) -> PagesAtHand:
         wanted: list[Pages] = []
         lists: list[list[ListPages]] = []
         for leaf, meta in zip(leaves, self.metas(leaves), strict=True):
@@ -151,9 +150,8 @@ class V20RowReader(RowReader):
                 found = self._native_page(leaf, meta, number)
                 pages.append((found, page.first_row, page.buffer_offsets, page.buffer_sizes))
             levels = [self._list_pages(column) for column in columns]
-            # Layouts scan small values of variable width faster; and they tell what is wrong.
-            is_left = is_scan and bool(columns) and isinstance(leaf.leaf.shape, VariableWidth)
-            if is_left or not self._fit(columns, meta):
+            # The layouts tell what is wrong.
+            if not self._fit(columns, meta):
                 pages.append((None, 0, [], []))
             wanted.append(pages)
             lists.append(levels)
@@ -203,7 +201,7 @@ class V20RowReader(RowReader):
         rows = RowRanges.one(0, self.num_rows) if rows is None else rows
         with located(path=self.file.name):
             plans = self._read_plan(nodes).plans
-            found = self._pages_of([plan.leaf for plan in plans], rows, is_scan=True).wanted
+            found = self._pages_of([plan.leaf for plan in plans], rows).wanted
             native = {
                 plan.leaf.column
                 for plan, pages in zip(plans, found, strict=True)

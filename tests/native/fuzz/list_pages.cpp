@@ -57,6 +57,7 @@ struct Sparse {
     form.max_visible = -1;
     values.reset(new_constant_page(form, 0));
     values->num_rows = num_slots;
+    fuzz::require(check_slot_layers(layers, num_rows, num_slots).message == nullptr, "layers are right");
     page.reset(new_sparse_page(layers, values.get()));
     page->num_rows = num_rows;
     page->layers = sparse_layer_kinds(layers);
