@@ -33,7 +33,7 @@ class IndexCache:
     """
 
     def __init__(self, budget_bytes: int, *, proves_rows: bool = False) -> None:
-        self._budget_bytes = budget_bytes
+        self.budget_bytes = budget_bytes
         self.proves_rows = proves_rows
         self._held_bytes = 0
         self._held: OrderedDict[Hashable, PageIndex] = OrderedDict()
@@ -67,7 +67,7 @@ class IndexCache:
         """Keep indices, as `put` does."""
         with self._lock:
             self._drop_forgotten()
-            held, sizes, budget_bytes = self._held, self._sizes, self._budget_bytes
+            held, sizes, budget_bytes = self._held, self._sizes, self.budget_bytes
             if len(indices) >= _MANY and self._keep_many(indices):
                 return
             for key, index in indices:
@@ -92,7 +92,7 @@ class IndexCache:
         added = dict(zip(keys, [index.nbytes for _, index in indices], strict=True))
         owners = set(map(_owner, keys))
         num_bytes = sum(added.values())
-        fits = self._held_bytes + num_bytes <= self._budget_bytes
+        fits = self._held_bytes + num_bytes <= self.budget_bytes
         if not fits or len(owners) > 1 or len(added) < len(keys) or not self._held.keys().isdisjoint(added):
             return False
         self._held.update(indices)

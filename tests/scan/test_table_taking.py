@@ -23,6 +23,7 @@ from lance_arrow.errors import (
     LanceError,
     MissingFileError,
 )
+from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.fragments import table_taking
 from lance_arrow.scan.fragments.joined_fragments import JoinedFragments
 
@@ -236,6 +237,7 @@ def test_what_is_kept_has_a_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     table = LanceTable.create(tmp_path / "t.lance", rows_of(0, 400), max_rows_per_file=10)
     monkeypatch.setattr(table_taking, "_GROUP_BYTES", 150_000)
     taking = table._reader._taking
+    assert taking._budget_bytes == default_runtime().indices.budget_bytes
     monkeypatch.setattr(taking, "_budget_bytes", 400_000)
     for _ in range(2):
         assert_same(rows_of(0, 400), table.take(np.arange(400)))

@@ -82,7 +82,8 @@ class TableTaking:
         self._runtime = runtime
         self._group_of: dict[int, tuple[object, int]] = {}
         self._held: OrderedDict[object, HeldFragments] = OrderedDict()
-        self._budget_bytes = runtime.settings.index_cache_bytes
+        # Settings allow no more than a part of the memory budget.
+        self._budget_bytes = runtime.indices.budget_bytes
         self._lock = Lock()
 
     def find(self, ids: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
