@@ -132,13 +132,15 @@ class FilterPlan:
 def _bound_to_values(
     native: ModuleType, expression: pc.Expression, schema: pa.Schema
 ) -> tuple[pc.Expression, tuple[Path, ...], pa.Schema]:
-    """Bind a filter to a schema in which the dictionary columns, and views, that it mentions are plain values.
+    """Bind a filter to the columns that it mentions, dictionaries and views among them as plain values.
 
     Arrow has no kernels for functions of text over dictionaries, and comparisons of some dictionaries end the process.
     It compares views with views alone.
     """
     # References are resolved before the filter is bound: binding may already compare a dictionary.
-    names = dict.fromkeys([path[0] for path in mentioned_paths(native, expression, schema)])
+    paths = mentioned_paths(native, expression, schema)
+    schema = _narrowed(native, expression, schema, paths)
+    names = dict.fromkeys([path[0] for path in paths])
     for place in [schema.get_field_index(name) for name in names]:
         # What is missing or ambiguous is refused when the filter is bound.
         if place >= 0 and holds_views(schema.field(place).type):
@@ -149,6 +151,20 @@ def _bound_to_values(
             schema = schema.set(place, decoded_field(schema.field(place)))
     bound = bound_filter(native, expression, schema)
     return bound, mentioned_paths(native, bound, schema), schema
+
+
+def _narrowed(native: ModuleType, expression: pc.Expression, schema: pa.Schema, paths: Sequence[Path]) -> pa.Schema:
+    """Return the schema of what a filter mentions: to evaluate it, Arrow looks up each column, mentioned or not."""
+    places = {schema.get_field_index(path[0]) for path in paths}
+    # What is missing or ambiguous is refused when the filter is bound.
+    if -1 in places:
+        return schema
+    narrow = pa.schema([schema.field(place) for place in sorted(places)])
+    try:
+        # References by number would be to other columns.
+        return narrow if mentioned_paths(native, expression, narrow) == paths else schema
+    except MISFITS:
+        return schema
 
 
 def _holds_dictionary(type_: pa.DataType) -> bool:
