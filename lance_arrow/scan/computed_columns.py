@@ -12,8 +12,8 @@ from lance_arrow.arrays.column_paths import Path
 from lance_arrow.arrays.column_tree import storage_type
 from lance_arrow.container.extension_types import is_binary_json
 from lance_arrow.errors import CorruptPageError, InvalidArgumentError
+from lance_arrow.scan.bound_filters import columns_of, evaluated
 from lance_arrow.scan.predicates import MISFITS, fitting, sql_reader
-from lance_arrow.scan.row_filter import columns_of, evaluated
 
 
 def as_value(value: Any, schema: pa.Schema, type_: pa.DataType | None) -> pc.Expression:
