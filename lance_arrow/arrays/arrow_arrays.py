@@ -188,7 +188,7 @@ def _leaf_array(
 
 def check_text(type_: pa.DataType, values: LeafBuffers) -> None:
     """Raise `CorruptPageError` for values of a string type that are not UTF-8; other types pass."""
-    if pa.types.is_string(type_) or pa.types.is_large_string(type_):
+    if not values.is_checked and (pa.types.is_string(type_) or pa.types.is_large_string(type_)):
         offsets = np.frombuffer(values.offsets, np.uint8)
         data = np.frombuffer(values.values, np.uint8) if values.values.size else NO_BYTES
         kernels.check_utf8(offsets, values.shape.offset_bits, data)

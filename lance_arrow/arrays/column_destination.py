@@ -50,6 +50,8 @@ class LeafBuffers(NamedTuple):
         FixedSizeList: for each layer, outer first, the bitmap of its items, or None if all are valid.
     fields
         PackedStruct: the buffers of each field.
+    is_checked
+        Whether text is known to be UTF-8.
     """
 
     shape: BlockShape | None
@@ -58,6 +60,7 @@ class LeafBuffers(NamedTuple):
     offsets: pa.Buffer | None = None
     item_validity: tuple[pa.Buffer | None, ...] = ()
     fields: tuple[LeafBuffers, ...] = ()
+    is_checked: bool = False
 
 
 @dataclass(slots=True)

@@ -75,12 +75,14 @@ from lance_arrow.engine._engine import (
     views_of_values,
     zipped_page,
 )
+from lance_arrow.engine.refusals import Blame, Refusal
 
 __all__ = [
     "CHECKSUM_FAULT",
     "NUM_FACTS",
     "NUM_FRAGMENT_FACTS",
     "NUM_SCHEMA_FACTS",
+    "Blame",
     "BlockChecks",
     "BlockSums",
     "ChunkTemplate",
@@ -98,6 +100,7 @@ __all__ = [
     "OpenPages",
     "PagesWithRows",
     "ReadForms",
+    "Refusal",
     "RowsInTheMaking",
     "Segments",
     "any_message",

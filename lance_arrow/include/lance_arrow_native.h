@@ -25,9 +25,12 @@ extern "C" {
 #define LANCE_ARROW_FRAME_CODEC "lance_arrow.frame_codec/1"
 #define LANCE_ARROW_FRAME_PREFIXES "lance_arrow.frame_prefixes/1"
 
-/* NULL for success, else a static ASCII sentence. A refusal makes the engine read the same rows again through `decode`,
- * which raises the error that names column, page and bytes. */
+/* NULL for success, else a static ASCII sentence: what is wrong with the bytes, as the message of an error that names
+ * their column and page. Two sentences say nothing of the bytes, and make the engine read the same rows again through
+ * `decode`: memory is above a limit (which `decode` names), or the codec has no C code for what the bytes ask for. */
 typedef const char* LaRefusal;
+#define LA_ABOVE_LIMIT "the values are above their limit of bytes"
+#define LA_LEFT "the codec leaves these values to its method in Python"
 
 /* Half-open, ascending, disjoint, none empty. */
 typedef struct LaRuns {

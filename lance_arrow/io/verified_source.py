@@ -132,11 +132,16 @@ class VerifiedSource(MeteredSource):
         wide_starts, wide_stops = np.empty_like(starts), np.empty_like(stops)
         return (wide_starts, wide_stops) if checks.widen(starts, stops, wide_starts, wide_stops) else None
 
-    def _check(self, data: Bytes, positions: Positions, starts: Positions, stops: Positions) -> None:
+    def contradiction(self, block: int) -> LanceError:
+        """Return the error for a block, by its number, that native code found to be wrong."""
         assert self._checks is not None
         assert self._contradiction is not None
+        return self._contradiction(*self._checks.place(block))
+
+    def _check(self, data: Bytes, positions: Positions, starts: Positions, stops: Positions) -> None:
+        assert self._checks is not None
         wrong = self._checks.check(
             data, np.ascontiguousarray(positions), np.ascontiguousarray(starts), np.ascontiguousarray(stops)
         )
         if wrong >= 0:
-            raise self._contradiction(*self._checks.place(wrong))
+            raise self.contradiction(wrong)

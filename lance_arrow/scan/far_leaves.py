@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from lance_arrow.engine import PagesWithRows, Segments
+from lance_arrow.engine import PagesWithRows, Refusal, Segments
 from lance_arrow.io import Bytes, Coalescing, Positional, Positions, RangeSource, fetch_segments
-from lance_arrow.kernels import native_codecs
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan.native_pages import PagesAtHand
 from lance_arrow.scan.read_plan import ReadPlan
@@ -34,7 +33,7 @@ def fetched(
     runtime: Runtime,
     *,
     indices_only: bool = False,
-) -> tuple[Positional | None, PagesWithRows]:
+) -> tuple[Positional | Refusal, PagesWithRows]:
     """Fetch what the engine needs of leaves.
 
     Parameters
@@ -55,7 +54,7 @@ def fetched(
     Returns
     -------
     place
-        All bytes of the rows, compared with their checksums; None when rows are refused.
+        All bytes of the rows, compared with their checksums; or why rows are refused.
     pages
         The pages, those among them whose index was loaded.
 
@@ -67,9 +66,8 @@ def fetched(
     segments, limit = Segments(source.size()), runtime.settings.limits.max_batch_bytes
     while True:
         missing = segments.wanted(pages, rows.starts, rows.stops, limit, indices_only, source.coalescing.guesses_rows)
-        if missing is None:
-            native_codecs.raise_pending()
-            return None, pages
+        if isinstance(missing, Refusal):
+            return missing, pages
         tasks = [] if at_hand is None else [task for task, *_ in at_hand.missing]
         starts, stops = (np.concatenate(sides) for sides in zip(missing, index_ranges(tasks), strict=True))
         if len(starts):

@@ -1,7 +1,7 @@
 """Rows of many columns by the native engine: one call finds, reads, opens and lays out all of them, without Python.
 
-Leaves whose schema nodes, pages and codecs the engine knows are read here, from sources that native code can read. Rows
-that it refuses are left to `RowReader.read`, which reads the same rows and raises the exact errors.
+Leaves whose schema nodes, pages and codecs the engine knows are read here, from sources that native code can read. Of
+rows that it refuses it says why and where, see `refused_rows`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from lance_arrow.arrays.column_destination import LeafBuffers
 from lance_arrow.arrays.column_tree import ItemJudge, LeafNode, storage_type
 from lance_arrow.arrays.unravel import NodeStructure
 from lance_arrow.io import MeteredSource, Positional, RangeSource
-from lance_arrow.kernels import native_codecs
 from lance_arrow.pages import NO_VALUES, list_parts, row_bits, struct_field_bytes
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan.blobs.native_blobs import BlobLimits, read_laid_out
@@ -43,8 +42,8 @@ Pages: TypeAlias = list[
 Done: TypeAlias = tuple[int, Any, Any, list[Any]]
 """What the engine laid out of a leaf: `engine.ReadForms.take` says what each part is."""
 
-Taken: TypeAlias = pa.RecordBatch | list[Done | None]
-"""A batch. Or what was laid out of each leaf, None of those that could not be read; nothing where rows were refused."""
+Taken: TypeAlias = pa.RecordBatch | list[Done | None] | engine.Refusal
+"""A batch. Or what was laid out of each leaf, None of those that could not be read. Or why rows were refused."""
 
 
 # Not frozen: thousands are made of wide files, and making them so takes three times as long.
@@ -218,7 +217,7 @@ class TakePlan:
             *bitmaps, items = values
             buffers = LeafBuffers(shape, num_values, items, None, tuple(bitmaps))
         else:
-            buffers = LeafBuffers(shape, num_values, values, offsets, self.item_validity)
+            buffers = LeafBuffers(shape, num_values, values, offsets, self.item_validity, is_checked=True)
         return DecodedLeaf(buffers, tuple(map(NodeStructure._make, nodes)))
 
 
@@ -303,23 +302,22 @@ def take_leaves(
         *memory,
     )
     seconds = time.perf_counter() - begun
-    if isinstance(done, str):
-        native_codecs.raise_pending()
-        done = []
     # What was fetched was counted then.
     if place.segments is None and isinstance(counted, MeteredSource):
         counted.add(requests, ranges, wanted_bytes, read_bytes, seconds)
     if (
         wanted.has_blob_bytes
+        and isinstance(done, list)
         and isinstance(counted, MeteredSource)
         and not all(
             _read_large(plan, one, (counted, place), runtime)
-            for plan, one in zip(wanted.plans, done, strict=False)
+            for plan, one in zip(wanted.plans, done, strict=True)
             if one
         )
     ):
-        return []
-    return done
+        return engine.Refusal("blobs were refused", -1, engine.Blame.CALLER)
+    taken: Taken = done
+    return taken
 
 
 def take_noted(
@@ -331,7 +329,7 @@ def take_noted(
     largest_offset: int,
     schema: pa.Schema,
     state: engine.FileState | None,
-) -> pa.Table | None:
+) -> pa.Table | engine.Refusal | None:
     """Read rows of pages that were opened, as `take_leaves` does with one thread; None where it has to do it.
 
     Parameters
@@ -365,12 +363,10 @@ def take_noted(
     if done is None:
         return None
     seconds = time.perf_counter() - begun
+    table: pa.Table | engine.Refusal
     table, requests, ranges, wanted_bytes, read_bytes = done
     if isinstance(counted, MeteredSource):
         counted.add(requests, ranges, wanted_bytes, read_bytes, seconds)
-    if isinstance(table, str):
-        native_codecs.raise_pending()
-        return None
     return table
 
 
@@ -427,12 +423,12 @@ def _take_parts(
     counted, place = source
     begun = time.perf_counter()
     making = forms.begin(pages, tuple([part.num_rows for part in parts]), *memory)
-    if isinstance(making, str):
-        return []
+    if isinstance(making, engine.Refusal):
+        return making
 
-    def run(number: int) -> tuple[str | None, int, int, int, int]:
+    def run(number: int) -> tuple[engine.Refusal | None, int, int, int, int]:
         part = parts[number]
-        done: tuple[str | None, int, int, int, int] = making.run(
+        done: tuple[engine.Refusal | None, int, int, int, int] = making.run(
             number,
             part.starts,
             part.stops,
@@ -442,8 +438,6 @@ def _take_parts(
             place.checks,
             place.segments,
         )
-        if done[0] is not None:
-            native_codecs.raise_pending()
         return done
 
     results = runtime.side_by_side(run, range(len(parts)))
@@ -453,7 +447,8 @@ def _take_parts(
             break  # what was fetched was counted then
         # All parts are one wave: it is counted with the first.
         counted.add(requests, ranges, wanted, fetched, seconds if number == 0 else 0.0, waves=int(number == 0))
-    if any(refusal is not None for refusal, *_ in results):
-        return []
-    finished: Taken | str = making.finish()
-    return [] if isinstance(finished, str) else finished
+    refused = next((refusal for refusal, *_ in results if refusal is not None), None)
+    if refused is not None:
+        return refused
+    finished: Taken = making.finish()
+    return finished

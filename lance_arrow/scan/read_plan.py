@@ -59,6 +59,7 @@ class ReadPlan:
                 plan.blobs,
                 plan.form,
                 plan.list_parts,
+                plan.is_text,
             )
             for plan in self.plans
         ]
@@ -74,11 +75,11 @@ class ReadPlan:
             place = places[builder.column]
             if type(builder.node) is LeafNode:
                 plan = self.plans[place]
-                columns.append((plan.kind, place, 1, plan.is_text, ()))
+                columns.append((plan.kind, place, 1, ()))
             else:
                 kind = "slots" if builder.items_per_slot else "list"
                 children = tuple(self._columns(builder.children, places))
-                columns.append((kind, place, builder.items_per_slot, False, children))
+                columns.append((kind, place, builder.items_per_slot, children))
         return columns
 
     @cached_property

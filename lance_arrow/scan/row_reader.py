@@ -20,7 +20,7 @@ from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.arrays.schema_cache import ByColumns
 from lance_arrow.arrays.unravel import NodeStructure, unravel
 from lance_arrow.container.file_reader import LanceFileReader
-from lance_arrow.engine import FileState, OpenPages, PagesWithRows
+from lance_arrow.engine import Blame, FileState, OpenPages, PagesWithRows, Refusal
 from lance_arrow.errors import CorruptPageError, LanceError, ResourceLimitError, UnsupportedError, located
 from lance_arrow.io import Positional
 from lance_arrow.runtime import MANY_COLUMNS, Runtime, making_objects
@@ -249,7 +249,11 @@ class RowReader(FilePages):
             self._last_noted = None
             return None
         where = (rows, first, self.num_rows), (source, place), self.runtime
-        return take_noted(wanted, opened, *where, _INT32_MAX, schema, state)
+        taken = take_noted(wanted, opened, *where, _INT32_MAX, schema, state)
+        if not isinstance(taken, Refusal):
+            return taken
+        self._raise_if_wrong(taken, wanted)
+        return None
 
     def take_with_blobs(self, nodes: Sequence[ColumnNode], rows: RowRanges) -> tuple[pa.RecordBatch, ReadCounts] | None:
         """Read scattered rows with few bytes of blobs in place of their descriptors, all of it by the native engine.
@@ -278,7 +282,7 @@ class RowReader(FilePages):
                     wanted, found.pages, (rows, num_rows), (source, place), self.runtime, None, 1, _INT32_MAX
                 )
                 found.keep_counted(self.runtime.indices)
-                if isinstance(done, pa.RecordBatch) or not done or None in done:
+                if not isinstance(done, list) or None in done:
                     return None
                 return wanted.batch(wanted.decoded(done), num_rows), ReadCounts(found.pages.num_pages, wanted.paths)
             except (ResourceLimitError, CorruptPageError, UnsupportedError):
@@ -313,7 +317,7 @@ class RowReader(FilePages):
         is_scan: bool,
     ) -> tuple[list[pa.RecordBatch], ReadCounts]:
         source, num_rows = self.source, rows.num_rows
-        place = positional_of(source)
+        place: Positional | Refusal | None = positional_of(source)
         num_threads = 1 if is_scan else self.runtime.settings.num_threads
         found, beside = None, _Beside()
         pages = self._noted_pages(wanted, rows)
@@ -322,12 +326,14 @@ class RowReader(FilePages):
             pages = found.pages
         if place is None:
             place, pages = self._fetched(wanted, pages, found, rows, pool, beside)
-        done: Taken = []
         try:
-            if place is not None:
-                done = take_leaves(
+            done: Taken = (
+                place
+                if isinstance(place, Refusal)
+                else take_leaves(
                     wanted, pages, (rows, num_rows), (source, place), self.runtime, pool, num_threads, _INT32_MAX
                 )
+            )
         except ResourceLimitError:
             # The layouts ask for the same memory, and can name the column.
             done = []
@@ -335,6 +341,11 @@ class RowReader(FilePages):
             found.keep_counted(self.runtime.indices)
         if isinstance(done, pa.RecordBatch):
             return [done], ReadCounts(pages.num_pages, wanted.paths)
+        if isinstance(done, Refusal):
+            self._raise_if_wrong(done, wanted)
+            if done.blame == Blame.OFFSETS and num_rows > 1:
+                return self._read_halves(nodes, rows, pool), ReadCounts(pages.num_pages, wanted.paths)
+            return self._read(nodes, rows, pool, {} if found is None else found.loaded)
         try:
             decoded = {**wanted.decoded(done), **beside.decoded}
         except (CorruptPageError, UnsupportedError):
@@ -342,6 +353,14 @@ class RowReader(FilePages):
             return self._read(nodes, rows, pool, {} if found is None else found.loaded)
         num_pages = pages.num_pages + beside.num_pages
         return self._completed(nodes, wanted, decoded, rows, pool, num_pages, found)
+
+    def _raise_if_wrong(self, refusal: Refusal, wanted: ReadPlan) -> None:
+        """Raise the error of a refusal, unless the layouts shall read the rows."""
+        from lance_arrow.scan.refused_rows import error_of  # noqa: PLC0415 - for errors alone
+
+        error = error_of(refusal, wanted.plans, self)
+        if error is not None:
+            raise error
 
     def _completed(
         self,
@@ -381,7 +400,7 @@ class RowReader(FilePages):
         rows: RowRanges,
         pool: pa.MemoryPool | None,
         beside: _Beside,
-    ) -> tuple[Positional | None, PagesWithRows]:
+    ) -> tuple[Positional | Refusal, PagesWithRows]:
         """Fetch what the engine needs of a far file, while the layouts read the leaves that are theirs.
 
         Both wait for waves of requests. What the layouts have decoded goes to `beside`.
@@ -390,7 +409,7 @@ class RowReader(FilePages):
 
         at_hand = None if found is None else found.at_hand
 
-        def fetch() -> tuple[Positional | None, PagesWithRows]:
+        def fetch() -> tuple[Positional | Refusal, PagesWithRows]:
             return fetched(wanted, pages, at_hand, rows, self.source, self.runtime)
 
         natively = {plan.leaf.column for plan in wanted.plans}
@@ -400,12 +419,14 @@ class RowReader(FilePages):
         if not others or not natively:
             return fetch()
 
-        def decode() -> tuple[Positional | None, PagesWithRows]:
+        def decode() -> tuple[Positional | Refusal, PagesWithRows] | None:
             decoded, beside.num_pages = self._decode_leaves(others, rows, pool, dict, {})
             beside.decoded = decoded or {}
-            return None, pages
+            return None
 
-        return self.runtime.side_by_side(lambda call: call(), [fetch, decode])[0]
+        place, _ = self.runtime.side_by_side(lambda call: call(), [fetch, decode])
+        assert place is not None
+        return place
 
     def keep_indices(self, nodes: Sequence[ColumnNode], rows: RowRanges | None = None) -> None:
         wanted = self._read_plan(nodes)

@@ -104,7 +104,7 @@ class ArrayPage:
         offset_bits = shape.offset_bits if isinstance(shape, VariableWidth) else 0
         sizes = np.array([len(buffer) for buffer in self.buffers], np.int64)
         fields = _field_bytes(shape) if isinstance(shape, PackedStruct) else ()
-        forms = engine.ReadForms([((0,), bits, offset_bits, fields, None, "plain", ())])
+        forms = engine.ReadForms([((0,), bits, offset_bits, fields, None, "plain", (), False)])
         pages = engine.PagesWithRows(forms, [[(page, 0, np.array(places, np.int64), sizes)]])
         whole = np.frombuffer(bytes(memory), np.uint8)
         done, *_ = forms.take(
@@ -122,8 +122,8 @@ class ArrayPage:
             None,
             pa.allocate_buffer,
         )
-        if isinstance(done, str):
-            return done
+        if isinstance(done, engine.Refusal):
+            return done.message
         return None if done[0] is None else _laid_out(self.bound, done[0], rows.num_rows)
 
     def planned_bytes(self, rows: RowRanges, index: PageIndex | None) -> int:

@@ -60,7 +60,7 @@ def native_rows(
         memory += buffer + b"\xee" * 5
     sizes = [len(buffer) for buffer in case.buffers]
     forms = engine.ReadForms(
-        [(offset_bits, bits, own_offset_bits, struct_field_bytes(shape), None, "plain", list_parts(shape))]
+        [(offset_bits, bits, own_offset_bits, struct_field_bytes(shape), None, "plain", list_parts(shape), False)]
     )
     pages = engine.PagesWithRows(forms, [[(page, 0, starts, sizes)]])
     done, *_ = forms.take(
@@ -78,8 +78,8 @@ def native_rows(
         None,
         pa.allocate_buffer,
     )
-    if isinstance(done, str):
-        return done
+    if isinstance(done, engine.Refusal):
+        return done.message
     if done[0] is None:
         return None
     num_values, values, offsets, nodes = done[0]

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as pads
 import pytest
 import zstandard
-from forge import Bad, Forged, Page, assert_refused, bad, ids, scan, take
+from forge import Bad, Forged, Page, assert_refused, bad, dataset, ids, scan, take
 from forge_pages import (
     ITEM,
     LIST_LAYERS,
@@ -82,7 +82,7 @@ def framed(size: int) -> bytes:
 LISTS_ROWS: list[list] = []
 UNSIZED = zstandard.ZstdCompressor(write_content_size=False).compress(bytes(32 * MEBIBYTE))
 CASES: list[Bad] = [
-    Bad("limit-list-width", wide_lists, ResourceLimitError, ()),
+    Bad("limit-list-width", wide_lists, ResourceLimitError, (), doors=("scan",)),
     bad("limit-batch-levels", LISTS, lambda: LISTS.page.with_layout("mini_block_layout.num_items", 2**62)),
     bad(
         "limit-chunk-bytes",
@@ -91,6 +91,15 @@ CASES: list[Bad] = [
         ResourceLimitError,
     ),
 ]
+
+
+def test_few_lists_of_a_short_chunk_are_damage_and_no_matter_of_limits(tmp_path: Path) -> None:
+    path = tmp_path / "bad.lance"
+    path.write_bytes(wide_lists().build())
+    for read in (lambda: take(path, (0, 1, 2)), lambda: dataset(path)):
+        with pytest.raises(CorruptPageError, match="shorter than its values") as caught:
+            read()
+        assert (caught.value.page, caught.value.path) == (0, str(path))
 
 
 @pytest.mark.parametrize("case", CASES, ids=ids(CASES))

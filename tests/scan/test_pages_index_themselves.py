@@ -122,6 +122,6 @@ def outcome(path: Path, column: int, natively: bool) -> pa.RecordBatch | tuple[o
             else:
                 batches, _ = reader._read([node], rows, None, {})
         except LanceError as error:
-            return type(error), error.column, error.page, str(error)
+            return type(error), error.column, error.page, error.byte_range
         (batch,) = batches
         return batch

@@ -72,6 +72,7 @@ DECOMPRESS = ctypes.CFUNCTYPE(
     ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64
 )
 REFUSAL = ctypes.create_string_buffer(b"a stranger refuses")
+LEFT = ctypes.create_string_buffer(b"the codec leaves these values to its method in Python")  # LA_LEFT
 NAME = ctypes.create_string_buffer(b"lance_arrow.chunk_codec/1")
 FRAMES = ctypes.create_string_buffer(b"lance_arrow.frame_codec/1")
 ctypes.pythonapi.PyCapsule_New.restype = ctypes.py_object
@@ -81,9 +82,9 @@ ctypes.pythonapi.PyCapsule_New.argtypes = (ctypes.c_void_p, ctypes.c_void_p, cty
 class Stranger:
     """A chunk codec of flat values, whose C function is Python behind ctypes; counts its calls."""
 
-    def __init__(self, bits: int, refuses: bool = False) -> None:
+    def __init__(self, bits: int, refusal: ctypes.Array[ctypes.c_char] | None = None) -> None:
         self.calls = 0
-        self.refuses = refuses
+        self.refusal = refusal
         self.width = bits // 8
         self._function = SELECT(self.select)
         self._table = ChunkCodec(bits, 1, 0, None, ctypes.cast(self._function, ctypes.c_void_p))
@@ -91,8 +92,8 @@ class Stranger:
 
     def select(self, _self: int, chunk: object, runs: object, out: object) -> int | None:
         self.calls += 1
-        if self.refuses:
-            return ctypes.addressof(REFUSAL)
+        if self.refusal is not None:
+            return ctypes.addressof(self.refusal)
         to = out.contents.values
         for run in range(runs.contents.num_runs):
             start, stop = runs.contents.starts[run], runs.contents.stops[run]
@@ -137,7 +138,7 @@ def test_a_scheme_of_strangers_is_called_once_for_each_chunk_and_may_lie_below_a
     assert np.frombuffer(found, np.int64).tolist() == [3, 4, 40]
 
 
-@pytest.mark.parametrize(("declared", "says"), [(-1, "declares"), (401, "refuses"), (1 << 40, "declares")])
+@pytest.mark.parametrize(("declared", "says"), [(-1, "declares"), (401, "refuses"), (1 << 40, "limit")])
 def test_frames_that_declare_what_they_do_not_hold_are_refused(declared: int, says: str) -> None:
     frames = StrangeFrames(declared)
     codec = native_codecs.compressed(native_codecs.flat(64), frames.capsule, LIMIT)
@@ -158,19 +159,24 @@ def test_a_stranger_is_called_and_its_refusal_raised() -> None:
     assert np.frombuffer(found, np.int64).tolist() == [3, 4, 50]
     assert ends is None
     with pytest.raises(CorruptPageError, match="a stranger refuses"):
-        engine.select_values(Stranger(64, True).capsule, [values.view(np.uint8)], 100, *runs, LIMIT)
+        engine.select_values(Stranger(64, REFUSAL).capsule, [values.view(np.uint8)], 100, *runs, LIMIT)
 
 
-@pytest.mark.parametrize("refuses", [False, True])
-def test_takes_call_a_stranger_and_outlive_its_refusal(
-    witness: Witness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refuses: bool
+@pytest.mark.parametrize("refusal", [None, LEFT, REFUSAL], ids=["reads", "leaves", "refuses"])
+def test_takes_call_a_stranger_and_raise_its_refusal(
+    witness: Witness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusal: ctypes.Array[ctypes.c_char] | None
 ) -> None:
     table = pa.table({"x": np.random.default_rng(1).integers(-(1 << 60), 1 << 60, 5000)})
     path = witness.write(table, tmp_path / "flat.lance", "2.1")
-    stranger = Stranger(64, refuses)
+    stranger = Stranger(64, refusal)
     monkeypatch.setattr(BoundFlat, "native", lambda _: stranger.capsule)
     with lance_arrow.LanceFile(path, runtime=lance_arrow.Runtime()) as file:
-        assert_same(table.take([4, 4999]), file.take([4, 4999]))
+        if refusal is REFUSAL:
+            with pytest.raises(CorruptPageError, match="a stranger refuses") as caught:
+                file.take([4, 4999])
+            assert (caught.value.column, caught.value.page, caught.value.path) == ("x", 0, str(path))
+        else:
+            assert_same(table.take([4, 4999]), file.take([4, 4999]))
     assert stranger.calls > 0
 
 

@@ -132,6 +132,8 @@ class Bad:
         Which places the error must name besides the file: ``column``, ``page``, ``byte_range``.
     take
         Rows of the take that must be refused as well; none where a take does not read what is wrong.
+    doors
+        Reads that raise this error, of ``scan``, ``take`` and ``dataset``.
     """
 
     name: str
@@ -139,6 +141,7 @@ class Bad:
     error: type[LanceError] = CorruptPageError
     known: tuple[str, ...] = ("column", "page", "byte_range")
     take: tuple[int, ...] = (0, 1, 2)
+    doors: tuple[str, ...] = ("scan", "take", "dataset")
 
     def content(self) -> bytes:
         made = self.make()
@@ -187,9 +190,8 @@ def assert_refused(case: Bad, folder: Path) -> None:
     content = case.content()
     path.write_bytes(content)
     doors = {"scan": lambda: scan(path), "take": lambda: take(path, case.take), "dataset": lambda: dataset(path)}
-    if not case.take:
-        del doors["take"]
-    for door, read in doors.items():
+    for door in case.doors if case.take else set(case.doors) - {"take"}:
+        read = doors[door]
         with pytest.raises(LanceError) as caught:
             read()
         error = caught.value

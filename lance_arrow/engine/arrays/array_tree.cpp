@@ -1,7 +1,5 @@
 #include "engine/arrays/array_tree.hpp"
 
-#include "engine/common/utf8.hpp"
-
 namespace lance_arrow::engine {
 
 namespace {
@@ -37,7 +35,7 @@ class BatchMaker {
     const NodeOut& node = leaf.nodes[place];
     if (form.kind == ArrayForm::kValues || form.kind == ArrayForm::kStrings) {
       const bool is_strings = form.kind == ArrayForm::kStrings;
-      if (leaf.num_values != node.slots || (is_strings && form.is_text && !is_text(leaf))) return kContradiction;
+      if (leaf.num_values != node.slots) return kContradiction;
       if (is_strings)
         tree_->set(number, node.slots, node.null_count, node.validity, leaf.offsets.bytes, leaf.values.bytes, 3);
       else tree_->set(number, node.slots, node.null_count, node.validity, leaf.values.bytes, nullptr, 2);
@@ -54,12 +52,6 @@ class BatchMaker {
     }
     tree_->adopt(number, children);
     return node.slots;
-  }
-
-  static bool is_text(const LeafOut& leaf) {
-    const auto bits = static_cast<int>(8 * (leaf.offsets.size / (leaf.num_values + 1)));
-    return check_utf8({leaf.offsets.bytes, leaf.offsets.size, bits}, leaf.values.bytes, leaf.values.size).message ==
-           nullptr;
   }
 
   const std::vector<ArrayForm>& forms_;

@@ -18,7 +18,6 @@ struct ArrayForm {
   int depth;  // nodes above it
   int64_t items;  // items of its child for one slot; 0 for lists, whose offsets tell
   int num_children;
-  bool is_text;
 };
 
 // The arrays of one batch, and their memory.
@@ -87,7 +86,7 @@ class ArrayTree {
 };
 
 // Makes a batch of leaves, and takes over their memory. False, and no batch, where leaves contradict each other or the
-// number of rows, or where text is not UTF-8.
+// number of rows.
 bool make_batch(const std::vector<ArrayForm>& forms, const std::vector<LeafShape>& shapes,
                 const std::vector<LeafOut>& leaves, int64_t num_rows, std::unique_ptr<ResultMemory> memory,
                 ArrowArray* out);

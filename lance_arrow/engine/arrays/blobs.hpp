@@ -37,7 +37,7 @@ Outcome lay_out(const BlobPlaces& places, int64_t data_stop, int64_t limit, uint
       const uint64_t position = places.position(blob), size = places.size(blob);
       if (places.kinds != nullptr && places.kinds[blob] != 0) return misuse("a blob lies in another file", blob);
       if (size > 0 && (position > stop || size > stop - position)) return corrupt("a blob leaves the file", blob);
-      if (size > static_cast<uint64_t>(limit - end)) return misuse("the blobs are above their limit of bytes", blob);
+      if (size > static_cast<uint64_t>(limit - end)) return above_limit();
       end += static_cast<int64_t>(size);
     }
     store<Offset>(offsets, blob + 1, static_cast<Offset>(end));

@@ -16,7 +16,7 @@ Outcome for_each_level_part(const Leaf& leaf, Visit&& visit) {
       const LevelStreams streams{levels.rep_at < 0 ? nullptr : part->rep.data() + levels.rep_at,
                                  levels.def_at < 0 ? nullptr : part->def.data() + levels.def_at, levels.num_entries};
       const Outcome outcome = visit(streams, *levels.layers);
-      if (outcome.message != nullptr) return outcome;
+      if (outcome.message != nullptr) return outcome.in_page(levels.page_row);
     }
   return success();
 }

@@ -4,6 +4,7 @@
 
 #include "engine/arrays/blobs.hpp"
 #include "engine/common/bitmaps.hpp"
+#include "engine/common/utf8.hpp"
 
 namespace lance_arrow::engine {
 
@@ -175,7 +176,7 @@ Outcome LeafTaking::finish(Request* request, ResultMemory* memory, LeafOut* out)
     if (outcome.message != nullptr) return outcome;
     const int bits = shape_->offset_bits[node];
     if (bits == 32 && node > 0 && slots[node - 1] > limits_.offset)
-      return misuse("a list has more items than its offsets can count");
+      return beyond_offsets();
     if (bits != 0) outcome = allocate(memory, (slots[node] + 1) * (bits / 8), &offsets);
     if (outcome.message != nullptr) return outcome;
     out->nodes[node] = {validity.bytes, offsets.bytes, slots[node], 0};
@@ -212,7 +213,7 @@ Outcome LeafTaking::lay_lists(ResultMemory* memory, LeafOut* out) {
       num_items += parts[level]->num_bytes;
     }
     if (num_items != num_inner) return corrupt("lists hold more or fewer items than there are", -1);
-    if (bits == 32 && num_items > limits_.offset) return misuse("a list has more items than its offsets can count");
+    if (bits == 32 && num_items > limits_.offset) return beyond_offsets();
     Region offsets, validity;
     Outcome outcome = allocate(memory, (num_lists + 1) * (bits / 8), &offsets);
     if (outcome.message == nullptr && num_lists > 0) outcome = allocate_bits(memory, num_lists, &validity);
@@ -248,7 +249,7 @@ Outcome LeafTaking::lay_values(int64_t num_bytes, ResultMemory* memory, LeafOut*
   if (has_left) out->values = {};
   else if (shape_->value_bits == 0) out->values.size = num_bytes;
   if (offset_bits != 0) {
-    if (offset_bits == 32 && num_bytes > limits_.offset) return misuse("the values exceed 32-bit offsets");
+    if (offset_bits == 32 && num_bytes > limits_.offset) return beyond_offsets();
     outcome = allocate(memory, (out->num_values + 1) * (offset_bits / 8), &out->offsets);
     if (outcome.message != nullptr) return outcome;
   }
@@ -261,7 +262,21 @@ Outcome LeafTaking::lay_values(int64_t num_bytes, ResultMemory* memory, LeafOut*
     to = out->values.bytes;
   }
   if (to != nullptr || offset_bits != 0) copy_values(leaf_, to, out->offsets.bytes, offset_bits);
-  return success();
+  return shape_->is_text && offset_bits != 0 ? check_text(*out) : success();
+}
+
+// All values are one text; a wrong one tells its page.
+Outcome LeafTaking::check_text(const LeafOut& out) const {
+  const Outcome outcome = check_utf8({out.offsets.bytes, out.offsets.size, shape_->value_offset_bits},
+                                     out.values.bytes, out.values.size);
+  if (outcome.message == nullptr) return outcome;
+  int64_t value = outcome.index;
+  for (const auto& part : leaf_.parts)
+    for (const ItemSpan& span : part->spans) {
+      if (value < span.num_values) return outcome.in_page(span.page_row);
+      value -= span.num_values;
+    }
+  return outcome;
 }
 
 Outcome LeafTaking::lay_fields(ResultMemory* memory, LeafOut* out) {
@@ -288,7 +303,7 @@ Outcome LeafTaking::lay_codes(ResultMemory* memory, LeafOut* out) {
     return misuse("values and slots differ in number");
   Outcome outcome = coded->settle_empty(node.validity, part->limit);
   if (outcome.message != nullptr) return outcome;
-  if (offset_bits == 32 && coded->num_item_bytes() > limits_.offset) return misuse("the values exceed 32-bit offsets");
+  if (offset_bits == 32 && coded->num_item_bytes() > limits_.offset) return misuse("the items exceed 32-bit offsets");
   out->num_items = coded->num_items();
   out->values = lent_;
   if (!coded->is_lent()) outcome = allocate(memory, part->num_values * int64_t{sizeof(int32_t)}, &out->values);
@@ -325,7 +340,7 @@ Outcome LeafTaking::lay_dictionaries(ResultMemory* memory, LeafOut* out) {
         return misuse("a dictionary is not what its type says");
       dictionary.num_items = items->num_items;
       if (kept.item_offset_bits == 32 && items->values_bytes > limits_.offset)
-        return misuse("the values exceed 32-bit offsets");
+        return misuse("the items exceed 32-bit offsets");
       Outcome outcome = allocate(memory, items->values_bytes, &dictionary.items);
       if (outcome.message == nullptr && is_variable)
         outcome = allocate(memory, (items->num_items + 1) * (kept.item_offset_bits / 8), &dictionary.offsets);

@@ -43,6 +43,7 @@ struct LeafShape {
   std::vector<int> offset_bits;  // per node of the path, inner-most first: the width of a list's offsets, or 0
   int64_t value_bits = 0;  // 0: variable width; kNoValues. Pages whose values are rows of parts tell their own
   int value_offset_bits = 0;  // of Arrow's offsets, for variable width
+  bool is_text = false;  // whether plain values of variable width are checked as UTF-8
   std::vector<int64_t> field_bits;  // of a packed struct, all whole bytes
   Form form = Form::kPlain;  // but for plain ones, rows are one part
   std::vector<int64_t> list_parts;  // of fixed-size lists: bits of each part, were there a bitmap of each layer
@@ -120,6 +121,7 @@ class LeafTaking {
  private:
   bool is_viewed() const { return form_ == Form::kViews || form_ == Form::kTextViews; }
   Outcome lay_values(int64_t num_bytes, ResultMemory* memory, LeafOut* out);
+  Outcome check_text(const LeafOut& out) const;
   Outcome lay_codes(ResultMemory* memory, LeafOut* out);
   Outcome lay_views(ResultMemory* memory, LeafOut* out);
   Outcome lay_flags(ResultMemory* memory, LeafOut* out);

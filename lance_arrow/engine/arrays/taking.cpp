@@ -14,23 +14,23 @@ Outcome Taking::take_some(int64_t num_rows, Request* request) {
     const size_t leaf = next_++;
     if (!leaves_[leaf].has_value()) continue;
     const Outcome outcome = leaves_[leaf]->take(num_rows, request, memory_.get(), &done_[leaf]);
-    if (outcome.message != nullptr) return outcome;
+    if (outcome.message != nullptr) return outcome.in_leaf(leaf);
   }
   return success();
 }
 
 Outcome Taking::begin(const std::vector<int64_t>& part_rows) {
-  for (auto& leaf : leaves_) {
-    const Outcome outcome = leaf.has_value() ? leaf->begin(part_rows, memory_.get()) : success();
-    if (outcome.message != nullptr) return outcome;
+  for (size_t leaf = 0; leaf < leaves_.size(); ++leaf) {
+    const Outcome outcome = leaves_[leaf].has_value() ? leaves_[leaf]->begin(part_rows, memory_.get()) : success();
+    if (outcome.message != nullptr) return outcome.in_leaf(leaf);
   }
   return success();
 }
 
 Outcome Taking::run(size_t part, Request* request) {
-  for (auto& leaf : leaves_) {
-    const Outcome outcome = leaf.has_value() ? leaf->run(part, request) : success();
-    if (outcome.message != nullptr) return outcome;
+  for (size_t leaf = 0; leaf < leaves_.size(); ++leaf) {
+    const Outcome outcome = leaves_[leaf].has_value() ? leaves_[leaf]->run(part, request) : success();
+    if (outcome.message != nullptr) return outcome.in_leaf(leaf);
   }
   return success();
 }
@@ -39,7 +39,7 @@ Outcome Taking::finish() {
   for (size_t leaf = 0; leaf < leaves_.size(); ++leaf) {
     const Outcome outcome =
         leaves_[leaf].has_value() ? leaves_[leaf]->finish(nullptr, memory_.get(), &done_[leaf]) : success();
-    if (outcome.message != nullptr) return outcome;
+    if (outcome.message != nullptr) return outcome.in_leaf(leaf);
   }
   return success();
 }

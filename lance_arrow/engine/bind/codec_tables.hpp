@@ -21,6 +21,12 @@ namespace lance_arrow::engine {
 
 constexpr LaRefusal kDone = nullptr;
 
+// Why what a frame declares is not believed.
+inline LaRefusal check_declared(int64_t plain_bytes, int64_t most_bytes) {
+  if (plain_bytes < 0) return "a frame declares more than it can hold";
+  return plain_bytes > most_bytes ? LA_ABOVE_LIMIT : kDone;
+}
+
 inline int64_t num_selected(const LaRuns& runs) {
   int64_t count = 0;
   for (int64_t run = 0; run < runs.num_runs; ++run) count += runs.stops[run] - runs.starts[run];
@@ -137,7 +143,7 @@ struct InlineBitpacking {
 template <class Decode>
 LaRefusal select_decoded(const LaChunk& chunk, int64_t width, const LaRuns& runs, LaValues* out, Decode decode) {
   if (!runs_fit(runs, chunk.num_values)) return "more values are wanted than a chunk has";
-  if (chunk.num_values > (int64_t{1} << 31)) return "a chunk declares more values than it can hold";
+  if (chunk.num_values > (int64_t{1} << 31)) return LA_ABOVE_LIMIT;
   const int64_t num_bytes = chunk.num_values * width;
   if (num_selected(runs) == chunk.num_values) return decode(out->values, num_bytes).message;
   const Leased<std::vector<uint8_t>> whole;
@@ -182,23 +188,23 @@ struct RunLengths {
 
 // Appends one value; `fill(to, room)` returns its bytes, or -1.
 template <class Fill>
-bool append(LaValues* out, int64_t value, int64_t room, Fill fill) {
+LaRefusal append(LaValues* out, int64_t value, int64_t room, Fill fill) {
   uint8_t* to = out->reserve(out->host, out->end, room);
-  if (to == nullptr) return false;
+  if (to == nullptr) return LA_ABOVE_LIMIT;
   const int64_t num_bytes = fill(to, room);
-  if (num_bytes < 0) return false;
+  if (num_bytes < 0) return "an FSST value has a code without a symbol, or ends in an escape";
   out->end += num_bytes;
   out->ends[value] = out->end;
-  return true;
+  return kDone;
 }
 
-inline bool append_symbols(const SymbolTable& table, const uint8_t* codes, int64_t size, int64_t value, LaValues* out) {
+inline LaRefusal append_symbols(const SymbolTable& table, const uint8_t* codes, int64_t size, int64_t value, LaValues* out) {
   // A code stands for at most 8 bytes; 8 more let every symbol be written whole.
   return append(out, value, 8 * size + 8,
                 [&](uint8_t* to, int64_t room) { return table.expand(codes, size, to, room); });
 }
 
-inline bool append_bytes(const uint8_t* from, int64_t size, int64_t value, LaValues* out) {
+inline LaRefusal append_bytes(const uint8_t* from, int64_t size, int64_t value, LaValues* out) {
   return append(out, value, size, [&](uint8_t* to, int64_t) {
     copy_bytes(to, from, size);
     return size;
@@ -219,7 +225,7 @@ LaRefusal append_runs(const uint8_t* offsets, const uint8_t* values, uint64_t fi
     // Values of a run lie as they are wanted: one copy, then their ends.
     const auto num_bytes = static_cast<int64_t>(stop - start);
     uint8_t* to = out->reserve(out->host, out->end, num_bytes);
-    if (to == nullptr) return "the values are above their limit of bytes";
+    if (to == nullptr) return LA_ABOVE_LIMIT;
     copy_bytes(to, values + (start - first), num_bytes);
     const int64_t shift = out->end - static_cast<int64_t>(start);
     for (int64_t value = 0; value < count; ++value)
@@ -305,7 +311,7 @@ struct Symbols {
         }
         alone = std::max(stop, value + 1);
       }
-      if (!append_symbols(form.table, bytes, ends[value] - start, value, out)) return "a value cannot be expanded";
+      if (const LaRefusal failed = append_symbols(form.table, bytes, ends[value] - start, value, out)) return failed;
       start = ends[value++];
     }
     return kDone;
@@ -347,7 +353,7 @@ struct ListRows {
   static LaRefusal select(const void* self, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
     const auto& form = *static_cast<const ListRows*>(self);
     if (!runs_fit(*runs, chunk->num_values)) return "more values are wanted than a chunk has";
-    if (chunk->num_values > (int64_t{1} << 31)) return "a chunk declares more values than it can hold";
+    if (chunk->num_values > (int64_t{1} << 31)) return LA_ABOVE_LIMIT;
     const int64_t count = num_selected(*runs);
     const auto num_bitmaps = static_cast<int64_t>(form.bitmap_bits.size());
     // Every byte of a row is written below, but for parts that are not stored.
@@ -432,9 +438,10 @@ struct ZippedBytes {
       if (form.bits != 0) {
         if (sizes[value] != width) return "a zipped value has another size than its description";
         copy_bytes(out->values + value * width, from, width);
-      } else if (!(form.has_table ? append_symbols(form.table, from, sizes[value], value, out)
-                                  : append_bytes(from, sizes[value], value, out))) {
-        return "a value cannot be decoded";
+      } else {
+        const LaRefusal refusal = form.has_table ? append_symbols(form.table, from, sizes[value], value, out)
+                                                 : append_bytes(from, sizes[value], value, out);
+        if (refusal != nullptr) return refusal;
       }
     }
     return kDone;

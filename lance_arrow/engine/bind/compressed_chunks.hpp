@@ -66,13 +66,12 @@ struct Compressed {
     const auto& form = *static_cast<const Compressed*>(self);
     if (chunk->num_buffers < 1 || chunk->num_buffers > kMostBuffers) return "a chunk has other buffers than its codec";
     const int64_t plain_bytes = form.frames->plain_bytes(form.frames->self, chunk->buffers[0], chunk->sizes[0]);
-    if (plain_bytes < 0 || plain_bytes > form.most_bytes)
-      return "a frame declares more than it can hold, or more than the limit";
+    if (const LaRefusal refusal = check_declared(plain_bytes, form.most_bytes)) return refusal;
     if (is_all_as_it_is(form, *chunk, *runs, plain_bytes))
       return form.frames->decompress(form.frames->self, chunk->buffers[0], chunk->sizes[0], out->values, plain_bytes);
     // Not memory of the thread: a child may have compressed parts itself.
     const std::unique_ptr<uint8_t[]> plain(new (std::nothrow) uint8_t[static_cast<size_t>(plain_bytes) + 1]);
-    if (plain == nullptr) return "there is no memory for a frame";
+    if (plain == nullptr) return LA_ABOVE_LIMIT;
     if (const LaRefusal refusal = open(form, *chunk, *runs, plain.get(), plain_bytes)) return refusal;
     const uint8_t* buffers[kMostBuffers] = {plain.get()};
     int64_t sizes[kMostBuffers] = {plain_bytes};
@@ -113,13 +112,13 @@ struct CompressedValues {
     int64_t end = out->end;
     for (int64_t value = 0; value < num_values; ++value) {
       const int64_t plain_bytes = frames.plain_bytes(frames.self, data + starts[value], sizes[value]);
-      if (plain_bytes < 0 || plain_bytes > form.most_bytes || plain_bytes > (int64_t{1} << 60) - end)
-        return "a frame declares more than it can hold, or more than the limit";
+      if (const LaRefusal refusal = check_declared(plain_bytes, form.most_bytes)) return refusal;
+      if (plain_bytes > (int64_t{1} << 60) - end) return LA_ABOVE_LIMIT;
       end += plain_bytes;
       out->ends[value] = end;
     }
     uint8_t* to = out->reserve(out->host, out->end, end - out->end);
-    if (to == nullptr) return "the values are above their limit of bytes";
+    if (to == nullptr) return LA_ABOVE_LIMIT;
     for (int64_t value = 0; value < num_values; ++value) {
       const int64_t plain_bytes = out->ends[value] - out->end;
       const LaRefusal refusal = frames.decompress(frames.self, data + starts[value], sizes[value], to, plain_bytes);

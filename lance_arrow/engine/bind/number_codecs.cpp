@@ -217,11 +217,10 @@ struct EncodedRuns {
     for (size_t frame = 0; frame < counter.frames.size(); ++frame) {
       const LaFrameCodec& codec = *counter.frames[frame];
       const int64_t plain_bytes = codec.plain_bytes(codec.self, bytes, size);
-      if (plain_bytes < 0 || plain_bytes > counter.most_frame_bytes)
-        return "a frame declares more than it can hold, or more than the limit";
+      if (const LaRefusal refusal = check_declared(plain_bytes, counter.most_frame_bytes)) return refusal;
       if (frame + 1 < counter.frames.size()) {
         std::unique_ptr<uint8_t[]> plain(new (std::nothrow) uint8_t[static_cast<size_t>(plain_bytes) + 1]);
-        if (plain == nullptr) return "there is no memory for a frame";
+        if (plain == nullptr) return LA_ABOVE_LIMIT;
         if (const LaRefusal refusal = codec.decompress(codec.self, bytes, size, plain.get(), plain_bytes))
           return refusal;
         opened = std::move(plain);

@@ -20,7 +20,7 @@ struct VariableParts {
   static LaRefusal select(const void* self, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
     const auto& codec = *static_cast<const VariableParts*>(self);
     if (!runs_fit(*runs, chunk->num_values)) return "more values are wanted than a chunk has";
-    if (chunk->num_values >= (int64_t{1} << 31)) return "a chunk declares more values than it can hold";
+    if (chunk->num_values >= (int64_t{1} << 31)) return LA_ABOVE_LIMIT;
     Places places;
     if (const LaRefusal refusal = codec.find(*chunk, &places)) return refusal;
     const int64_t count = chunk->num_values + 1, start = 0;
@@ -37,10 +37,9 @@ struct VariableParts {
     if (codec.frames != nullptr) {
       const LaFrameCodec& one = *codec.frames;
       const int64_t plain_bytes = one.plain_bytes(one.self, bytes, size);
-      if (plain_bytes < 0 || plain_bytes > codec.most_frame_bytes)
-        return "a frame declares more than it can hold, or more than the limit";
+      if (const LaRefusal refusal = check_declared(plain_bytes, codec.most_frame_bytes)) return refusal;
       plain.reset(new (std::nothrow) uint8_t[static_cast<size_t>(plain_bytes) + 1]);
-      if (plain == nullptr) return "there is no memory for a frame";
+      if (plain == nullptr) return LA_ABOVE_LIMIT;
       if (const LaRefusal refusal = one.decompress(one.self, bytes, size, plain.get(), plain_bytes)) return refusal;
       bytes = plain.get();
       size = plain_bytes;

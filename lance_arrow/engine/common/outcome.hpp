@@ -9,18 +9,49 @@ namespace lance_arrow::engine {
 
 static_assert(std::endian::native == std::endian::little, "the format and these kernels are little-endian");
 
-enum Blame : int { kNobody = 0, kBytes = 1, kCaller = 2 };
+enum Blame : int {
+  kNobody = 0,
+  kBytes = 1,  // bytes contradict their description
+  kCaller = 2,  // so do arguments; or something is not read here
+  kShort = 3,  // a source has fewer bytes; `index` is where they end
+  kSystem = 4,  // the system reports an error, which is `index`
+  kChecksum = 5,  // a block, which is `index`, contradicts its checksum
+  kLimit = 6,  // a limit of bytes, or no memory
+  kOffsets = 7,  // rows have more bytes or items than their offsets count
+};
 
 // message == nullptr means success. `index` is the chunk or value the message speaks of.
 struct Outcome {
   const char* message;
   int64_t index;
   int blame;
+  // Where, as far as it is known: number of the leaf; column of lists above it, outer-most first; first row of the page
+  // in its column.
+  int32_t leaf = -1, list = -1;
+  int64_t page_row = -1;
+
+  Outcome in_leaf(size_t number) const {
+    Outcome placed = *this;
+    if (message != nullptr) placed.leaf = static_cast<int32_t>(number);
+    return placed;
+  }
+  Outcome in_list(size_t number) const {
+    Outcome placed = *this;
+    if (message != nullptr) placed.list = static_cast<int32_t>(number);
+    return placed;
+  }
+  Outcome in_page(int64_t first_row) const {
+    Outcome placed = *this;
+    if (message != nullptr && page_row < 0) placed.page_row = first_row;
+    return placed;
+  }
 };
 
 inline Outcome success() { return {nullptr, -1, kNobody}; }
 inline Outcome corrupt(const char* message, int64_t index) { return {message, index, kBytes}; }
 inline Outcome misuse(const char* message, int64_t index = -1) { return {message, index, kCaller}; }
+inline Outcome above_limit() { return {"a read is above its limit of bytes", -1, kLimit}; }
+inline Outcome beyond_offsets() { return {"rows have more bytes or items than their offsets count", -1, kOffsets}; }
 
 // File bytes have no alignment: memcpy compiles to one unaligned move.
 template <class T>

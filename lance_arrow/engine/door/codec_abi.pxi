@@ -1,6 +1,7 @@
 # C tables of codecs, as ``lance_arrow_native.h`` says, and the names of the capsules that hold them.
 
 cdef extern from "include/lance_arrow_native.h" nogil:
+    const char* LA_ABOVE_LIMIT
     cdef struct LaRuns:
         const int64_t* starts
         const int64_t* stops

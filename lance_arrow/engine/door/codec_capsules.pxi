@@ -293,22 +293,19 @@ cdef const char* _expand(const void* decode, const uint8_t* data, const int64_t*
         return NULL
     try:
         if not _called(<object>decode, data, starts, sizes, num_values, out):
-            return b"the values are above their limit of bytes"
-    except LanceError:
-        # The caller reads the same values again through Python, where this is raised with its place.
-        return b"a codec written in Python rejected the values"
+            return LA_ABOVE_LIMIT
     except BaseException as error:  # nothing can pass through the C function around this one
         _state.error = error
-        return b"a codec written in Python failed"
+        return b"a codec written in Python rejected the values"
     return NULL
 
 
-def raise_pending() -> None:
-    """Raise what a Python codec raised in this thread, other than a `LanceError`, since the last call."""
+cdef object take_cause():
+    """Take what a Python codec raised in this thread since the last call; None where nothing."""
     error = getattr(_state, "error", None)
     if error is not None:
         _state.error = None
-        raise error
+    return error
 
 
 def called_codec(int64_t bits, decode) -> object:

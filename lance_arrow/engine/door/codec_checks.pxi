@@ -2,7 +2,8 @@
 
 cdef tuple _taken(LeafPart* part, int64_t bits, int64_t count, LaValues place, const char* refused):
     if refused != NULL:
-        raise refusal(refused, -1, 1)
+        cause = take_cause()
+        raise refusal(refused, -1, 1) if cause is None else cause
     part.took(count, place)
     cdef int64_t size = part.num_bytes if bits == 0 else (count * bits + 7) // 8
     values = (<char*>part.values.data())[:size] if size else b""

@@ -176,6 +176,7 @@ cdef extern from "engine/arrays/leaf_taking.hpp" namespace "lance_arrow::engine"
         vector[int] offset_bits
         int64_t value_bits
         int value_offset_bits
+        cbool is_text
         vector[int64_t] field_bits
         vector[int64_t] list_parts
         Form form
@@ -229,7 +230,6 @@ cdef extern from "engine/arrays/array_tree.hpp" namespace "lance_arrow::engine" 
         int depth
         int64_t items
         int num_children
-        cbool is_text
 
 cdef extern from "engine/arrays/taking.hpp" namespace "lance_arrow::engine" nogil:
     cdef cppclass Taking:

@@ -197,7 +197,7 @@ cdef class OpenPages:
     def take(
         self, rows not None, int64_t first, int64_t num_rows, int64_t most_rows, int fd, const uint8_t[::1] memory,
         int64_t size, checks, int64_t limit_bytes, int64_t largest_offset, schema not None, FileState state=None,
-    ) -> tuple[pa.Table | str, int, int, int, int] | None:
+    ) -> tuple[pa.Table | Refusal, int, int, int, int] | None:
         """Find, read and lay out few rows in one call.
 
         Parameters

@@ -86,7 +86,7 @@ cdef class Segments:
     def wanted(
         self, PagesWithRows pages not None, const int64_t[::1] starts not None, const int64_t[::1] stops not None, int64_t limit_bytes,
         bint indices_only=False, bint guesses=False,
-    ) -> tuple[Any, Any] | None:
+    ) -> tuple[Any, Any] | Refusal:
         """List the bytes that `ReadForms.take` will read and that were not fetched, as far as they are known.
 
         Pages that do not know where their rows are want their index first. Add what is wanted, and ask again until
@@ -103,9 +103,9 @@ cdef class Segments:
 
         Returns
         -------
-        tuple or None
-            ``(n,) int64`` starts and stops, in any order, perhaps overlapping; none when all is there. None where rows
-            are refused, as reading them would be.
+        tuple or Refusal
+            ``(n,) int64`` starts and stops, in any order, perhaps overlapping; none when all is there. A refusal where
+            reading the rows would be refused.
         """
         cdef Request request
         cdef SelectionBitmap selection
@@ -133,7 +133,7 @@ cdef class Segments:
                 if outcome.message != NULL:
                     break
         if outcome.message != NULL:
-            return None
+            return refusal_of(outcome.in_leaf(leaf))
         sides = numpy.empty((2, wanted.starts.size()), numpy.int64)
         out = sides.reshape(-1)
         if wanted.starts.size():

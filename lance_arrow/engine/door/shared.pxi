@@ -1,10 +1,16 @@
 # What kernels report, and how tables of chunks, of parts and of values of variable width are handed over.
 
 cdef extern from "engine/common/outcome.hpp" namespace "lance_arrow::engine" nogil:
-    cdef struct Outcome:
+    cdef cppclass Outcome:
         const char* message
         int64_t index
         int blame
+        int leaf
+        int list_ "list"
+        int64_t page_row
+        Outcome in_leaf(size_t)
+
+    Outcome misuse(const char*, int64_t)
 
     cdef struct Chunks:
         const uint8_t* data
@@ -40,6 +46,15 @@ cdef inline int _check(Outcome outcome) except -1:
     if outcome.message != NULL:
         raise refusal(outcome.message, outcome.index, outcome.blame)
     return 0
+
+
+cdef inline object refusal_of(const Outcome& outcome):
+    """Tell what a read refused, with what a codec in Python raised meanwhile in this thread; None where it did not."""
+    if outcome.message == NULL:
+        return None
+    return Refusal(
+        outcome.message.decode("ascii"), outcome.index, outcome.blame, outcome.leaf, outcome.list_, outcome.page_row,
+        take_cause())
 
 
 cdef inline Parts part_table(const uint8_t[::1] values, const int64_t[::1] value_starts) noexcept:

@@ -1,7 +1,6 @@
 # Reads of rows: pages are found, read, opened and laid out in one native section for all columns.
 #
-# For unsupported or damaged rows there is no result. The methods of layouts and codecs then read the same rows, and
-# raise errors with column, page and byte range.
+# For damaged rows there is a `Refusal`, which knows their page.
 
 cdef extern from "Python.h":
     int PyErr_CheckSignals() except -1
@@ -80,7 +79,7 @@ cdef class RowsInTheMaking:
     def run(
         self, size_t part, const int64_t[::1] starts not None, const int64_t[::1] stops not None, int fd,
         const uint8_t[::1] memory, int64_t size, checks=None, Segments segments=None,
-    ) -> tuple[str | None, int, int, int, int]:
+    ) -> tuple[Refusal | None, int, int, int, int]:
         """Read and open one part of the rows; parts may run in several threads.
 
         Parameters
@@ -99,7 +98,7 @@ cdef class RowsInTheMaking:
         Returns
         -------
         refusal
-            Error text if a leaf could not be read, or None; after an error there is no result.
+            Why a leaf could not be read, or None; after a refusal there is no result.
         requests, ranges, bytes_wanted, bytes_read
             What was read.
         """
@@ -107,9 +106,9 @@ cdef class RowsInTheMaking:
         cdef Outcome outcome
         with nogil:
             outcome = self.taking.get().run(part, &request)
-        return _text_of(outcome), *_counts(&request)
+        return refusal_of(outcome), *_counts(&request)
 
-    def finish(self) -> pa.RecordBatch | list[tuple[int, Any, Any, list[Any]] | None] | str:
+    def finish(self) -> pa.RecordBatch | list[tuple[int, Any, Any, list[Any]] | None] | Refusal:
         """Lay out the rows of all parts; returns what `ReadForms.take` returns first."""
         cdef Outcome outcome
         cdef ArrowArray batch
@@ -121,16 +120,16 @@ cdef class RowsInTheMaking:
 
     cdef int _make_batch(self, ArrowArray* batch, Outcome* outcome) except -1 nogil:
         if not self.taking.get().batch(self.forms.arrays, self.num_rows, batch):
-            outcome.message = "columns contradict each other, or are not what their type says"
+            outcome[0] = misuse("columns contradict each other, or are not what their type says", -1)
         elif self.imported != NULL and not _arrow.import_(self.imported, batch, self.makes_table):
-            outcome.message = "Arrow refuses the batch"
+            outcome[0] = misuse("Arrow refuses the batch", -1)
         return 0
 
     cdef object _result(self, Outcome outcome, ArrowArray* batch):
         if outcome.message != NULL:
             if self.lent is not None:
                 self.lent.raise_error()
-            return _text_of(outcome)
+            return refusal_of(outcome)
         if self.lent is not None:
             return [
                 self._laid_out(leaf) if self.pages.is_read[leaf] else None for leaf in range(self.forms.shapes.size())
@@ -191,7 +190,7 @@ cdef class RowsInTheMaking:
         with nogil:
             outcome = load_indices(refs[0], request.reader, &request.count)
         if outcome.message != NULL:
-            return outcome.message.decode("ascii")
+            return refusal_of(outcome.in_leaf(leaf))
         verdict.reset(new JudgedItems(judge.null, self.num_rows))
         for number in range(refs.size()):
             items = refs[0][number].page.items()
@@ -218,17 +217,13 @@ cdef inline object _owned(void* reference):
     return made
 
 
-cdef inline object _text_of(Outcome outcome):
-    return None if outcome.message == NULL else outcome.message.decode("ascii")
-
-
 cdef class ReadForms:
     """Leaves of columns, and how a batch is made of them.
 
     Parameters
     ----------
     leaves
-        Of each leaf ``(offset_bits, value_bits, value_offset_bits, field_bytes, blobs, form, list_parts)``.
+        Of each leaf ``(offset_bits, value_bits, value_offset_bits, field_bytes, blobs, form, list_parts, is_text)``.
 
         ``offset_bits``: per node of the path, inner-most first, the width of a list's offsets or 0. ``value_bits``:
         bits of a value; 0 for variable width, with ``value_offset_bits``; -1 for no values. ``field_bytes``: bytes of
@@ -244,11 +239,12 @@ cdef class ReadForms:
         give flags of rows then. It is called with ``(offsets, offset_bits, values)`` of a page's items. It returns a
         byte for each, 1 where the item satisfies it; or None if items cannot be judged. Its `null` tells whether null
         satisfies it. ``list_parts``: of fixed-size lists, the bits
-        of each part of a value, were there a bitmap of each layer.
+        of each part of a value, were there a bitmap of each layer. ``is_text``: whether plain values of variable width
+        are checked as UTF-8.
     columns
-        Nested tuples ``(kind, leaf, items, is_text, children)``. ``kind`` is a key of `KINDS`, ``leaf`` the position of
+        Nested tuples ``(kind, leaf, items, children)``. ``kind`` is a key of `KINDS`, ``leaf`` the position of
         the leaf with the node's structure. ``items`` is the number of the child's items per slot (0 for lists).
-        ``is_text``: whether values are checked as UTF-8. None where batches are put together by others.
+        None where batches are put together by others.
     schema
         Schema of the batch: the storage of its types has the shape of `columns`.
     """
@@ -266,7 +262,8 @@ cdef class ReadForms:
         self.judges = []
         for leaf in leaves:
             shape = LeafShape()
-            offset_bits, shape.value_bits, shape.value_offset_bits, field_bytes, places, form, shape.list_parts = leaf
+            (offset_bits, shape.value_bits, shape.value_offset_bits, field_bytes, places, form, shape.list_parts,
+             shape.is_text) = leaf
             if isinstance(form, tuple):
                 shape.form = Form.kKept
                 kept.item_bits, kept.item_offset_bits, kept.most_items = form
@@ -288,9 +285,9 @@ cdef class ReadForms:
 
     def _add(self, node, int depth):
         cdef ArrayForm form
-        kind, leaf, items, is_text, children = node
+        kind, leaf, items, children = node
         form.kind, form.leaf, form.depth, form.items = KINDS[kind], leaf, depth, items
-        form.num_children, form.is_text = len(children), is_text
+        form.num_children = len(children)
         if not 0 <= form.leaf < <int64_t>self.shapes.size():
             raise InvalidArgumentError(f"there is no leaf {leaf}")
         self.arrays.push_back(form)
@@ -328,7 +325,7 @@ cdef class ReadForms:
 
     def begin(
         self, PagesWithRows pages not None, tuple part_rows, int64_t limit_bytes, int64_t largest_offset, pool, allocate
-    ) -> RowsInTheMaking | str:
+    ) -> RowsInTheMaking | Refusal:
         """Begin to take rows in several parts.
 
         Parameters
@@ -340,8 +337,8 @@ cdef class ReadForms:
 
         Returns
         -------
-        RowsInTheMaking or str
-            An error text where there is no memory.
+        RowsInTheMaking or Refusal
+            A refusal where there is no memory.
         """
         cdef RowsInTheMaking rows = self._begin(pages, sum(part_rows), limit_bytes, largest_offset, pool, allocate)
         cdef vector[int64_t] counts = part_rows
@@ -356,7 +353,7 @@ cdef class ReadForms:
         self, PagesWithRows pages not None, const int64_t[::1] starts not None, const int64_t[::1] stops not None,
         int64_t num_rows, int fd, const uint8_t[::1] memory, int64_t size, checks, Segments segments,
         int64_t limit_bytes, int64_t largest_offset, pool, allocate,
-    ) -> tuple[pa.RecordBatch | list[tuple[int, Any, Any, list[Any]] | None] | str, int, int, int, int]:
+    ) -> tuple[pa.RecordBatch | list[tuple[int, Any, Any, list[Any]] | None] | Refusal, int, int, int, int]:
         """Read, open and lay out leaves one after the other; they share their read buffers.
 
         Parameters
@@ -384,7 +381,7 @@ cdef class ReadForms:
             blobs with too many bytes for one read, they are a tuple of memory for the blobs and of their positions. For
             codes, the offsets are the dictionary: ``(num_items, offsets, values)``; for views, the buffers that they
             point to. For dictionaries, they are a list of ``(num_values, num_items, offsets or None, items)`` for each
-            page. Flags of judged values are bits, without offsets. An error text if a leaf could not be read, or if
+            page. Flags of judged values are bits, without offsets. A refusal if a leaf could not be read, or if
             leaves contradict each other or their types.
         requests, ranges, bytes_wanted, bytes_read
             What was read.
@@ -413,7 +410,7 @@ cdef class ReadForms:
             selection.select(request.rows.starts, request.rows.stops, request.rows.num_runs)
             request.selection = &selection
             if path != NULL and not is_state_of(path, state.state):
-                outcome.message = "the file has changed"
+                outcome = misuse("the file has changed", -1)
             else:
                 outcome = taking.take_some(rows.num_rows, request)
             while outcome.message == NULL and not taking.is_done():

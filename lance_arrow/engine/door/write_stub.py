@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+
+from lance_arrow.engine.refusals import Refusal
 '''
 WHOLE = {"int", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t", "Py_ssize_t"}
 PLAIN = {"bint": "bool", "cbool": "bool", "double": "float", "bytes": "bytes", "str": "str", "list": "list[Any]"}

@@ -165,7 +165,7 @@ struct Items {
       out->ends[value] = end;
     }
     uint8_t* to = out->reserve(out->host, out->end, end - out->end);
-    if (to == nullptr) return misuse("the values are above their limit of bytes");
+    if (to == nullptr) return above_limit();
     int64_t before = out->end;
     for (int64_t value = 0; value < wanted.count; ++value) {
       const int64_t size = out->ends[value] - before;

@@ -1,6 +1,8 @@
 // Bytes of a file for the engine, by position or out of memory, compared with checksums where that is wanted.
 #pragma once
 
+#include <cerrno>
+
 #include "engine/common/files.hpp"
 #include "engine/plan/pages.hpp"
 #include "engine/plan/reader.hpp"
@@ -18,8 +20,9 @@ inline Outcome read_bytes(const Reader& reader, int64_t start, int64_t size, uin
     return success();
   }
   const int64_t received = read_at(reader.fd, start, size, out);
-  return received == size ? success()
-                          : corrupt("a read failed or came back short", start + std::max<int64_t>(received, 0));
+  if (received == size) return success();
+  if (received < 0) return {"a read failed", errno, kSystem};
+  return {"a read came back short", start + received, kShort};
 }
 
 // Reads a head into memory of its own and what follows it where that belongs, in one request.
@@ -106,7 +109,7 @@ class Fetcher {
     }
     const uint8_t* bytes = reader_.fd >= 0 ? wide : reader_.memory + wide_start;
     const int64_t wrong = reader_.checks->check(wide_start, wide_stop, bytes);
-    if (wrong >= 0) return corrupt("a block of the file contradicts its checksum", wrong);
+    if (wrong >= 0) return {"a block of the file contradicts its checksum", wrong, kChecksum};
     if (bytes != out) copy_bytes(out, bytes + (start - wide_start), size);
     return success();
   }

@@ -42,6 +42,17 @@ class LeafReader {
       if (run >= rows.num_runs) break;
       // Pages without wanted rows are left as they are.
       if (rows.starts[run] >= stop) continue;
+      const Outcome outcome = visit_page(ref, rows, &run, visit);
+      if (outcome.message != nullptr) return outcome.in_page(first);
+    }
+    return run == rows.num_runs ? success() : misuse("rows lie outside the pages");
+  }
+
+  // Visits one page, with rows from run number `at` on; the first run behind it becomes that number.
+  template <class Visitor>
+  Outcome visit_page(const PageRef& ref, const LaRuns& rows, int64_t* at, Visitor& visit) {
+      const int64_t first = ref.first_row, stop = first + ref.page->num_rows;
+      int64_t run = *at;
       bool is_open = true;
       Outcome outcome = visit.enter(ref, rows, run, &is_open);
       if (outcome.message != nullptr) return outcome;
@@ -50,8 +61,8 @@ class LeafReader {
       if (is_picked) outcome = each_selected(ref, visit);
       if (outcome.message != nullptr) return outcome;
       if (!is_open || is_picked) {
-        run = std::upper_bound(rows.stops + run, rows.stops + rows.num_runs, stop) - rows.stops;
-        continue;
+        *at = std::upper_bound(rows.stops + run, rows.stops + rows.num_runs, stop) - rows.stops;
+        return success();
       }
       for (int64_t from = first; run < rows.num_runs && std::max(from, rows.starts[run]) < stop;) {
         from = std::max(from, rows.starts[run]);
@@ -72,8 +83,8 @@ class LeafReader {
         if (run < rows.num_runs && rows.stops[run] > end) from = end;  // goes on in the next batch, or page
       }
       visit.leave();
-    }
-    return run == rows.num_runs ? success() : misuse("rows lie outside the pages");
+      *at = run;
+      return success();
   }
 
   // Rows that are selected, out of all from the first of them to the last.
@@ -100,12 +111,13 @@ class LeafReader {
     LeafPart* out;
     LevelPart part{};
     int64_t values_before = 0;
-    const Page* page = nullptr;
+    const PageRef* page = nullptr;
 
     Outcome enter(const PageRef& ref, const LaRuns& rows, int64_t run, bool* is_open) {
-      page = ref.page;
+      page = &ref;
       out->first_item = ref.first_item;
-      part = {&ref.page->layers, 0, static_cast<int64_t>(out->rep.size()), static_cast<int64_t>(out->def.size())};
+      part = {&ref.page->layers, 0, static_cast<int64_t>(out->rep.size()), static_cast<int64_t>(out->def.size()),
+              ref.first_row};
       values_before = out->num_values;
       const Outcome outcome = ref.page->is_indexed() ? success() : ref.page->load_index(ref.buffers, &reader->fetcher_);
       if (outcome.message == nullptr && out->judged != nullptr) *is_open = !judge_whole(ref, rows, run);
@@ -139,7 +151,8 @@ class LeafReader {
       if (out->num_values > values_before || out->rep.size() > static_cast<size_t>(part.rep_at) ||
           out->def.size() > static_cast<size_t>(part.def_at))
         note_levels(part, values_before, out);
-      if (out->num_values > values_before) out->spans.push_back({page->kept_items(), out->num_values - values_before});
+      if (out->num_values > values_before)
+        out->spans.push_back({page->page->kept_items(), out->num_values - values_before, page->first_row});
     }
 
     Outcome formed(const Outcome& outcome) const { return outcome.message == nullptr ? out->form_values() : outcome; }
@@ -437,7 +450,7 @@ Outcome load_indices(const std::vector<PageRef>& pages, const Reader& reader, Re
   for (const PageRef& ref : pages) {
     if (ref.page->is_indexed()) continue;
     const Outcome outcome = ref.page->load_index(ref.buffers, &fetcher);
-    if (outcome.message != nullptr) return outcome;
+    if (outcome.message != nullptr) return outcome.in_page(ref.first_row);
   }
   count->add(fetcher.count());
   return success();

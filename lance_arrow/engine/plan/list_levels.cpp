@@ -34,7 +34,7 @@ Outcome read_lists(const ListPages& lists, const Reader& reader, const LaRuns& r
   *values = out->empty() ? rows : items_of(*out->back());
   for (size_t level = out->size(); level < lists.size(); ++level) {
     const Outcome outcome = read_level(lists[level], reader, limit, values, out, count);
-    if (outcome.message != nullptr) return outcome;
+    if (outcome.message != nullptr) return outcome.in_list(level);
   }
   return success();
 }
@@ -45,11 +45,11 @@ Outcome want_below_lists(const ListPages& lists, const std::vector<PageRef>& pag
   ListParts parts;
   ReadCount count;
   const size_t before = out->starts.size();
-  for (const auto& level : lists) {
-    Outcome outcome = want_leaf(level, reader, nullptr, wanted, false, limit, out);
-    if (outcome.message != nullptr || out->starts.size() > before) return outcome;
-    outcome = read_level(level, reader, limit, &wanted, &parts, &count);
-    if (outcome.message != nullptr) return outcome;
+  for (size_t level = 0; level < lists.size(); ++level) {
+    Outcome outcome = want_leaf(lists[level], reader, nullptr, wanted, false, limit, out);
+    if (outcome.message != nullptr || out->starts.size() > before) return outcome.in_list(level);
+    outcome = read_level(lists[level], reader, limit, &wanted, &parts, &count);
+    if (outcome.message != nullptr) return outcome.in_list(level);
   }
   return want_leaf(pages, reader, nullptr, wanted, false, limit, out);
 }

@@ -131,12 +131,14 @@ struct LevelPart {
   const std::vector<uint8_t>* layers;  // of the page, inner-most first
   int64_t num_entries;
   int64_t rep_at, def_at;  // -1: the page stores no such stream
+  int64_t page_row;  // first row of the page
 };
 
-// Values of one page that are indices into its items; without items none of them is valid.
+// Values of one page. Where they are indices into its items, and it has none, none of them is valid.
 struct ItemSpan {
   const Items* items;
   int64_t num_values;
+  int64_t page_row;  // first row of the page
 };
 
 struct LeafPart {
@@ -344,7 +346,11 @@ class Page {
   }
 };
 
-inline Outcome refused(LaRefusal refusal) { return {refusal, -1, kBytes}; }
-inline Outcome above_limit() { return misuse("a read is above its limit of bytes"); }
+// What a codec says: of bytes, unless it is one of the sentences that are not.
+inline Outcome refused(LaRefusal refusal) {
+  if (refusal == nullptr) return success();
+  if (std::strcmp(refusal, LA_ABOVE_LIMIT) == 0) return above_limit();
+  return {refusal, -1, std::strcmp(refusal, LA_LEFT) == 0 ? kCaller : kBytes};
+}
 
 }  // namespace lance_arrow::engine

@@ -38,7 +38,7 @@ Outcome ValueViews::view_of_item(const Items& items, int64_t item, int64_t limit
     return success();
   }
   uint8_t* to = size > kMostOfView ? nullptr : data->reserve(*end, size, limit);
-  if (to == nullptr) return misuse("the values are above their limit of bytes");
+  if (to == nullptr) return above_limit();
   copy_bytes(to, value, size);
   put_long_view(view, value, size, *end, buffer_bytes_);
   *end += size;

@@ -97,14 +97,14 @@ def read_natively(case: LayoutCase, rows: RowRanges) -> tuple[list[bytes], list[
     table, chunks = case.buffers
     page = load_index(bind_case(case), case).native
     sizes = np.array([len(table), len(chunks)], np.int64)
-    forms = engine.ReadForms([((0,) * len(case.leaf.nodes), 128, 0, (8, 8), None, "plain", ())])
+    forms = engine.ReadForms([((0,) * len(case.leaf.nodes), 128, 0, (8, 8), None, "plain", (), False)])
     pages = engine.PagesWithRows(forms, [[(page, 0, np.array([0, len(table)]), sizes)]])
     memory = np.frombuffer(table + chunks, np.uint8)
     place_of_file = -1, memory, memory.size, None, None
     limits = 1 << 20, 1 << 30, None, pa.allocate_buffer
     done, *_ = forms.take(pages, rows.starts, rows.stops, rows.num_rows, *place_of_file, *limits)
-    if isinstance(done, str):
-        return done
+    if isinstance(done, engine.Refusal):
+        return done.message
     count, fields, _, nodes = done[0]
     columns = [np.frombuffer(field, np.uint64)[:count] for field in fields]
     bits = [

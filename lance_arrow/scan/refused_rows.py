@@ -1,0 +1,65 @@
+"""The error of rows that the engine refused, made of what it says of the place: nothing is read again to find it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+import numpy as np
+
+from lance_arrow.engine import Blame, Refusal
+from lance_arrow.errors import CorruptPageError, LanceError, TruncatedReadError, located
+from lance_arrow.io import VerifiedSource
+from lance_arrow.scan.file_pages import FilePages
+from lance_arrow.scan.native_take import TakePlan
+
+
+def error_of(refusal: Refusal, plans: Sequence[TakePlan], file: FilePages) -> BaseException | None:
+    """Return the error of a refusal.
+
+    Parameters
+    ----------
+    refusal
+        What the engine said.
+    plans
+        The leaves that it read.
+    file
+        Their file.
+
+    Returns
+    -------
+    BaseException or None
+        With column, page and byte range as far as they are known; or what a codec in Python raised. None where layouts
+        shall read the same rows: they name a limit that was met, and read what the engine does not.
+    """
+    error = refusal.cause if refusal.cause is not None else _made(refusal, file)
+    if isinstance(error, LanceError) and 0 <= refusal.leaf < len(plans):
+        _locate(error, refusal, plans[refusal.leaf], file)
+    return error
+
+
+def _made(refusal: Refusal, file: FilePages) -> BaseException | None:
+    if refusal.blame == Blame.BYTES:
+        return CorruptPageError(refusal.message)
+    if refusal.blame == Blame.SHORT:
+        end = refusal.index
+        return TruncatedReadError(f"{refusal.message}: the file became shorter, or ends at {end}", path=file.file.name)
+    if refusal.blame == Blame.SYSTEM:
+        return OSError(refusal.index, os.strerror(refusal.index), file.file.name)
+    if refusal.blame == Blame.CHECKSUM and isinstance(file.source, VerifiedSource):
+        return file.source.contradiction(refusal.index)
+    return None
+
+
+def _locate(error: LanceError, refusal: Refusal, plan: TakePlan, file: FilePages) -> None:
+    leaf = plan.leaf
+    number, path = leaf.column, leaf.path
+    if refusal.list_column >= 0:
+        lists = [column for column in reversed(leaf.list_columns) if column is not None]
+        number, path = lists[refusal.list_column].column, lists[refusal.list_column].path
+    if refusal.page_row < 0:
+        located(column=path).fill(error)
+        return
+    (meta,) = file.file.columns([number])
+    page = int(np.searchsorted(meta.pages.row_starts, refusal.page_row, side="right")) - 1
+    located(column=path, page=page, byte_range=meta.pages[page].byte_range).fill(error)

@@ -1,0 +1,19 @@
+"""The engine refuses what layouts in Python refuse: a few random tables a day, with some damage each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from refusals import VERSIONS, refused
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_damage_is_told_as_the_layouts_tell_it(version: str, tmp_path: Path) -> None:
+    num_refused, failures = 0, []
+    for seed in range(1000, 1008):
+        counts, found = refused(version, seed, tmp_path)
+        num_refused += counts["refused"]
+        failures += found
+    assert not failures
+    assert num_refused > 10
