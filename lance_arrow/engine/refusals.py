@@ -34,8 +34,8 @@ class Refusal:
     blame
         A `Blame`.
     leaf, list_column, page_row
-        Where, or -1: the number of the leaf, the column of lists above it (outer-most first), and the first row of the
-        page in its column.
+        Where, or -1. The number of the leaf. Which of the columns of lists above it, outer-most first. The first row of
+        the page in its column.
     cause
         What a codec in Python raised.
     """

@@ -1,4 +1,4 @@
-"""The error of rows that the engine refused, made of what it says of the place: nothing is read again to find it."""
+"""The error of rows that the engine refused. The engine says where it happened, so nothing is read again to find it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Compare what the engine says of damaged files with what the layouts in Python say.
 
-`python tests/differential/refusals.py --version 2.2 --count 400`: we write random tables, and damage some bytes of their
-pages. The engine and the layouts read each file, by a scan or a take, near or far. Both return the same rows, or both
-refuse the same page of the same column.
+`python tests/differential/refusals.py --version 2.2 --count 400`: we write random tables, and damage some bytes
+of their pages. The engine and the layouts read each file, by a scan or a take, near or far. Both return the same rows,
+or both refuse the same page of the same column.
 """
 
 from __future__ import annotations
@@ -59,7 +59,9 @@ def refused(version: str, seed: int, folder: Path) -> tuple[Counter[str], list[s
     counts: Counter[str] = Counter()
     failures: list[str] = []
     try:
-        lance_arrow.write_table(table, path, file_version=version, checksums=False, page_bytes=int(rng.integers(1, 9)) << 11)
+        lance_arrow.write_table(
+            table, path, file_version=version, checksums=False, page_bytes=int(rng.integers(1, 9)) << 11
+        )
     except UnsupportedError:
         return Counter(unsupported=1), failures
     whole = path.read_bytes()

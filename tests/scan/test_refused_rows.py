@@ -108,14 +108,14 @@ def test_text_that_is_none_names_the_page_of_the_value(tmp_path: Path) -> None:
 @pytest.mark.parametrize("door", DOORS[:3])
 def test_blocks_that_contradict_their_checksum_name_their_bytes(tmp_path: Path, door: str) -> None:
     made = tmp_path / "checked.lance"
-    lance_arrow.write_table(table(), made, file_version="2.2", page_bytes=32_000)
-    number, (start, stop) = page_of(made, "number")
-    overwritten(made, start + 40, start + 44, b"\x55")
+    lance_arrow.write_table(table(), made, file_version="2.2", page_bytes=8_000)
+    number, (_, stop) = page_of(made, "number")
+    overwritten(made, stop - 44, stop - 40, b"\x55")
     with pytest.raises(CorruptPageError, match="checksum") as caught:
         read(made, door, "number")
     assert (caught.value.column, caught.value.page) == ("number", number)
     first, last = caught.value.byte_range or (0, 0)
-    assert first <= start + 40 < last
+    assert first <= stop - 44 < last
 
 
 def test_a_file_that_became_shorter_is_told_as_such(path: Path) -> None:

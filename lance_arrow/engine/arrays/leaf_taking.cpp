@@ -175,8 +175,7 @@ Outcome LeafTaking::finish(Request* request, ResultMemory* memory, LeafOut* out)
     if (nullable[node] && slots[node] > 0) outcome = allocate_bits(memory, slots[node], &validity);
     if (outcome.message != nullptr) return outcome;
     const int bits = shape_->offset_bits[node];
-    if (bits == 32 && node > 0 && slots[node - 1] > limits_.offset)
-      return beyond_offsets();
+    if (bits == 32 && node > 0 && slots[node - 1] > limits_.offset) return beyond_offsets();
     if (bits != 0) outcome = allocate(memory, (slots[node] + 1) * (bits / 8), &offsets);
     if (outcome.message != nullptr) return outcome;
     out->nodes[node] = {validity.bytes, offsets.bytes, slots[node], 0};
@@ -267,8 +266,8 @@ Outcome LeafTaking::lay_values(int64_t num_bytes, ResultMemory* memory, LeafOut*
 
 // All values are one text; a wrong one tells its page.
 Outcome LeafTaking::check_text(const LeafOut& out) const {
-  const Outcome outcome = check_utf8({out.offsets.bytes, out.offsets.size, shape_->value_offset_bits},
-                                     out.values.bytes, out.values.size);
+  const Outcome outcome =
+      check_utf8({out.offsets.bytes, out.offsets.size, shape_->value_offset_bits}, out.values.bytes, out.values.size);
   if (outcome.message == nullptr) return outcome;
   int64_t value = outcome.index;
   for (const auto& part : leaf_.parts)

@@ -198,7 +198,8 @@ LaRefusal append(LaValues* out, int64_t value, int64_t room, Fill fill) {
   return kDone;
 }
 
-inline LaRefusal append_symbols(const SymbolTable& table, const uint8_t* codes, int64_t size, int64_t value, LaValues* out) {
+inline LaRefusal append_symbols(const SymbolTable& table, const uint8_t* codes, int64_t size, int64_t value,
+                                LaValues* out) {
   // A code stands for at most 8 bytes; 8 more let every symbol be written whole.
   return append(out, value, 8 * size + 8,
                 [&](uint8_t* to, int64_t room) { return table.expand(codes, size, to, room); });

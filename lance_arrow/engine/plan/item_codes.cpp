@@ -22,8 +22,7 @@ Outcome ItemCodes::code_of(const uint8_t* bytes, int64_t size, int64_t limit, in
     *code = slots_[slot];
     return success();
   }
-  if (size > limit - num_item_bytes() || ends_.size() >= std::numeric_limits<int32_t>::max())
-    return above_limit();
+  if (size > limit - num_item_bytes() || ends_.size() >= std::numeric_limits<int32_t>::max()) return above_limit();
   *code = slots_[slot] = static_cast<int32_t>(ends_.size());
   bytes_.insert(bytes_.end(), bytes, bytes + size);
   ends_.push_back(num_item_bytes() + size);

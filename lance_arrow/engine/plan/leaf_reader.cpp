@@ -51,40 +51,38 @@ class LeafReader {
   // Visits one page, with rows from run number `at` on; the first run behind it becomes that number.
   template <class Visitor>
   Outcome visit_page(const PageRef& ref, const LaRuns& rows, int64_t* at, Visitor& visit) {
-      const int64_t first = ref.first_row, stop = first + ref.page->num_rows;
-      int64_t run = *at;
-      bool is_open = true;
-      Outcome outcome = visit.enter(ref, rows, run, &is_open);
-      if (outcome.message != nullptr) return outcome;
-      const bool is_picked = is_open && selection_ != nullptr && selection_->any() &&
-                             ref.page->picks_selected(selection_->rows_per_wanted());
-      if (is_picked) outcome = each_selected(ref, visit);
-      if (outcome.message != nullptr) return outcome;
-      if (!is_open || is_picked) {
-        *at = std::upper_bound(rows.stops + run, rows.stops + rows.num_runs, stop) - rows.stops;
-        return success();
-      }
-      for (int64_t from = first; run < rows.num_runs && std::max(from, rows.starts[run]) < stop;) {
-        from = std::max(from, rows.starts[run]);
-        const int64_t border = first + ref.page->batch_stop(from - first);
-        const bool is_long = border < std::min(stop, rows.stops[run]);
-        const int64_t close = first + ref.page->close_stop(from - first);
-        const bool is_close = run + max_runs_ < rows.num_runs && rows.stops[run + max_runs_ - 1] <= close;
-        const int64_t num_runs = is_long    ? run + 1
-                                 : is_close ? rows.num_runs
-                                            : std::min(rows.num_runs, run + max_runs_);
-        const int64_t end = is_long ? border : is_close ? close : stop;
-        const int64_t first_run = run;
-        local_.cut(rows.starts, rows.stops, num_runs, from, end, first, &run);
-        if (local_.count == 0) break;
-        outcome = visit.batch(ref, local_.view());
-        if (outcome.message != nullptr) return outcome;
-        if (arena_bytes_ > kMostArena) max_runs_ = std::max<int64_t>(1, (run - first_run) / 4);
-        if (run < rows.num_runs && rows.stops[run] > end) from = end;  // goes on in the next batch, or page
-      }
-      visit.leave();
-      *at = run;
+    const int64_t first = ref.first_row, stop = first + ref.page->num_rows;
+    int64_t run = *at;
+    bool is_open = true;
+    Outcome outcome = visit.enter(ref, rows, run, &is_open);
+    if (outcome.message != nullptr) return outcome;
+    const bool is_picked = is_open && selection_ != nullptr && selection_->any() &&
+                           ref.page->picks_selected(selection_->rows_per_wanted());
+    if (is_picked) outcome = each_selected(ref, visit);
+    if (outcome.message != nullptr) return outcome;
+    if (!is_open || is_picked) {
+      *at = std::upper_bound(rows.stops + run, rows.stops + rows.num_runs, stop) - rows.stops;
       return success();
+    }
+    for (int64_t from = first; run < rows.num_runs && std::max(from, rows.starts[run]) < stop;) {
+      from = std::max(from, rows.starts[run]);
+      const int64_t border = first + ref.page->batch_stop(from - first);
+      const bool is_long = border < std::min(stop, rows.stops[run]);
+      const int64_t close = first + ref.page->close_stop(from - first);
+      const bool is_close = run + max_runs_ < rows.num_runs && rows.stops[run + max_runs_ - 1] <= close;
+      const int64_t num_runs = is_long ? run + 1 : is_close ? rows.num_runs : std::min(rows.num_runs, run + max_runs_);
+      const int64_t end = is_long ? border : is_close ? close : stop;
+      const int64_t first_run = run;
+      local_.cut(rows.starts, rows.stops, num_runs, from, end, first, &run);
+      if (local_.count == 0) break;
+      outcome = visit.batch(ref, local_.view());
+      if (outcome.message != nullptr) return outcome;
+      if (arena_bytes_ > kMostArena) max_runs_ = std::max<int64_t>(1, (run - first_run) / 4);
+      if (run < rows.num_runs && rows.stops[run] > end) from = end;  // goes on in the next batch, or page
+    }
+    visit.leave();
+    *at = run;
+    return success();
   }
 
   // Rows that are selected, out of all from the first of them to the last.

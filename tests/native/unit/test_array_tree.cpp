@@ -24,10 +24,10 @@ void uncounted(void*, uint8_t* bytes, int64_t) {
 
 // struct<a: int8, b: list<string>>, of two rows.
 struct Columns {
-  std::vector<ArrayForm> forms{{ArrayForm::kSlots, 0, 0, 1, 2, false},
-                               {ArrayForm::kValues, 0, 1, 0, 0, false},
-                               {ArrayForm::kList, 1, 1, 0, 1, false},
-                               {ArrayForm::kStrings, 1, 2, 0, 0, true}};
+  std::vector<ArrayForm> forms{{ArrayForm::kSlots, 0, 0, 1, 2},
+                               {ArrayForm::kValues, 0, 1, 0, 0},
+                               {ArrayForm::kList, 1, 1, 0, 1},
+                               {ArrayForm::kStrings, 1, 2, 0, 0}};
   std::vector<LeafShape> shapes{2};
   std::vector<LeafOut> leaves{2};
   std::unique_ptr<ResultMemory> memory{new ResultMemory({counted, uncounted, nullptr, false}, 1 << 20)};
@@ -84,8 +84,6 @@ TEST_CASE("leaves that contradict each other are refused, and their memory is fr
     change(&columns);
     return !columns.make(2, &batch);
   };
-  CHECK(refused([](Columns* columns) { columns->text = "a\xff\xfe"; }));
-  CHECK(refused([](Columns* columns) { columns->text = "ab"; }));
   CHECK(refused([](Columns* columns) { columns->slots = 3; }));
   CHECK(refused([](Columns* columns) { columns->lists = {0, 1, 1, 2}; }));
   CHECK(refused([](Columns* columns) { columns->forms[3].depth = 3; }));
