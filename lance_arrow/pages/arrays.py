@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from lance_arrow import engine
 from lance_arrow.engine import NativePage
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
-from lance_arrow.pages.native_pages import value_bits
+from lance_arrow.pages.native_pages import row_bits, value_bits
 from lance_arrow.spi.arrays import BoundArray, FindsFewValues, PlainValues
 from lance_arrow.spi.block_runs import clear_block
-from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes, FixedWidth, VariableWidth
+from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes, FixedSizeList, FixedWidth, VariableWidth
 from lance_arrow.spi.keys import BufferRole
 from lance_arrow.spi.layouts import (
     BufferSlices,
@@ -109,15 +109,40 @@ def plain_buffer(array: BoundArray, page: PageFacts) -> int | None:
     return buffer if (page.num_rows * bits + 7) // 8 <= page.buffer_sizes[buffer] else None
 
 
+@runtime_checkable
+class NullableItems(Protocol):
+    """Optional part of a bound array of fixed-size lists, some of whose items may be null."""
+
+    @property
+    def nullable_items(self) -> tuple[BoundArray, BoundArray] | None:
+        """The items, and a bit for each of them that is set where it is valid; None where no item is null."""
+
+
 def native_values(page: PageFacts, values: BoundArray, validity: BoundArray | None = None) -> NativePage | None:
     """Build a native page of values of one width, with a validity bitmap if some are null."""
+    bits = -1
+    if validity is not None:
+        found = plain_buffer(validity, page)
+        if found is None:
+            return None
+        bits = found
+    if isinstance(values, NullableItems) and values.nullable_items is not None:
+        return _native_lists(page, values.shape, *values.nullable_items, bits)
     data = plain_buffer(values, page)
-    if validity is None:
-        return None if data is None else engine.flat_page(page.num_rows, value_bits(values.shape) or 0, data)
-    bits = plain_buffer(validity, page)
+    return None if data is None else engine.flat_page(page.num_rows, value_bits(values.shape) or 0, data, bits)
+
+
+def _native_lists(
+    page: PageFacts, shape: BlockShape | None, items: BoundArray, item_validity: BoundArray, validity_buffer: int
+) -> NativePage | None:
+    """Build a native page of fixed-size lists whose items may be null; None where their items are lists, too."""
+    if not isinstance(shape, FixedSizeList) or not isinstance(shape.items, FixedWidth) or row_bits(shape) is None:
+        return None
+    of_items = PageFacts(page.num_rows * shape.dimension, page.buffer_sizes)
+    data, bits = plain_buffer(items, of_items), plain_buffer(item_validity, of_items)
     if data is None or bits is None:
         return None
-    return engine.flat_page(page.num_rows, value_bits(values.shape) or 0, data, bits)
+    return engine.nullable_items_page(page.num_rows, shape.dimension, shape.items.bits, data, bits, validity_buffer)
 
 
 def native_strings(

@@ -12,13 +12,15 @@ import pyarrow as pa
 
 from lance_arrow import engine
 from lance_arrow.errors import LanceError
-from lance_arrow.pages import ArrayPages, value_bits
+from lance_arrow.pages import ArrayPages, list_parts, row_bits, value_bits
 from lance_arrow.spi import (
+    Bitmap,
     BlockSlice,
     BoundArray,
     BufferSlices,
     FetchedSlices,
     FindsFewValues,
+    FixedSizeList,
     HoldsItems,
     ItemValidity,
     LoadedPage,
@@ -92,7 +94,7 @@ class ArrayPage:
     def read_natively(self, rows: RowRanges) -> list[Any] | str | None:
         """Read rows by the engine; returns the text of its error, or None if it does not support the page."""
         page = ArrayPages(self.bound).native_page(self.facts)
-        bits = value_bits(self.bound.shape)
+        bits = row_bits(self.bound.shape)
         if page is None or bits is None or not rows.num_rows:
             return None
         assert page.num_rows == self.num_rows
@@ -104,7 +106,7 @@ class ArrayPage:
         offset_bits = shape.offset_bits if isinstance(shape, VariableWidth) else 0
         sizes = np.array([len(buffer) for buffer in self.buffers], np.int64)
         fields = _field_bytes(shape) if isinstance(shape, PackedStruct) else ()
-        forms = engine.ReadForms([((0,), bits, offset_bits, fields, None, "plain", (), False)])
+        forms = engine.ReadForms([((0,), bits, offset_bits, fields, None, "plain", list_parts(shape), False)])
         pages = engine.PagesWithRows(forms, [[(page, 0, np.array(places, np.int64), sizes)]])
         whole = np.frombuffer(bytes(memory), np.uint8)
         done, *_ = forms.take(
@@ -217,6 +219,15 @@ def _laid_out(bound: BoundArray, done: Any, num_rows: int) -> list[Any]:
         places = np.frombuffer(offsets, np.uint8)[: (count + 1) * shape.offset_bits // 8]
         size = int(places.view(f"<i{shape.offset_bits // 8}")[-1])
         block = BlockSlice(shape, count, np.frombuffer(values, np.uint8)[:size], offsets=places)
+    elif isinstance(shape, FixedSizeList):
+        *bitmaps, items = values if isinstance(values, tuple) else (values,)
+        dimensions = shape.validity_dimensions
+        validity = tuple(
+            Bitmap(np.frombuffer(bitmap, np.uint8), 0, count * bits)
+            for bitmap, bits in zip(bitmaps, dimensions, strict=True)
+        )
+        size = (count * shape.items_per_value * shape.leaf.bits + 7) // 8
+        block = BlockSlice(shape, count, np.frombuffer(items, np.uint8)[:size], validity=validity)
     else:
         size = (count * (value_bits(shape) or 0) + 7) // 8
         block = BlockSlice(shape, count, np.frombuffer(values, np.uint8)[:size])

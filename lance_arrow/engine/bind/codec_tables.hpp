@@ -380,15 +380,6 @@ struct ListRows {
   }
 
  private:
-  // Bits to whole bytes; those behind the last are cleared.
-  static void copy_padded_bits(const uint8_t* from, int64_t bit, int64_t bits, uint8_t* to) {
-    for (; bits > 0; bits -= 64, bit += 64, to += 8) {
-      const int64_t some = std::min<int64_t>(bits, 64);
-      const uint64_t word = peek_word(from, bit, some);
-      std::memcpy(to, &word, static_cast<size_t>((some + 7) / 8));
-    }
-  }
-
   // Items that lie as they are.
   static LaRefusal copy_items(const ListRows& form, const LaChunk& items, const LaRuns& runs, uint8_t* to) {
     const int64_t width = form.item_bits / 8;

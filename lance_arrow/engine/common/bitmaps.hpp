@@ -35,6 +35,15 @@ inline uint64_t peek_word(const uint8_t* source, int64_t bit, int64_t num_bits) 
   return num_bits < 64 ? word & ((uint64_t{1} << num_bits) - 1) : word;
 }
 
+// Bits to whole bytes; those behind the last are cleared.
+inline void copy_padded_bits(const uint8_t* from, int64_t bit, int64_t bits, uint8_t* to) {
+  for (; bits > 0; bits -= 64, bit += 64, to += 8) {
+    const int64_t some = bits < 64 ? bits : 64;
+    const uint64_t word = peek_word(from, bit, some);
+    std::memcpy(to, &word, static_cast<size_t>((some + 7) / 8));
+  }
+}
+
 // Both ranges must already be known to lie inside their arrays.
 void copy_bit_run(const uint8_t* source, int64_t source_bit, uint8_t* out, int64_t out_bit, int64_t num_bits);
 Outcome copy_bits(const Chunks& chunks, uint8_t* out, int64_t out_bytes, int64_t out_bit_offset);

@@ -47,6 +47,7 @@ cdef extern from "engine/plan/pages.hpp" namespace "lance_arrow::engine" nogil:
 
 cdef extern from "engine/plan/array_pages.hpp" namespace "lance_arrow::engine" nogil:
     Page* new_flat_page(int64_t, cbool) except +
+    Page* new_nullable_items_page(int64_t, int64_t, cbool) except +
     Page* new_binary_page(int64_t, uint64_t) except +
 
 cdef extern from "engine/plan/list_page.hpp" namespace "lance_arrow::engine" nogil:
@@ -133,6 +134,8 @@ cdef extern from "engine/plan/leaf_reader.hpp" namespace "lance_arrow::engine" n
         int64_t data_bytes
         int64_t second_start
         int64_t second_bytes
+        int64_t third_start
+        int64_t third_bytes
         int64_t first_item
         PageBuffers buffers
 

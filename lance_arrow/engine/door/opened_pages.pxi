@@ -15,6 +15,9 @@ cdef bint _has_ref(PageRef* ref, tuple item) except -1:
     ref.second_start = ref.second_bytes = 0
     if page.second_buffer >= 0:
         ref.second_start, ref.second_bytes = item[2][page.second_buffer], item[3][page.second_buffer]
+    ref.third_start = ref.third_bytes = 0
+    if page.third_buffer >= 0:
+        ref.third_start, ref.third_bytes = item[2][page.third_buffer], item[3][page.third_buffer]
     ref.buffers.count = 0
     if not page.page.get().is_indexed():
         _note_buffers(&ref.buffers, item[2], item[3])

@@ -4,19 +4,19 @@ cdef int _ALL_VALID_ITEM = 1
 cdef int _NULLABLE_ITEM = 3
 # Objects of a page, about: of C++, of Python, and what a cache holds it by.
 cdef int64_t _PAGE_BYTES = 2048
-# Bytes of an entry without lists, from which on a scan takes no longer than by the layouts.
 
 cdef class NativePage:
     """One page for the native engine; keeps the memory alive that it points to.
 
-    `data_buffer` is the buffer with the rows, -1 where none has them; `second_buffer` another one that is read too, or
-    -1. `offset_bits` is the width of the stored offsets of its values, 0 for fixed width. `picks_close_rows`: whether
+    `data_buffer` is the buffer with the rows, -1 where none has them; `second_buffer` and `third_buffer` are others that
+    are read too, or -1. `offset_bits` is the width of the stored offsets of its values, 0 for fixed width. `picks_close_rows`: whether
     many short runs take about as long as all rows between them. """
 
     cdef unique_ptr[Page] page
     cdef tuple kept
     cdef readonly int data_buffer
     cdef readonly int second_buffer
+    cdef readonly int third_buffer
     cdef readonly int offset_bits
     cdef public bint is_counted
     """Whether a cache with the page has counted the memory of its index."""
@@ -68,7 +68,7 @@ cdef NativePage _page(Page* made, int64_t num_rows, layers, int data_buffer, int
     page.page.reset(made)
     made.num_rows = num_rows
     page.data_buffer = data_buffer
-    page.second_buffer = -1
+    page.second_buffer = page.third_buffer = -1
     page.offset_bits = offset_bits
     for kind in layers:
         made.layers.push_back(<uint8_t>int(kind))
@@ -289,6 +289,29 @@ def flat_page(int64_t num_rows, int64_t bits, int data_buffer, int validity_buff
     return page
 
 
+def nullable_items_page(
+    int64_t num_rows, int64_t list_size, int64_t item_bits, int data_buffer, int items_buffer, int validity_buffer=-1
+) -> NativePage:
+    """Build a page of lists of one length whose items may be null.
+
+    Parameters
+    ----------
+    num_rows
+        Lists of the page; all buffers are large enough for them.
+    list_size, item_bits
+        Items of a list, and bits of an item: 1 or a multiple of 8.
+    data_buffer, items_buffer, validity_buffer
+        Numbers of buffers: items, a bit for each of them that is set where it is valid, and such a bit for each list; -1
+        where all lists are valid.
+    """
+    cdef bint has_validity = validity_buffer >= 0
+    layers = (_NULLABLE_ITEM if has_validity else _ALL_VALID_ITEM,)
+    cdef NativePage page = _page(
+        new_nullable_items_page(list_size, item_bits, has_validity), num_rows, layers, data_buffer, 0, ())
+    page.second_buffer, page.third_buffer = items_buffer, validity_buffer
+    return page
+
+
 def list_page(int64_t num_rows, int ends_buffer, uint64_t null_adjustment, int64_t num_items) -> NativePage:
     """Build a page of lists whose items lie in another column.
 
@@ -395,5 +418,5 @@ def sparse_page(NativePage inner not None, int64_t num_rows, tuple layers) -> Na
     kinds = sparse_layer_kinds(forms)
     cdef NativePage page = _page(
         new_sparse_page(forms, inner.page.get()), num_rows, kinds, inner.data_buffer, inner.offset_bits, (inner, layers))
-    page.second_buffer = inner.second_buffer
+    page.second_buffer, page.third_buffer = inner.second_buffer, inner.third_buffer
     return page

@@ -9,6 +9,38 @@ namespace lance_arrow::engine {
 
 namespace {
 
+void add_runs(const LaRuns& rows, int64_t bits, Ranges* out) {
+  for (int64_t run = 0; run < rows.num_runs; ++run)
+    out->add_shared(rows.starts[run] * bits / 8, (rows.stops[run] * bits + 7) / 8);
+}
+
+// Copies the values of all runs one after the other, out of ranges from number `range` on.
+void copy_runs(const LaRuns& rows, int64_t bits, const Ranges& ranges, const Fetched& fetched, size_t range, uint8_t* to,
+               int64_t to_bit) {
+  for (int64_t run = 0; run < rows.num_runs; ++run) {
+    const int64_t start = rows.starts[run] * bits, size = (rows.stops[run] - rows.starts[run]) * bits;
+    while (8 * ranges.stops[range] < start + size) ++range;
+    const uint8_t* from = fetched.data + fetched.places[range];
+    const int64_t at = start - 8 * ranges.starts[range];
+    if (bits % 8 == 0) copy_bytes(to + to_bit / 8, from + at / 8, size / 8);
+    else copy_bit_run(from, at, to, to_bit, size);
+    to_bit += size;
+  }
+}
+
+// Turns the bits of rows, in ranges from number `range` on, into levels.
+void add_validity(const LaRuns& rows, int64_t count, const Ranges& ranges, const Fetched& fetched, size_t range,
+                  LeafPart* out) {
+  const Leased<std::vector<uint8_t>> leased;
+  std::vector<uint8_t>& bits = *leased;
+  bits.resize(static_cast<size_t>((count + 7) / 8));
+  copy_runs(rows, 1, ranges, fetched, range, bits.data(), 0);
+  const size_t at = out->def.size();
+  out->def.resize(at + static_cast<size_t>(count));
+  uint16_t* levels = out->def.data() + at;
+  for (int64_t value = 0; value < count; ++value) levels[value] = (bits[value / 8] >> (value % 8) & 1) == 0;
+}
+
 // Values of one width, or bits, back to back; where some may be null, a bit for each value in the second buffer.
 class FlatPage : public Page {
  public:
@@ -58,40 +90,69 @@ class FlatPage : public Page {
     const LaValues place = out->place(count, value_bits);
     if (place.values == nullptr) return above_limit();
     copy_runs(rows, value_bits, ranges, fetched, 0, place.values, value_bits % 8 == 0 ? 0 : place.bit_offset);
-    if (has_validity_) {
-      const Leased<std::vector<uint8_t>> leased;
-      std::vector<uint8_t>& bits = *leased;
-      bits.resize(static_cast<size_t>((count + 7) / 8));
-      copy_runs(rows, 1, ranges, fetched, ranges.second, bits.data(), 0);
-      const size_t at = out->def.size();
-      out->def.resize(at + static_cast<size_t>(count));
-      uint16_t* levels = out->def.data() + at;
-      for (int64_t value = 0; value < count; ++value) levels[value] = (bits[value / 8] >> (value % 8) & 1) == 0;
-    }
+    if (has_validity_) add_validity(rows, count, ranges, fetched, ranges.second, out);
     out->took(count, place);
     return success();
   }
 
  private:
-  static void add_runs(const LaRuns& rows, int64_t bits, Ranges* out) {
-    for (int64_t run = 0; run < rows.num_runs; ++run)
-      out->add_shared(rows.starts[run] * bits / 8, (rows.stops[run] * bits + 7) / 8);
+  bool has_validity_;
+};
+
+// Lists of one length: items in the first buffer, a bit for each of them in the second, one for each list in the third.
+class NullableItemsPage : public Page {
+ public:
+  NullableItemsPage(int64_t list_size, int64_t item_bits, bool has_validity)
+      : size_(list_size), bits_(list_size * item_bits), has_validity_(has_validity) {
+    parts = {size_, bits_};
+    value_bits = 8 * ((size_ + 7) / 8 + (bits_ + 7) / 8);
   }
 
-  // Copies the values of all runs one after the other, out of ranges from number `range` on.
-  static void copy_runs(const LaRuns& rows, int64_t bits, const Ranges& ranges, const Fetched& fetched, size_t range,
-                        uint8_t* to, int64_t to_bit) {
+  int64_t batch_stop(int64_t row) const override { return close_stop(row); }
+
+  int64_t close_stop(int64_t row) const override {
+    return std::min(num_rows, row + std::max<int64_t>(1, 8 * kBatchBytes / value_bits));
+  }
+
+  Outcome plan(const LaRuns& rows, Ranges* out) const override {
+    out->clear();
+    add_runs(rows, bits_, out);
+    out->begin_second();
+    add_runs(rows, size_, out);
+    if (has_validity_) {
+      out->begin_third();
+      add_runs(rows, 1, out);
+    }
+    return success();
+  }
+
+  Outcome open(const LaRuns& rows, const Ranges& ranges, const Fetched& fetched, LeafPart* out) const override {
+    const int64_t count = num_selected(rows);
+    const LaValues place = out->place(count, value_bits);
+    if (place.values == nullptr) return above_limit();
+    copy_rows(rows, size_, ranges, fetched, ranges.second, place.values);
+    copy_rows(rows, bits_, ranges, fetched, 0, place.values + (size_ + 7) / 8);
+    if (has_validity_) add_validity(rows, count, ranges, fetched, ranges.third, out);
+    out->took(count, place);
+    return success();
+  }
+
+ private:
+  // Copies so many bits of each list to its row.
+  void copy_rows(const LaRuns& rows, int64_t bits, const Ranges& ranges, const Fetched& fetched, size_t range,
+                 uint8_t* to) const {
     for (int64_t run = 0; run < rows.num_runs; ++run) {
-      const int64_t start = rows.starts[run] * bits, size = (rows.stops[run] - rows.starts[run]) * bits;
-      while (8 * ranges.stops[range] < start + size) ++range;
+      while (8 * ranges.stops[range] < rows.stops[run] * bits) ++range;
       const uint8_t* from = fetched.data + fetched.places[range];
-      const int64_t at = start - 8 * ranges.starts[range];
-      if (bits % 8 == 0) copy_bytes(to + to_bit / 8, from + at / 8, size / 8);
-      else copy_bit_run(from, at, to, to_bit, size);
-      to_bit += size;
+      int64_t at = rows.starts[run] * bits - 8 * ranges.starts[range];
+      for (int64_t row = rows.starts[run]; row < rows.stops[run]; ++row, at += bits, to += value_bits / 8) {
+        if (bits % 8 == 0) copy_bytes(to, from + at / 8, bits / 8);
+        else copy_padded_bits(from, at, bits, to);
+      }
     }
   }
 
+  int64_t size_, bits_;
   bool has_validity_;
 };
 
@@ -185,6 +246,10 @@ class BinaryPage : public Page {
 }  // namespace
 
 Page* new_flat_page(int64_t bits, bool has_validity) { return new FlatPage(bits, has_validity); }
+
+Page* new_nullable_items_page(int64_t list_size, int64_t item_bits, bool has_validity) {
+  return new NullableItemsPage(list_size, item_bits, has_validity);
+}
 
 Page* new_binary_page(int64_t end_bytes, uint64_t null_adjustment) {
   return new BinaryPage(end_bytes, null_adjustment);

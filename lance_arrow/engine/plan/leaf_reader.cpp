@@ -213,7 +213,7 @@ class LeafReader {
     Outcome add_all(const PageRef& ref, const Ranges& ranges) {
       if (!lie_inside(ref, ranges)) return corrupt("rows lie outside their page", 0);
       for (size_t range = 0; range < ranges.starts.size(); ++range) {
-        const int64_t base = range < ranges.second ? ref.data_start : ref.second_start;
+        const int64_t base = ref.base_of(ranges, range);
         const Outcome outcome = add(base + ranges.starts[range], ranges.stops[range] - ranges.starts[range]);
         if (outcome.message != nullptr) return outcome;
       }
@@ -258,9 +258,14 @@ class LeafReader {
   }
 
   static bool lie_inside(const PageRef& ref, const Ranges& ranges) {
-    const size_t num_ranges = ranges.starts.size(), border = std::min(ranges.second, num_ranges);
-    return (border == 0 || (ranges.starts[0] >= 0 && ranges.stops[border - 1] <= ref.data_bytes)) &&
-           (border == num_ranges || (ranges.starts[border] >= 0 && ranges.stops[num_ranges - 1] <= ref.second_bytes));
+    const size_t num_ranges = ranges.starts.size();
+    for (size_t range = 0; range < num_ranges;) {
+      const size_t next = range < ranges.second ? ranges.second : range < ranges.third ? ranges.third : num_ranges;
+      const size_t end = std::min(next, num_ranges);
+      if (ranges.starts[range] < 0 || ranges.stops[end - 1] > ref.size_of(ranges, range)) return false;
+      range = end;
+    }
+    return true;
   }
 
   bool is_pending(const PageRef& ref, const Ranges& ranges) const {
@@ -281,14 +286,14 @@ class LeafReader {
     for (size_t range = 0; range < num_ranges;) {
       size_t end = range + 1;
       const int64_t start = ranges.starts[range];
-      while (end < num_ranges && end != ranges.second && ranges.starts[end] - ranges.stops[end - 1] <= max_gap &&
+      while (end < num_ranges && !ranges.begins_buffer(end) && ranges.starts[end] - ranges.stops[end - 1] <= max_gap &&
              ranges.stops[end] - start <= kMaxSpan)
         ++end;
       for (size_t one = range; one < end; ++one) {
         places_[one] = arena_bytes + ranges.starts[one] - start;
         fetcher_.count().bytes_wanted += ranges.stops[one] - ranges.starts[one];
       }
-      const int64_t base = range < ranges.second ? ref.data_start : ref.second_start;
+      const int64_t base = ref.base_of(ranges, range);
       spans_.push_back({base + start, ranges.stops[end - 1] - start, arena_bytes});
       // Spans begin at multiples of 8.
       arena_bytes += (ranges.stops[end - 1] - start + 15) & ~int64_t{7};
@@ -309,7 +314,7 @@ class LeafReader {
   bool lie_together(const PageRef& ref, const Ranges& ranges, Fetched* fetched) {
     int64_t first = 0, behind = 0;
     for (size_t range = 0; range < places_.size(); ++range) {
-      const int64_t start = (range < ranges.second ? ref.data_start : ref.second_start) + ranges.starts[range];
+      const int64_t start = ref.base_of(ranges, range) + ranges.starts[range];
       const int64_t size = ranges.stops[range] - ranges.starts[range];
       if (range == 0) {
         fetched->data = fetcher_.segments()->find(start, size, &behind);

@@ -19,8 +19,18 @@ struct PageRef {
   int64_t data_bytes;
   int64_t second_start = 0;
   int64_t second_bytes = 0;
+  int64_t third_start = 0;
+  int64_t third_bytes = 0;
   int64_t first_item = 0;  // of lists: of the column of items, where those of the page begin
   PageBuffers buffers;  // of a page that is not indexed yet
+
+  // Where the buffer of a range begins in the file.
+  int64_t base_of(const Ranges& ranges, size_t range) const {
+    return range < ranges.second ? data_start : range < ranges.third ? second_start : third_start;
+  }
+  int64_t size_of(const Ranges& ranges, size_t range) const {
+    return range < ranges.second ? data_bytes : range < ranges.third ? second_bytes : third_bytes;
+  }
 };
 
 // What the values of rows will take, where each page knows: memory of that size is filled without growing. Else 0.

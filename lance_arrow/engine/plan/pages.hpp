@@ -87,11 +87,11 @@ struct Piece {
 };
 
 // Byte ranges of a page's data buffer, ascending and disjoint; neighbours are one range. Those from number `second` on
-// lie in the page's second buffer.
+// lie in the page's second buffer, those from number `third` on in its third.
 struct Ranges {
   static constexpr size_t kNone = static_cast<size_t>(-1);
   std::vector<int64_t> starts, stops;
-  size_t second = kNone;
+  size_t second = kNone, third = kNone;
   std::vector<Piece> pieces;  // where a page wants to find them again
   bool has_headers = false;
 
@@ -100,16 +100,19 @@ struct Ranges {
     stops.clear();
     pieces.clear();
     has_headers = false;
-    second = kNone;
+    second = third = kNone;
   }
   void begin_second() { second = starts.size(); }
+  void begin_third() { third = starts.size(); }
+  // Whether a range is the first of a buffer, so that none before it is its neighbour.
+  bool begins_buffer(size_t range) const { return range == 0 || range == second || range == third; }
   void add_piece(int64_t start, int64_t stop, int64_t chunk) {
     add(start, stop);
     pieces.push_back({starts.size() - 1, start - starts.back(), stop - start, chunk});
     has_headers |= chunk >= 0;
   }
   void add(int64_t start, int64_t stop) {
-    if (!starts.empty() && starts.size() != second && stops.back() == start) {
+    if (!begins_buffer(starts.size()) && stops.back() == start) {
       stops.back() = stop;
     } else {
       starts.push_back(start);
@@ -118,7 +121,7 @@ struct Ranges {
   }
   // Adds a range that may begin within the one before.
   void add_shared(int64_t start, int64_t stop) {
-    if (!starts.empty() && starts.size() != second && start < stops.back()) {
+    if (!begins_buffer(starts.size()) && start < stops.back()) {
       stops.back() = std::max(stops.back(), stop);
     } else {
       add(start, stop);

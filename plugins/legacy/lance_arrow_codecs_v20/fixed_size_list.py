@@ -40,6 +40,7 @@ from lance_arrow.spi import (
     RowRanges,
     hookimpl,
 )
+from lance_arrow_codecs_v20.nullable import BoundNullable
 
 _INT64_MAX = np.iinfo(np.int64).max
 
@@ -101,6 +102,11 @@ class BoundFixedSizeList:
     @property
     def plain_buffer(self) -> int | None:
         return self.items.plain_buffer if isinstance(self.items, PlainValues) and not self.items.has_nulls else None
+
+    @property
+    def nullable_items(self) -> tuple[BoundArray, BoundArray] | None:
+        """The items and their validity, where this is stored for some."""
+        return (self.items.values, self.items.validity) if isinstance(self.items, BoundNullable) else None
 
     @property
     def index_buffers(self) -> tuple[int, ...]:
