@@ -301,8 +301,7 @@ def nullable_items_page(
     list_size, item_bits
         Items of a list, and bits of an item: 1 or a multiple of 8.
     data_buffer, items_buffer, validity_buffer
-        Numbers of buffers: items, a bit for each of them that is set where it is valid, and such a bit for each list; -1
-        where all lists are valid.
+        Numbers of buffers. Bits are set where an item is valid, and where a list is; -1 where all lists are.
     """
     cdef bint has_validity = validity_buffer >= 0
     layers = (_NULLABLE_ITEM if has_validity else _ALL_VALID_ITEM,)
