@@ -127,7 +127,8 @@ class TakePlan:
         is_kept = leaf.leaf.items is not None
         if not leaf.is_json and not leaf.has_form and not is_kept and isinstance(shape, FixedWidth | VariableWidth):
             kind = "strings" if offset_bits else "values"
-        is_text = pa.types.is_string(leaf.storage) or pa.types.is_large_string(leaf.storage)
+        # JSON is shown as text, and is stored in another form.
+        is_text = not leaf.is_json and (pa.types.is_string(leaf.storage) or pa.types.is_large_string(leaf.storage))
         fields = struct_field_bytes(shape)
         parts = list_parts(shape)
         return cls(leaf, bits, offset_bits, layers, fields, plain_type, None, kind, is_text, form, parts)
