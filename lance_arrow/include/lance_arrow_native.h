@@ -30,6 +30,7 @@ extern "C" {
  * `decode`: memory is above a limit (which `decode` names), or the codec has no C code for what the bytes ask for. */
 typedef const char* LaRefusal;
 #define LA_ABOVE_LIMIT "the values are above their limit of bytes"
+#define LA_UNTOLD (-1)
 #define LA_LEFT "the codec leaves these values to its method in Python"
 
 /* Half-open, ascending, disjoint, none empty. */
@@ -89,7 +90,8 @@ typedef struct LaStoredValues {
 /* A compressed buffer of one chunk. */
 typedef struct LaFrameCodec {
   const void* self;
-  /* Bytes of the content, as the frame declares them; negative where so few bytes cannot hold so many. */
+  /* Bytes of the content, as the frame declares them; LA_UNTOLD where it does not, and `decompress` in Python is asked;
+   * another negative number where so few bytes cannot hold so many. */
   int64_t (*plain_bytes)(const void* self, const uint8_t* frame, int64_t size);
   /* Writes exactly the declared bytes; refuses a frame that holds more or fewer. */
   LaRefusal (*decompress)(const void* self, const uint8_t* frame, int64_t size, uint8_t* out, int64_t out_bytes);

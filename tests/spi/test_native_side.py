@@ -138,7 +138,7 @@ def test_a_scheme_of_strangers_is_called_once_for_each_chunk_and_may_lie_below_a
     assert np.frombuffer(found, np.int64).tolist() == [3, 4, 40]
 
 
-@pytest.mark.parametrize(("declared", "says"), [(-1, "declares"), (401, "refuses"), (1 << 40, "limit")])
+@pytest.mark.parametrize(("declared", "says"), [(-1, "leaves"), (-2, "declares"), (401, "refuses"), (1 << 40, "limit")])
 def test_frames_that_declare_what_they_do_not_hold_are_refused(declared: int, says: str) -> None:
     frames = StrangeFrames(declared)
     codec = native_codecs.compressed(native_codecs.flat(64), frames.capsule, LIMIT)

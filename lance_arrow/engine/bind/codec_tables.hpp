@@ -23,6 +23,7 @@ constexpr LaRefusal kDone = nullptr;
 
 // Why what a frame declares is not believed.
 inline LaRefusal check_declared(int64_t plain_bytes, int64_t most_bytes) {
+  if (plain_bytes == LA_UNTOLD) return LA_LEFT;
   if (plain_bytes < 0) return "a frame declares more than it can hold";
   return plain_bytes > most_bytes ? LA_ABOVE_LIMIT : kDone;
 }

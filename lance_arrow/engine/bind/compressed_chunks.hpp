@@ -12,12 +12,13 @@ namespace lance_arrow::engine {
 
 // The size as a 32-bit word, then one raw block. An empty frame is empty.
 struct Lz4Frames {
-  static constexpr int64_t kHead = 4, kLargestRatio = 255;
+  static constexpr int64_t kHead = 4, kLargestRatio = 255, kWrong = -2;
 
   static int64_t plain_bytes(const void*, const uint8_t* frame, int64_t size) {
     if (size == 0) return 0;
-    const int64_t declared = size < kHead ? -1 : static_cast<int64_t>(load<uint32_t>(frame, 0));
-    return declared <= (size - kHead) * kLargestRatio ? declared : -1;
+    if (size < kHead) return kWrong;
+    const auto declared = static_cast<int64_t>(load<uint32_t>(frame, 0));
+    return declared <= (size - kHead) * kLargestRatio ? declared : kWrong;
   }
 
   static LaRefusal decompress(const void*, const uint8_t* frame, int64_t size, uint8_t* out, int64_t out_bytes) {

@@ -1,12 +1,14 @@
 #include "engine/decode/zstd_frames.hpp"
 
 #include "engine/common/variable.hpp"
+#include "include/lance_arrow_native.h"
 
 namespace lance_arrow::engine {
 
 namespace {
 
-constexpr int64_t kWord = 8, kMagicBytes = 4, kBlockHead = 3, kMostOfBlock = 128 << 10, kUnknown = -1, kWrong = -2;
+constexpr int64_t kWord = 8, kMagicBytes = 4, kBlockHead = 3, kMostOfBlock = 128 << 10, kUnknown = LA_UNTOLD,
+                  kWrong = -2;
 constexpr uint32_t kMagic = 0xFD2FB528;
 // Bits of the byte behind the magic.
 constexpr uint8_t kOneSegment = 0x20, kUnused = 0x10, kReserved = 0x08, kChecksum = 0x04;

@@ -15,8 +15,8 @@ void add_runs(const LaRuns& rows, int64_t bits, Ranges* out) {
 }
 
 // Copies the values of all runs one after the other, out of ranges from number `range` on.
-void copy_runs(const LaRuns& rows, int64_t bits, const Ranges& ranges, const Fetched& fetched, size_t range, uint8_t* to,
-               int64_t to_bit) {
+void copy_runs(const LaRuns& rows, int64_t bits, const Ranges& ranges, const Fetched& fetched, size_t range,
+               uint8_t* to, int64_t to_bit) {
   for (int64_t run = 0; run < rows.num_runs; ++run) {
     const int64_t start = rows.starts[run] * bits, size = (rows.stops[run] - rows.starts[run]) * bits;
     while (8 * ranges.stops[range] < start + size) ++range;
