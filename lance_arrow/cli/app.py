@@ -88,12 +88,35 @@ def root(
 
 
 @app.command(epilog=_EPILOG)
-def inspect(file: File, columns: Columns = None, storage_option: StorageOptions = None) -> Any:
+def inspect(
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE|TABLE",
+            help="A Lance file: local path, or any URL that fsspec opens. With --html also a table's folder.",
+        ),
+    ],
+    columns: Columns = None,
+    html: Annotated[
+        bool,
+        typer.Option("--html", help="Draw a page of HTML: bytes, zones, fragments, versions; also of damaged files."),
+    ] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="PAGE", help="File for the page; default: standard output.")
+    ] = None,
+    version: Version = None,
+    branch: Branch = None,
+    storage_option: StorageOptions = None,
+) -> Any:
     """Show columns, pages, encodings and sizes of a file.
 
     Reads the footer, the column metadata and no values, so it works without the plugins for the encodings.
     """
-    target = _target(file, storage_option)
+    target = _target(file, storage_option, version, branch)
+    if html:
+        return view("page_command").inspect_page(target, columns=_split(columns), output=output)
+    if output is not None:
+        raise _UsageError("--output is for pages: add --html")
     view("targets").check_is_file(target, command="inspect", instead=f"use lance-arrow table show {file} for")
     return view("file_view").view_file(file, columns=_split(columns), storage_options=target.storage_options)
 

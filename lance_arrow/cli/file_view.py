@@ -170,7 +170,11 @@ class HeadReport:
 
 
 def view_file(
-    source: Any, *, columns: Sequence[str] | None = None, storage_options: Mapping[str, Any] | None = None
+    source: Any,
+    *,
+    columns: Sequence[str] | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    problems: list[LanceError] | None = None,
 ) -> FileReport:
     """Report on the container and encodings of a file; reads metadata only.
 
@@ -182,6 +186,8 @@ def view_file(
         Dotted paths: columns at or below them are shown; all when None.
     storage_options
         For the filesystem of a URL.
+    problems
+        Where to put errors of damaged columns, which are then left out; they are raised when None.
 
     Raises
     ------
@@ -195,7 +201,7 @@ def view_file(
     with closing(open_source(source if place is None else place)) as opened:
         file = LanceFileReader(opened, limits=runtime.settings.limits)
         viewer = _Viewer(file, runtime)
-        shown = [viewer.column(meta) for meta in file.columns(viewer.chosen(columns))]
+        shown = viewer.columns(viewer.chosen(columns), problems)
         footer = file.footer
         return FileReport(
             path=file.name,
@@ -274,6 +280,19 @@ class _Viewer:
                 )
             chosen.update(found)
         return sorted(chosen)
+
+    def columns(self, numbers: Sequence[int], problems: list[LanceError] | None) -> list[ColumnReport]:
+        """Report on columns. With `problems`, halves are tried until the damaged ones are found."""
+        try:
+            return [self.column(meta) for meta in self._file.columns(numbers)]
+        except LanceError as error:
+            if problems is None:
+                raise
+            if len(numbers) == 1:
+                problems.append(error)
+                return []
+        middle = len(numbers) // 2
+        return [*self.columns(numbers[:middle], problems), *self.columns(numbers[middle:], problems)]
 
     def column(self, meta: ColumnMeta) -> ColumnReport:
         leaf = self._leaves.get(meta.column)

@@ -13,6 +13,8 @@ _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 # A character takes at most 4 bytes, and a pipe on Linux takes 4096 bytes whole or not at all (PIPE_BUF). If the
 # reader closes the pipe during a larger write, an unbuffered stdout drops the rest without an error.
 _PIECE_CHARACTERS = 1024
+FULL_BLOCK = "█"
+_BLOCKS = " ▏▎▍▌▋▊▉█"
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 
 
@@ -39,6 +41,8 @@ class Console:
         is_plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb" or os.name == "nt"
         self.has_bold = is_terminal and not is_plain
         """Whether headings are bold."""
+        self.has_bars = is_terminal and _can_show(out, FULL_BLOCK)
+        """Whether amounts are drawn as bars too: on a terminal that has the characters."""
 
     def write(self, lines: Iterable[str]) -> None:
         """Write printable lines."""
@@ -144,6 +148,28 @@ def subject(path: str, num_rows: int, *, version: str | None, table_version: int
     table = "" if table_version is None else f"version {table_version}, "
     files = "files of several Lance versions" if version is None else f"Lance {version}"
     return f"{path}: {table}{files}, {count(num_rows, 'row')}"
+
+
+def text_bar(share: float, width: int) -> str:
+    """Draw a share between 0 and 1 in at most `width` characters, to an eighth of one; shares above 0 can be seen."""
+    eighths = max(round(share * width * 8), 1 if share > 0 else 0)
+    whole, part = divmod(eighths, 8)
+    return FULL_BLOCK * whole + (_BLOCKS[part] if part else "")
+
+
+def text_span(start: float, stop: float, width: int) -> str:
+    """Draw a range between 0 and 1 as blocks at its place in `width` characters, at least one block."""
+    first = min(int(start * width), width - 1)
+    last = max(min(round(stop * width), width), first + 1)
+    return "·" * first + FULL_BLOCK * (last - first) + "·" * (width - last)
+
+
+def _can_show(out: TextIO, text: str) -> bool:
+    try:
+        text.encode(out.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return os.environ.get("TERM") != "dumb"
 
 
 def size(num_bytes: int) -> str:

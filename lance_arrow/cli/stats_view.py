@@ -18,7 +18,7 @@ from lance_arrow.cli.file_view import codecs_of
 from lance_arrow.cli.row_values import plain_values
 from lance_arrow.container.columns import ColumnMeta
 from lance_arrow.container.file_reader import LanceFileReader
-from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.errors import InvalidArgumentError, LanceError
 from lance_arrow.io import VerifiedSource, locate, open_source
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.blobs.blob_reader import BlobReader
@@ -338,6 +338,31 @@ def view_zones(
             ],
             without=[leaf.path for leaf in leaves if leaf.column not in with_map],
         )
+
+
+def read_zone_maps(
+    source: Any,
+    *,
+    columns: Sequence[str] | None,
+    most: int,
+    storage_options: Mapping[str, Any] | None,
+    problems: list[LanceError],
+) -> list[tuple[LeafNode, ZoneMap | None]]:
+    """Read the zone maps of the first `most` leaves one by one; errors of damaged ones go to `problems`.
+
+    Raises
+    ------
+    LanceError, OSError
+        As `LanceFile`; a path that names no column.
+    """
+    found: list[tuple[LeafNode, ZoneMap | None]] = []
+    with closing(_File(source, storage_options)) as file:
+        for leaf in file.leaves(columns)[:most]:
+            try:
+                found.append((leaf, file.maps([leaf])[0][0]))
+            except LanceError as error:
+                problems.append(error)
+    return found
 
 
 def _read_bounds(file: _File, leaves: Sequence[LeafNode]) -> dict[int, ZoneMap]:

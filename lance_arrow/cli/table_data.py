@@ -106,7 +106,7 @@ def view_table_stats(
     found: dict[int, list[ColumnPart]] = {leaf.column: [] for leaf in leaves}
     num_rows = deleted = 0
     for meta in manifest.fragments:
-        fragment = _Fragment(table, meta, files, root.filesystem)
+        fragment = FragmentView(table, meta, files, root.filesystem)
         for part in fragment.parts(leaves):
             found[part.leaf.column].append(part)
         num_rows += fragment.rows.num_rows
@@ -134,7 +134,7 @@ def view_table_zones(
     found: dict[str, list[tuple[ZoneMap, str]]] = {leaf.path: [] for leaf in leaves}
     num_rows = 0
     for meta in manifest.fragments:
-        fragment = _Fragment(table, meta, files, root.filesystem)
+        fragment = FragmentView(table, meta, files, root.filesystem)
         num_rows += fragment.rows.num_physical
         for leaf in leaves:
             zone_map = fragment.zone_map(leaf)
@@ -162,7 +162,7 @@ def view_table_zones(
     )
 
 
-class _Fragment:
+class FragmentView:
     """One fragment: what its files know of leaves of the table."""
 
     def __init__(self, columns: TableColumns, meta: FragmentMeta, files: OpenFiles, filesystem: AnyFileSystem) -> None:
@@ -180,7 +180,7 @@ class _Fragment:
             zone_map, origin = maps[leaf.column], "zone map"
             if is_lacking(zone_map):
                 zone_map, origin = read.get(leaf.column), "values"
-            place = self._place(leaf)
+            place = self.place(leaf)
             if place is None:
                 # The column is younger than the fragment: all its values are null, and take no bytes.
                 told = "nothing" if zone_map is None else origin
@@ -190,7 +190,16 @@ class _Fragment:
             (meta,) = self.rows.open_file(number).rows.file.columns([column])
             yield part_of(leaf, meta, zone_map, origin)
 
-    def _place(self, leaf: LeafNode) -> tuple[int, int] | None:
+    def stored(self, leaf: LeafNode) -> ColumnPart:
+        """Return the bytes and codecs of a leaf, without its values; no bytes if it is younger than the fragment."""
+        place = self.place(leaf)
+        if place is None:
+            return ColumnPart(leaf=leaf, size_bytes=0, codecs=[], zone_map=None, origin="nothing")
+        number, column = place
+        (meta,) = self.rows.open_file(number).rows.file.columns([column])
+        return part_of(leaf, meta, None, "nothing")
+
+    def place(self, leaf: LeafNode) -> tuple[int, int] | None:
         """Number of the file that has a leaf, and its physical column there."""
         meta, field_id = self.rows.meta, self.rows.columns.field_id(leaf)
         found = meta.file_of(field_id)
@@ -202,8 +211,8 @@ class _Fragment:
 
     def zone_map(self, leaf: LeafNode) -> ZoneMap | None:
         """Zone map of a leaf, if it is of the table's type and tells of all that may be null above it."""
-        place = self._place(leaf)
-        siblings = [self._place(other) for other in self._tops[leaf.column].leaves()]
+        place = self.place(leaf)
+        siblings = [self.place(other) for other in self._tops[leaf.column].leaves()]
         # Nulls above a leaf may be stored in another file.
         if place is None or any(one is None or one[0] != place[0] for one in siblings):
             return None
@@ -215,7 +224,7 @@ class _Fragment:
 
     def source(self, leaf: LeafNode) -> str:
         """Where the zone map of a leaf is that has one: ``"file"`` or ``"sidecar"``."""
-        place = self._place(leaf)
+        place = self.place(leaf)
         assert place is not None
         opened = self.rows.open_file(place[0])
         own = [one for root in opened.rows.roots for one in root.leaves() if one.column == place[1]]

@@ -102,7 +102,7 @@ def view_version(
     if version is not None:
         table = table.checkout(_number_or_tag(version))
     manifest = table.manifest
-    fragments = [_fragment(one) for one in manifest.fragments]
+    fragments = [fragment_report(one) for one in manifest.fragments]
     sizes = [one.size_bytes for one in fragments]
     return ShowReport(
         path=table.uri,
@@ -245,7 +245,8 @@ def _deleted(fragment: FragmentMeta) -> int:
     return 0 if fragment.deletion is None else fragment.deletion.num_deleted_rows or 0
 
 
-def _fragment(fragment: FragmentMeta) -> FragmentReport:
+def fragment_report(fragment: FragmentMeta) -> FragmentReport:
+    """Report on one fragment of a manifest."""
     sizes = [file.size_bytes for file in fragment.files]
     return FragmentReport(
         id=fragment.id,

@@ -402,10 +402,10 @@ class LanceFile:
         return f"LanceFile({self.name!r}, version={self.version}, rows={self.num_rows:,}, columns={columns})"
 
     def _repr_html_(self) -> str:
-        from lance_arrow.html_repr import as_html  # noqa: PLC0415 - for notebooks alone
+        from lance_arrow.html_repr import as_html, file_bars  # noqa: PLC0415 - for notebooks alone
 
         facts = {"file": self.name, "version": self.version, "rows": f"{self.num_rows:,}"}
-        return as_html("LanceFile", facts, self.schema)
+        return as_html("LanceFile", facts, self.schema, file_bars(self._file))
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Export all rows as an Arrow C stream, a fresh one at each call."""

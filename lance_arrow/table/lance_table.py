@@ -453,6 +453,12 @@ class LanceTable(TableReads, TableEdits, TableUpkeep, TableSettings):
         fragments = len(self._manifest.fragments)
         return f"LanceTable({self.uri!r}, version={self.version}{branch}, fragments={fragments:,})"
 
+    def _repr_html_(self) -> str:
+        from lance_arrow.html_repr import as_html, fragment_bars  # noqa: PLC0415 - for notebooks alone
+
+        facts = {"table": self.uri, "version": f"{self.version} of {self._branch or 'main'}"}
+        return as_html("LanceTable", facts, self.schema, fragment_bars(self._manifest.fragments))
+
 
 def _reopened(
     root: Location,
