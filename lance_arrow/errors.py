@@ -141,6 +141,29 @@ class VersionNotFoundError(LanceError, LookupError):
     """The table has no such version, tag or branch."""
 
 
+class ChangesNotRecordedError(LanceError, LookupError):
+    """What changed between two versions cannot be told from the table; the message names what is missing.
+
+    Parameters
+    ----------
+    version
+        The version at which the record ends or is ambiguous: changes up to the one before, and since this one, may
+        still be known. None if the table as a whole lacks something.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        version: int | None = None,
+        path: str | None = None,
+        column: str | None = None,
+        detail: object = None,
+    ) -> None:
+        super().__init__(message, path=path, column=column, detail=detail)
+        self.version = version
+
+
 class CommitConflictError(LanceError):
     """Another writer committed first, and this change cannot be combined with that one.
 

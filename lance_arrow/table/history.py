@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -75,24 +76,43 @@ def read_history(root: Location, branch: str | None, limits: Limits) -> list[Ver
     manifests = list_manifests(line)
     if not manifests:
         raise TableNotFoundError("there is no table here: no manifest in _versions", path=line.name)
+    return [_version(meta, transaction) for meta, transaction in read_versions(line, manifests[::-1], limits)]
 
-    def read(found: ManifestFile) -> VersionMeta:
+
+def read_versions(
+    line: Location, manifests: Sequence[ManifestFile], limits: Limits
+) -> Iterator[tuple[ManifestMeta, TransactionMeta | None]]:
+    """Yield versions of a line and the transactions that made them, in the order of `manifests`.
+
+    Parameters
+    ----------
+    line
+        Folder of the table, or of its branch.
+    manifests
+        From a listing of it.
+    limits
+        As for `read_manifest`.
+
+    Raises
+    ------
+    LanceError
+        As `read_manifest`; a transaction that cannot be read is None instead.
+    """
+
+    def read(found: ManifestFile) -> tuple[ManifestMeta, TransactionMeta | None]:
         place = manifest_place(line, found.name)
         known = contents.get(found.version)
         opened = manifest_source(place, found.size_bytes) if known is None else BufferSource(known)
         with closing(opened) as source:
             meta = manifest_from_source(source, place, line, found.version, limits)
-            return _version(meta, _transaction(line, place, meta, limits, source))
+            return meta, _transaction(line, place, meta, limits, source)
 
-    versions: list[VersionMeta] = []
-    newest_first = manifests[::-1]
-    for first in range(0, len(newest_first), READ_AT_ONCE):
-        some = newest_first[first : first + READ_AT_ONCE]
+    for first in range(0, len(manifests), READ_AT_ONCE):
+        some = manifests[first : first + READ_AT_ONCE]
         contents = manifest_contents(line, some)
         # Manifests that are in memory are parsed sooner than another thread starts.
         is_here = line.is_local or len(contents) == len(some)
-        versions += [read(one) for one in some] if is_here else default_runtime().map(read, some)
-    return versions
+        yield from map(read, some) if is_here else default_runtime().map(read, some)
 
 
 def _transaction(

@@ -10,12 +10,15 @@ import numpy as np
 import pyarrow as pa
 
 from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.manifests.references import branch_root
+from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.predicates import Predicate
 from lance_arrow.scan.row_arguments import as_row_ids
 from lance_arrow.table.table_handle import TableHandle
 
 if TYPE_CHECKING:
     from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
+    from lance_arrow.table.version_diff import TableDiff, VersionPair
 
 
 class TableReads(TableHandle):
@@ -82,12 +85,7 @@ class TableReads(TableHandle):
         >>> sum(batch.num_rows for batch in table.to_batches(["id"], batch_size=60))
         100
         """
-        if batch_size is not None and (not isinstance(batch_size, (int, np.integer)) or batch_size < 1):
-            raise InvalidArgumentError(
-                f"batch_size is {batch_size!r}, expected an integer, at least 1", detail=batch_size
-            )
-        size = None if batch_size is None else int(batch_size)
-        return self._reader.batches(self._reader.projection(columns), filter, size)
+        return self._reader.batches(self._reader.projection(columns), filter, _checked_size(batch_size))
 
     def take(self, indices: Any, columns: Sequence[str] | None = None) -> pa.Table:
         """Read rows by number. The result has the order and the duplicates of `indices`.
@@ -136,6 +134,127 @@ class TableReads(TableHandle):
         """
         return self._reader.take_ids(as_row_ids(ids), columns)
 
+    def changes(
+        self,
+        since: int | str,
+        until: int | str | None = None,
+        *,
+        columns: Sequence[str] | None = None,
+        batch_size: int | None = None,
+    ) -> pa.RecordBatchReader:
+        """Read the rows that were inserted, deleted or updated between two versions: the net change.
+
+        A row that was inserted and deleted again is left out, and of several updates the last one counts. A row that
+        a compaction moved has not changed, nor has one that got a column, unless the writer recorded it as updated.
+        With stable row ids, an updated row appears once, with its new values. Without them, updates are not recorded.
+
+        Parameters
+        ----------
+        since
+            The version that the reader knows, not included: number or tag.
+        until
+            The last version that is included: number or tag; this version when None.
+        columns
+            As for `to_table`; columns of `until`. ``_rowid`` is always there.
+        batch_size
+            As for `to_batches`.
+
+        Returns
+        -------
+        pyarrow.RecordBatchReader
+            First the deleted rows, as they were in `since`, then the others, as they are in `until`. Both are in the
+            order of their version. The columns are:
+
+            - ``_change_type``, string: ``"insert"``, ``"delete"`` or ``"update"``
+            - ``_change_version``, uint64: the version with which the row came or went for good, or was last updated
+            - ``_rowid``, uint64: stable row id; not in tables without them
+            - the columns of the table; deleted rows have null where `since` has no such column
+
+        Raises
+        ------
+        ChangesNotRecordedError
+            The table does not record what changed. A version in between was cleaned up, or replaced the whole table.
+            Or the table has no stable row ids, and a version moved or updated rows. `version` of the error is the one
+            that is unclear. It is raised by the call itself.
+        VersionNotFoundError
+            `since` or `until` does not exist.
+        InvalidArgumentError
+            `since` is after `until`, they are on different branches, or there is no such column.
+        ResourceLimitError
+            The lists of rows that differ take more than `Limits.max_expanded_bytes`, at 32 bytes a row.
+        LanceError, OSError
+            As `to_table`; some are raised by the reader.
+
+        Examples
+        --------
+        >>> table = lance_arrow.LanceTable.open("flights")
+        >>> table.append(pyarrow.table({"id": [100]}))
+        >>> table.delete("id = 7")
+        >>> table.changes(1, columns=["id"]).read_all().to_pydict()
+        {'_change_type': ['delete', 'insert'], '_change_version': [3, 2], 'id': [7, 100]}
+        """
+        pair = self._pair(since, until, "changes")
+        return pair.changes(columns, _checked_size(batch_size))
+
+    def diff(self, since: int | str, until: int | str | None = None) -> TableDiff:
+        """Compare two versions: columns, fragments, and how many rows were added, deleted and updated.
+
+        Manifests, transactions and deletion files are read, no data file.
+
+        Parameters
+        ----------
+        since, until
+            As for `changes`; `since` may also be the newer one.
+
+        Returns
+        -------
+        TableDiff
+            Its numbers of rows are None where the table does not record them, and `unknown` says why.
+
+        Raises
+        ------
+        VersionNotFoundError
+            `since` or `until` does not exist.
+        InvalidArgumentError
+            They are on different branches.
+        LanceError, OSError
+            As `changes`, except `ChangesNotRecordedError`.
+
+        Examples
+        --------
+        >>> table = lance_arrow.LanceTable.open("flights")
+        >>> table.delete("id < 10")
+        >>> found = table.diff(1)
+        >>> found.rows_added, found.rows_deleted, found.rows_updated
+        (0, 10, 0)
+        """
+        return self._pair(since, until, "diff").diff()
+
+    def _pair(self, since: int | str, until: int | str | None, job: str) -> VersionPair:
+        # Reads of rows need nothing of this.
+        from lance_arrow.table.row_changes import VersionRows  # noqa: PLC0415
+        from lance_arrow.table.version_diff import VersionPair  # noqa: PLC0415
+
+        first = self._find(since)
+        second = self._manifest if until is None else self._find(until)
+        for given, found in ((since, first), (until, second)):
+            if found.branch != self._manifest.branch:
+                raise InvalidArgumentError(
+                    f"{given!r} is a version of branch {found.branch or 'main'!r}, this is one of "
+                    f"{self._manifest.branch or 'main'!r}",
+                    path=self._root.name,
+                    detail=given,
+                )
+        if job == "changes" and first.version > second.version:
+            raise InvalidArgumentError(
+                f"since is version {first.version}, which is after version {second.version}; exchange the two",
+                path=self._root.name,
+                detail=since,
+            )
+        limits = default_runtime().settings.limits
+        line = branch_root(self._root, self._branch)
+        return VersionPair(line, first, second, lambda one: VersionRows(one, self._reader_of(one), limits), limits)
+
     def dataset(self) -> LanceDataset:
         """Return this version as a `pyarrow.dataset.FileSystemDataset`, fragment by fragment.
 
@@ -156,3 +275,11 @@ class TableReads(TableHandle):
         """Export all live rows as an Arrow C stream, a fresh one at each call."""
         reader = pa.RecordBatchReader.from_batches(self.schema, self.to_batches())
         return reader.__arrow_c_stream__(requested_schema)
+
+
+def _checked_size(batch_size: int | None) -> int | None:
+    if batch_size is None:
+        return None
+    if not isinstance(batch_size, (int, np.integer)) or batch_size < 1:
+        raise InvalidArgumentError(f"batch_size is {batch_size!r}, expected an integer, at least 1", detail=batch_size)
+    return int(batch_size)
