@@ -61,7 +61,11 @@ def _(report: ShowReport, console: Console) -> None:
 def _(report: DiffReport, console: Console) -> None:
     print_line(console, f"{report.path}: {_said(report.old)} -> {_said(report.new)}")
     print_line(console, f"operations: {', '.join(report.operations) or 'none'}")
-    print_line(console, f"rows: {number_text(report.rows_added)} added, {number_text(report.rows_removed)} removed")
+    if report.rows_unknown is None:
+        counts = [(report.rows_added, "added"), (report.rows_removed, "removed"), (report.rows_updated, "updated")]
+        print_line(console, f"rows: {', '.join(f'{number_text(one)} {verb}' for one, verb in counts)}")
+    else:
+        print_line(console, f"rows: unknown: {report.rows_unknown}")
     for verb, numbers in (
         ("added", report.fragments_added),
         ("removed", report.fragments_removed),

@@ -12,7 +12,6 @@ import pyarrow as pa
 from lance_arrow.cli.log_view import VersionReport, tags_of, version_report
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.manifests.fragments import FragmentMeta
-from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.table.cleanup import DEFAULT_AGE, CleanupReport
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
 from lance_arrow.table.lance_table import LanceTable
@@ -50,7 +49,8 @@ class ShowReport:
 class DiffReport:
     """Differences between two versions.
 
-    `fragments_changed` have other files or deleted rows; rows that moved between fragments count as added and removed.
+    `fragments_changed` have other files, deleted rows or versions of rows. Numbers of rows are None where the table
+    does not record what changed; `rows_unknown` says why.
     """
 
     path: str
@@ -65,6 +65,8 @@ class DiffReport:
     fragments_changed: list[int]
     rows_added: int | None
     rows_removed: int | None
+    rows_updated: int | None
+    rows_unknown: str | None
     config_changed: dict[str, list[str | None]] = field(default_factory=dict)
 
 
@@ -142,23 +144,22 @@ def view_diff(
     first, second = table.checkout(earlier), table.checkout(later)
     tags = tags_of(table.tags, branch)
     between = [history[number] for number in numbers if min(earlier, later) < number <= max(earlier, later)]
-    ours, theirs = _columns(second.schema), _columns(first.schema)
-    fragments = _Compared(first.manifest, second.manifest)
+    found = table.diff(earlier, later)
     return DiffReport(
         path=table.uri,
         old=version_report(history[earlier], tags),
         new=version_report(history[later], tags),
         operations=[one.operation or "unknown" for one in between],
-        columns_added={name: ours[name] for name in ours if name not in theirs},
-        columns_removed={name: theirs[name] for name in theirs if name not in ours},
-        columns_changed={
-            name: [theirs[name], ours[name]] for name in ours if name in theirs and theirs[name] != ours[name]
-        },
-        fragments_added=fragments.added,
-        fragments_removed=fragments.removed,
-        fragments_changed=fragments.changed,
-        rows_added=fragments.rows_added,
-        rows_removed=fragments.rows_removed,
+        columns_added={name: _type_text(one) for name, one in found.columns_added.items()},
+        columns_removed={name: _type_text(one) for name, one in found.columns_dropped.items()},
+        columns_changed={name: [_type_text(one) for one in both] for name, both in found.columns_changed.items()},
+        fragments_added=list(found.fragments_added),
+        fragments_removed=list(found.fragments_dropped),
+        fragments_changed=list(found.fragments_changed),
+        rows_added=found.rows_added,
+        rows_removed=found.rows_deleted,
+        rows_updated=found.rows_updated,
+        rows_unknown=None if found.unknown is None else found.unknown.message,
         config_changed={
             key: [first.manifest.config.get(key), second.manifest.config.get(key)]
             for key in sorted({*first.manifest.config, *second.manifest.config})
@@ -219,28 +220,6 @@ def clean_table(
     return CleanReport(path=table.uri, report=report)
 
 
-class _Compared:
-    """Fragments of two versions."""
-
-    def __init__(self, old: ManifestMeta, new: ManifestMeta) -> None:
-        before = {one.id: one for one in old.fragments}
-        after = {one.id: one for one in new.fragments}
-        self.added = sorted(after.keys() - before.keys())
-        self.removed = sorted(before.keys() - after.keys())
-        both = sorted(after.keys() & before.keys())
-        self.changed = [number for number in both if after[number] != before[number]]
-        gone = [_deleted(after[number]) - _deleted(before[number]) for number in both]
-        self.rows_added = _sum([after[number].num_rows for number in self.added], sum(-one for one in gone if one < 0))
-        self.rows_removed = _sum(
-            [before[number].num_rows for number in self.removed], sum(one for one in gone if one > 0)
-        )
-
-
-def _sum(counts: Sequence[int | None], more: int) -> int | None:
-    known = [count for count in counts if count is not None]
-    return sum(known) + more if len(known) == len(counts) else None
-
-
 def _deleted(fragment: FragmentMeta) -> int:
     return 0 if fragment.deletion is None else fragment.deletion.num_deleted_rows or 0
 
@@ -258,7 +237,11 @@ def fragment_report(fragment: FragmentMeta) -> FragmentReport:
 
 
 def _columns(schema: pa.Schema) -> dict[str, str]:
-    return {one.name: str(one.type) if one.nullable else f"{one.type} not null" for one in schema}
+    return {one.name: _type_text(one) for one in schema}
+
+
+def _type_text(field: pa.Field) -> str:
+    return str(field.type) if field.nullable else f"{field.type} not null"
 
 
 def _chosen(table: LanceTable, text: str) -> int:

@@ -39,7 +39,8 @@ class TableDiff:
     fragments_changed
         Ids of fragments that have other files, deleted rows or row versions now, ascending.
     rows_added, rows_deleted, rows_updated
-        Rows of the second version alone, rows of the first version alone, and rows of both that were written anew. None where the table does not record it. Without stable row ids, no
+        Rows of the second version alone, rows of the first version alone, and rows of both that were written anew.
+        None where the table does not record it. Without stable row ids, no
         update is ever recorded: the number is 0 if no row could have been updated, and None otherwise.
     unknown
         Why these numbers are None; None if they are known.

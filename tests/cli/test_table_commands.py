@@ -69,11 +69,13 @@ def test_diff(command: Callable[..., Any], table: LanceTable) -> None:
     assert command("table", "diff", table.uri, "good", "--json").document["new"]["version"] == 5
     back = command("table", "diff", table.uri, "5", "1").out
     assert "column removed: twice (int64)" in back
-    assert "rows: 3 added, 5 removed" in back
+    assert "rows: 3 added, 5 removed, 0 updated" in back
     table.overwrite(pa.table({"id": ["x"]}))
-    assert command("table", "diff", table.uri, "1", "6", "--json").document["columns_changed"] == {
-        "id": ["int64", "string"]
-    }
+    document = command("table", "diff", table.uri, "1", "6", "--json").document
+    assert document["columns_changed"] == {"id": ["int64", "string"]}
+    assert (document["rows_added"], document["rows_removed"], document["rows_updated"]) == (None, None, None)
+    assert "replaced the whole table" in document["rows_unknown"]
+    assert "rows: unknown: version 6" in command("table", "diff", table.uri, "1", "6").out
     single = LanceTable.create(Path(table.uri) / "../single.lance", pa.table({"id": [1]}))
     outcome = command("table", "diff", single.uri)
     assert (outcome.code, "no version before 1" in outcome.err) == (1, True)
