@@ -38,8 +38,10 @@ def random_history(path: Path, seed: int, steps: int, *, stable: bool) -> tuple[
             table.delete(f"id % 5 = {remainder} AND id > {following - 15}")
             held = {key: value for key, value in held.items() if not (key % 5 == remainder and key > following - 15)}
         elif kind == "update":
-            table.update({"v": "v + 1000"}, f"id % 5 = {remainder}")
-            held = {key: value + 1000 if key % 5 == remainder else value for key, value in held.items()}
+            # No two versions write the same value: a value that is written again, after a restore, is an update.
+            stamp = 1000 * (table.version + 1) + 0.5
+            table.update({"v": f"id + {stamp}"}, f"id % 5 = {remainder}")
+            held = {key: key + stamp if key % 5 == remainder else value for key, value in held.items()}
         elif kind == "merge":
             keys = [*sorted(held)[:2], following]
             source = pa.table({"id": keys, "v": [table.version * 10_000.0] * len(keys)})
