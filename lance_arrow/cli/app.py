@@ -114,7 +114,7 @@ def inspect(
     """
     target = _target(file, storage_option, version, branch)
     if html:
-        return view("page_command").inspect_page(target, columns=_split(columns), output=output)
+        return view("pages.page_command").inspect_page(target, columns=_split(columns), output=output)
     if output is not None:
         raise _UsageError("--output is for pages: add --html")
     view("targets").check_is_file(target, command="inspect", instead=f"use lance-arrow table show {file} for")

@@ -18,7 +18,7 @@ from lance_arrow.table.table_handle import TableHandle
 
 if TYPE_CHECKING:
     from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
-    from lance_arrow.table.version_diff import TableDiff, VersionPair
+    from lance_arrow.table.changed_rows.version_diff import TableDiff, VersionPair
 
 
 class TableReads(TableHandle):
@@ -232,8 +232,8 @@ class TableReads(TableHandle):
 
     def _pair(self, since: int | str, until: int | str | None, job: str) -> VersionPair:
         # Reads of rows need nothing of this.
-        from lance_arrow.table.row_changes import VersionRows  # noqa: PLC0415
-        from lance_arrow.table.version_diff import VersionPair  # noqa: PLC0415
+        from lance_arrow.table.changed_rows.row_changes import VersionRows  # noqa: PLC0415
+        from lance_arrow.table.changed_rows.version_diff import VersionPair  # noqa: PLC0415
 
         first = self._find(since)
         second = self._manifest if until is None else self._find(until)

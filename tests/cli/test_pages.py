@@ -16,10 +16,10 @@ import pytest
 
 from lance_arrow import LanceFile, LanceTable, write_table
 from lance_arrow.cli.file_view import view_file
-from lance_arrow.cli.page_parts import MAX_ROWS, MAX_SEGMENTS
+from lance_arrow.cli.pages.page_parts import MAX_ROWS, MAX_SEGMENTS
+from lance_arrow.cli.pages.zone_ranges import draw, zone_ranges
 from lance_arrow.cli.render import print_text
 from lance_arrow.cli.stats_view import read_zone_maps, view_stats, view_zones
-from lance_arrow.cli.zone_ranges import draw, zone_ranges
 from lance_arrow.errors import CorruptFileError
 
 ROWS, ZONE = 6000, 500

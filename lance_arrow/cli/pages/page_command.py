@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lance_arrow.cli.file_page import file_page
+from lance_arrow.cli.pages.file_page import file_page
+from lance_arrow.cli.pages.table_page import table_page
 from lance_arrow.cli.render import ErrorReport
-from lance_arrow.cli.table_page import table_page
 from lance_arrow.cli.targets import Target, check_is_file
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.manifests.path_kinds import PathKind

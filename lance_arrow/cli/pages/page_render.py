@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lance_arrow.cli.page_command import PageReport
+from lance_arrow.cli.pages.page_command import PageReport
 from lance_arrow.cli.printing import Console, count, print_line, size
 from lance_arrow.cli.render import write_report
 

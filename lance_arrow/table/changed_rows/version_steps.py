@@ -17,8 +17,8 @@ from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.versions import ManifestFile, list_manifests
 from lance_arrow.proto.transaction_pb2 import Transaction
 from lance_arrow.settings import Limits
+from lance_arrow.table.changed_rows.row_changes import Numbers, RowChanges, RowSet, VersionRows, changed_rows
 from lance_arrow.table.history import read_versions
-from lance_arrow.table.row_changes import Numbers, RowChanges, RowSet, VersionRows, changed_rows
 from lance_arrow.table.transactions import TransactionMeta
 
 _MOST_NAMED = 5

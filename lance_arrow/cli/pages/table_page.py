@@ -9,15 +9,15 @@ from typing import Any
 
 from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.arrays.read_options import ReadOptions
-from lance_arrow.cli.file_page import zones_section
-from lance_arrow.cli.line_page import lines_section
-from lance_arrow.cli.page_parts import MAX_ROWS, document, facts, legend, merged_bar, note, problems, row, section
+from lance_arrow.cli.pages.file_page import zones_section
+from lance_arrow.cli.pages.line_page import lines_section
+from lance_arrow.cli.pages.page_parts import MAX_ROWS, document, facts, legend, merged_bar, note, problems, row, section
+from lance_arrow.cli.pages.zone_ranges import ZoneRanges, zone_ranges
 from lance_arrow.cli.printing import count, size
 from lance_arrow.cli.render import ErrorReport, error_report
 from lance_arrow.cli.stats_view import ColumnPart
 from lance_arrow.cli.table_data import FragmentView, choose
 from lance_arrow.cli.table_view import FragmentReport, fragment_report
-from lance_arrow.cli.zone_ranges import ZoneRanges, zone_ranges
 from lance_arrow.errors import InvalidArgumentError, LanceError, TableNotFoundError, VersionNotFoundError
 from lance_arrow.html_repr import Segment, bar
 from lance_arrow.io import Location

@@ -17,9 +17,9 @@ from lance_arrow.io import Location
 from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.settings import Limits
-from lance_arrow.table.changed_batches import ChangedBatches
-from lance_arrow.table.row_changes import Numbers, RowChanges, RowSet, VersionRows, changed_rows
-from lance_arrow.table.version_steps import RowEvents, VersionSteps
+from lance_arrow.table.changed_rows.changed_batches import ChangedBatches
+from lance_arrow.table.changed_rows.row_changes import Numbers, RowChanges, RowSet, VersionRows, changed_rows
+from lance_arrow.table.changed_rows.version_steps import RowEvents, VersionSteps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lance_arrow.cli.file_view import ColumnReport, FileReport, PageReport, view_file
-from lance_arrow.cli.page_parts import (
+from lance_arrow.cli.pages.page_parts import (
     MAX_ROWS,
     colours_of,
     document,
@@ -21,10 +21,10 @@ from lance_arrow.cli.page_parts import (
     row,
     section,
 )
+from lance_arrow.cli.pages.zone_ranges import ZoneRanges, draw, zone_ranges
 from lance_arrow.cli.printing import count, size
 from lance_arrow.cli.render import ErrorReport, error_report
 from lance_arrow.cli.stats_view import read_zone_maps
-from lance_arrow.cli.zone_ranges import ZoneRanges, draw, zone_ranges
 from lance_arrow.container.footer import FOOTER_BYTES, FileFooter, read_footer
 from lance_arrow.errors import InvalidArgumentError, LanceError
 from lance_arrow.html_repr import COLOURS, Segment, bar

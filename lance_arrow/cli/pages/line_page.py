@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from lance_arrow.cli.log_render import cut_text, number_text, time_text
 from lance_arrow.cli.log_view import VersionReport, tags_of, version_report
-from lance_arrow.cli.page_parts import note, section, table
+from lance_arrow.cli.pages.page_parts import note, section, table
 from lance_arrow.errors import LanceError
 from lance_arrow.html_repr import shown
 from lance_arrow.io import Location
