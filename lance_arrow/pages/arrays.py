@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,7 +109,6 @@ def plain_buffer(array: BoundArray, page: PageFacts) -> int | None:
     return buffer if (page.num_rows * bits + 7) // 8 <= page.buffer_sizes[buffer] else None
 
 
-@runtime_checkable
 class NullableItems(Protocol):
     """Optional part of a bound array of fixed-size lists, some of whose items may be null."""
 
@@ -126,8 +125,10 @@ def native_values(page: PageFacts, values: BoundArray, validity: BoundArray | No
         if found is None:
             return None
         bits = found
-    if isinstance(values, NullableItems) and values.nullable_items is not None:
-        return _native_lists(page, values.shape, *values.nullable_items, bits)
+    # The property of `NullableItems`: a check of the protocol itself would take longer than the rest of this function.
+    nullable: tuple[BoundArray, BoundArray] | None = getattr(values, "nullable_items", None)
+    if nullable is not None:
+        return _native_lists(page, values.shape, *nullable, bits)
     data = plain_buffer(values, page)
     return None if data is None else engine.flat_page(page.num_rows, value_bits(values.shape) or 0, data, bits)
 
