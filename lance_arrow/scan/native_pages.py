@@ -21,7 +21,7 @@ from lance_arrow.engine import NativePage, OpenPages, PagesWithRows
 from lance_arrow.errors import CorruptFileError, LanceError, located
 from lance_arrow.io import MeteredSource, Positional, RangeSource
 from lance_arrow.scan.file_pages import FilePages, Indices
-from lance_arrow.scan.native_take import Pages
+from lance_arrow.scan.native_take import Pages, TakePlan
 from lance_arrow.spi import BoundLayout, BufferRole, LeafType, ManyPages, OpensManyPages, PageIndex, RowRanges
 from lance_arrow.structure.index_cache import IndexCache
 from lance_arrow.structure.page_scan import PageTask, load_indices
@@ -182,6 +182,16 @@ def pages_at_hand(
     if found.missing and positional_of(file.source) is not None:
         found.load_missing(file.source, cache)
     return found
+
+
+def left_to_layouts(plans: Sequence[TakePlan], found: PagesAtHand) -> list[LeafNode]:
+    """Return the leaves with a page that the engine does not read, also when its index is loaded."""
+    missing = {id(pages) for _, pages, _ in found.missing}
+    return [
+        plan.leaf
+        for plan, pages in zip(plans, found.wanted, strict=True)
+        if id(pages) not in missing and any(page is None for page, *_ in pages)
+    ]
 
 
 def positional_of(source: RangeSource) -> Positional | None:

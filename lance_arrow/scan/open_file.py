@@ -19,7 +19,8 @@ from lance_arrow.engine import FileState
 from lance_arrow.io import Location, MeteredSource, ReadStats
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan.projection import Projection
-from lance_arrow.scan.row_reader import ReadCounts, RowReader
+from lance_arrow.scan.read_counts import ReadCounts
+from lance_arrow.scan.row_reader import RowReader
 from lance_arrow.scan.row_weights import RowWeights
 from lance_arrow.spi import RowRanges
 

@@ -1,4 +1,4 @@
-"""`Receipt`: counts of one read while it goes on, and the `ReadReport` that plugins get when it is done."""
+"""`ReadCounts`, `Receipt`: counts of a read while it goes on, and the `ReadReport` that plugins get when it is done."""
 
 from __future__ import annotations
 
@@ -13,12 +13,24 @@ import pyarrow as pa
 from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.io import ReadStats
 from lance_arrow.runtime import Runtime
-from lance_arrow.scan.row_reader import ReadCounts
 from lance_arrow.spi import ReadReport
 
 if TYPE_CHECKING:
     from lance_arrow.pruning.zone_pruning import PruneResult
     from lance_arrow.scan.open_file import OpenFile
+
+
+@dataclass(slots=True, eq=False)
+class ReadCounts:
+    """Counts of one call: decoded pages, dotted paths of the leaves, and seconds."""
+
+    pages: int
+    columns: tuple[str, ...]
+    seconds: float = 0.0
+
+    def joined(self, other: ReadCounts) -> ReadCounts:
+        """Return the counts of both."""
+        return ReadCounts(self.pages + other.pages, (*self.columns, *other.columns), self.seconds + other.seconds)
 
 
 class Tally:

@@ -26,8 +26,9 @@ from lance_arrow.io import Positional
 from lance_arrow.runtime import MANY_COLUMNS, Runtime, making_objects
 from lance_arrow.scan.blobs.native_blobs import blob_limits
 from lance_arrow.scan.file_pages import FilePages, Indices
-from lance_arrow.scan.native_pages import PagesAtHand, PagesFound, pages_at_hand, positional_of
+from lance_arrow.scan.native_pages import PagesAtHand, PagesFound, left_to_layouts, pages_at_hand, positional_of
 from lance_arrow.scan.native_take import Taken, take_leaves, take_noted
+from lance_arrow.scan.read_counts import ReadCounts
 from lance_arrow.scan.read_plan import ReadPlan
 from lance_arrow.scan.sparse_selection import are_short, hull, in_order, is_cheaper_whole, marks_of, picked
 from lance_arrow.spi import LoadedPage, RowRanges
@@ -38,19 +39,6 @@ T = TypeVar("T")
 
 _INT32_MAX = (1 << 31) - 1
 _MAX_NOTED = 16
-
-
-@dataclass(slots=True, eq=False)
-class ReadCounts:
-    """Counts of one call: decoded pages, dotted paths of the leaves, and seconds."""
-
-    pages: int
-    columns: tuple[str, ...]
-    seconds: float = 0.0
-
-    def joined(self, other: ReadCounts) -> ReadCounts:
-        """Return the counts of both."""
-        return ReadCounts(self.pages + other.pages, (*self.columns, *other.columns), self.seconds + other.seconds)
 
 
 @dataclass(slots=True, eq=False)
@@ -414,7 +402,7 @@ class RowReader(FilePages):
 
         natively = {plan.leaf.column for plan in wanted.plans}
         if at_hand is not None:
-            natively -= {leaf.column for leaf in _left_to_layouts(wanted, at_hand)}
+            natively -= {leaf.column for leaf in left_to_layouts(wanted.plans, at_hand)}
         others = [leaf for leaf in wanted.leaves if leaf.column not in natively]
         if not others or not natively:
             return fetch()
@@ -443,7 +431,7 @@ class RowReader(FilePages):
             if not is_near and len(rows):
                 from lance_arrow.scan.far_leaves import fetched  # noqa: PLC0415 - for far files alone
 
-                others += _left_to_layouts(wanted, found)
+                others += left_to_layouts(wanted.plans, found)
                 pages = PagesWithRows(wanted.forms, found.wanted)
                 fetched(wanted, pages, found, rows, self.source, self.runtime, indices_only=True)
                 found.count(self.runtime.indices)
@@ -499,16 +487,6 @@ class RowReader(FilePages):
     ) -> list[pa.RecordBatch]:
         first, second = halves(rows)
         return self.read(nodes, first, pool)[0] + self.read(nodes, second, pool)[0]
-
-
-def _left_to_layouts(wanted: ReadPlan, found: PagesAtHand) -> list[LeafNode]:
-    """Return the leaves with a page that the engine does not read, also when its index is loaded."""
-    missing = {id(pages) for _, pages, _ in found.missing}
-    return [
-        plan.leaf
-        for plan, pages in zip(wanted.plans, found.wanted, strict=True)
-        if id(pages) not in missing and any(page is None for page, *_ in pages)
-    ]
 
 
 def _values(

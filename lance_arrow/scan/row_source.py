@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lance_arrow.scan.blobs.pending_batch import PendingBatch
     from lance_arrow.scan.open_file import OpenFile
     from lance_arrow.scan.pages_ahead import ScanAhead
-    from lance_arrow.scan.row_reader import ReadCounts
+    from lance_arrow.scan.read_counts import ReadCounts
     from lance_arrow.scan.row_weights import RowWeights
     from lance_arrow.spi import RowRanges
 

@@ -13,8 +13,8 @@ from lance_arrow.arrays.arrow_arrays import batch_without_columns
 from lance_arrow.arrays.column_paths import parse_path, reach
 from lance_arrow.arrays.column_tree import LeafNode, holds_views
 from lance_arrow.scan.projection import Projection
-from lance_arrow.scan.read_counts import UNWATCHED, receipt_for
-from lance_arrow.scan.row_reader import ReadCounts, RowReader
+from lance_arrow.scan.read_counts import UNWATCHED, ReadCounts, receipt_for
+from lance_arrow.scan.row_reader import RowReader
 from lance_arrow.structure.row_selection import TakeOrder, take_order
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from lance_arrow.manifests.fragments import NO_COLUMN, DataFileMeta
 from lance_arrow.scan.fragments.field_sources import FieldSource, FileNodes, LeafPlace, bind_fields, expanded
 from lance_arrow.scan.fragments.fragment_rows import TableSource, stored_column
 from lance_arrow.scan.open_file import OpenFile
-from lance_arrow.scan.row_reader import ReadCounts
+from lance_arrow.scan.read_counts import ReadCounts
 from lance_arrow.scan.row_weights import RowWeights
 from lance_arrow.spi import RowRanges
 

@@ -30,7 +30,7 @@ from lance_arrow.scan.fragments.table_columns import TableColumns, VirtualColumn
 from lance_arrow.scan.joined_rows import opened_as_one
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.projection import Projection
-from lance_arrow.scan.row_reader import ReadCounts
+from lance_arrow.scan.read_counts import ReadCounts
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import by_page, joined_ranges, take_order
 
