@@ -8,6 +8,7 @@ In flow words of a command line; out flows text or one JSON document, and an exi
 | `words` | other names of commands, hints for arguments |
 | `storage` | `--storage-option` |
 | `targets` | what a path means: a file, a table, a folder of files; which report is made of it |
+| `pages/` | pages of HTML about files and tables |
 | `*_view`, `*_data`, `*_command` | reports (data classes) about files, tables, plugins |
 | `row_values`, `plain_values` | Arrow values and reports as plain values |
 | `render`, `*_render` | reports to text or JSON: dispatch, and the text of each kind of report |

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import datetime
 
-from lance_arrow.cli.log_view import LogReport
+from lance_arrow.cli.log_view import LogReport, VersionReport
 from lance_arrow.cli.printing import Console, count, print_line, print_table
 from lance_arrow.cli.render import write_report
 
+VERSION_COLUMNS = ("version", "time", "operation", "rows", "fragments", "tags", "message")
 _MAX_MESSAGE_CHARACTERS = 60
 
 
@@ -19,21 +20,23 @@ def _(report: LogReport, console: Console) -> None:
     print_line(console)
     print_table(
         console,
-        ["version", "time", "operation", "rows", "fragments", "tags", "message"],
-        [
-            [
-                str(one.version),
-                time_text(one.timestamp),
-                one.operation or "unknown",
-                number_text(one.num_rows),
-                f"{one.num_fragments:,}",
-                ", ".join(one.tags),
-                cut_text(one.message or ""),
-            ]
-            for one in report.versions
-        ],
+        VERSION_COLUMNS,
+        [version_cells(one) for one in report.versions],
         right={0, 3, 4},
     )
+
+
+def version_cells(one: VersionReport) -> list[str]:
+    """Return the text of `VERSION_COLUMNS`."""
+    return [
+        str(one.version),
+        time_text(one.timestamp),
+        one.operation or "unknown",
+        number_text(one.num_rows),
+        f"{one.num_fragments:,}",
+        ", ".join(one.tags),
+        cut_text(one.message or ""),
+    ]
 
 
 def time_text(moment: datetime.datetime | None) -> str:

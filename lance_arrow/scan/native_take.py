@@ -218,7 +218,7 @@ class TakePlan:
             *bitmaps, items = values
             buffers = LeafBuffers(shape, num_values, items, None, tuple(bitmaps))
         else:
-            buffers = LeafBuffers(shape, num_values, values, offsets, self.item_validity, is_checked=True)
+            buffers = LeafBuffers(shape, num_values, values, offsets, self.item_validity, is_checked=self.is_text)
         return DecodedLeaf(buffers, tuple(map(NodeStructure._make, nodes)))
 
 

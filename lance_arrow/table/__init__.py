@@ -19,8 +19,7 @@ schema, history; a dataset; new versions.
 | `tags` | tags, and what changes them |
 | `named_versions` | what tags and branches share: a file for each name |
 | `history` | what made each version |
-| `version_diff`, `version_steps` | how two versions differ; whether the table records it, version by version |
-| `row_changes`, `changed_batches` | which rows differ, from manifests alone; those rows |
+| `changed_rows/` | how two versions differ, and the rows by which they do |
 | `table_reads` | the part of it that reads rows |
 | `table_handle`, `table_upkeep` | what its parts share; the part that changes columns and indices, and tidies up |
 | `table_settings` | the part for configuration and metadata |

@@ -135,7 +135,7 @@ def test_a_row_costs_its_own_bytes(files: dict[str, Path]) -> None:
 def test_damage_is_refused_where_the_layouts_refuse_it(
     files: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever bytes say: the engine reads what the layouts read, or both refuse the same bytes."""
+    """The engine reads what the layouts read of damaged bytes, or both refuse the same page."""
     names = sorted({name.partition(".")[0] for name in SERVED - {"large"}})
     original = tmp_path / "original.lance"
     lance_arrow.write_table(table().select(names), original, file_version="2.0", page_bytes=10_000, checksums=False)

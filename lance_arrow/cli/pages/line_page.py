@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lance_arrow.cli.log_render import cut_text, number_text, time_text
+from lance_arrow.cli.log_render import VERSION_COLUMNS, number_text, version_cells
 from lance_arrow.cli.log_view import VersionReport, tags_of, version_report
 from lance_arrow.cli.pages.page_parts import note, section, table
 from lance_arrow.errors import LanceError
@@ -113,17 +113,5 @@ def _percent(version: int, low: int, high: int) -> float:
 def _list(line: _Line) -> str:
     newest = sorted(line.versions, key=lambda one: -one.version)
     more = len(newest) - _MAX_LISTED
-    rows = [
-        [
-            f"{one.version:,}",
-            time_text(one.timestamp),
-            one.operation or "unknown",
-            number_text(one.num_rows),
-            f"{one.num_fragments:,}",
-            ", ".join(one.tags),
-            cut_text(one.message or ""),
-        ]
-        for one in newest[:_MAX_LISTED]
-    ]
-    listed = table(["version", "time", "operation", "rows", "fragments", "tags", "message"], rows)
+    listed = table(VERSION_COLUMNS, [version_cells(one) for one in newest[:_MAX_LISTED]])
     return listed + (note(f"… and {more:,} earlier versions of {line.name}") if more > 0 else "")

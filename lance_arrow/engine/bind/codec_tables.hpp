@@ -187,13 +187,13 @@ struct RunLengths {
   }
 };
 
-// Appends one value; `fill(to, room)` returns its bytes, or -1.
+// Appends one value; `fill(to, room)` returns its bytes, or -1, which `wrong` explains.
 template <class Fill>
-LaRefusal append(LaValues* out, int64_t value, int64_t room, Fill fill) {
+LaRefusal append(LaValues* out, int64_t value, int64_t room, LaRefusal wrong, Fill fill) {
   uint8_t* to = out->reserve(out->host, out->end, room);
   if (to == nullptr) return LA_ABOVE_LIMIT;
   const int64_t num_bytes = fill(to, room);
-  if (num_bytes < 0) return "an FSST value has a code without a symbol, or ends in an escape";
+  if (num_bytes < 0) return wrong;
   out->end += num_bytes;
   out->ends[value] = out->end;
   return kDone;
@@ -202,12 +202,12 @@ LaRefusal append(LaValues* out, int64_t value, int64_t room, Fill fill) {
 inline LaRefusal append_symbols(const SymbolTable& table, const uint8_t* codes, int64_t size, int64_t value,
                                 LaValues* out) {
   // A code stands for at most 8 bytes; 8 more let every symbol be written whole.
-  return append(out, value, 8 * size + 8,
+  return append(out, value, 8 * size + 8, "an FSST value has a code without a symbol, or ends in an escape",
                 [&](uint8_t* to, int64_t room) { return table.expand(codes, size, to, room); });
 }
 
 inline LaRefusal append_bytes(const uint8_t* from, int64_t size, int64_t value, LaValues* out) {
-  return append(out, value, size, [&](uint8_t* to, int64_t) {
+  return append(out, value, size, kDone, [&](uint8_t* to, int64_t) {
     copy_bytes(to, from, size);
     return size;
   });

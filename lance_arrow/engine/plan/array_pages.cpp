@@ -9,6 +9,11 @@ namespace lance_arrow::engine {
 
 namespace {
 
+// End of the rows from `row` on whose values stay in a core's cache.
+int64_t cached_stop(const Page& page, int64_t row) {
+  return std::min(page.num_rows, row + std::max<int64_t>(1, 8 * kBatchBytes / page.value_bits));
+}
+
 void add_runs(const LaRuns& rows, int64_t bits, Ranges* out) {
   for (int64_t run = 0; run < rows.num_runs; ++run)
     out->add_shared(rows.starts[run] * bits / 8, (rows.stops[run] * bits + 7) / 8);
@@ -51,9 +56,7 @@ class FlatPage : public Page {
 
   int64_t batch_stop(int64_t row) const override { return is_plain ? num_rows : close_stop(row); }
 
-  int64_t close_stop(int64_t row) const override {
-    return std::min(num_rows, row + std::max<int64_t>(1, 8 * kBatchBytes / value_bits));
-  }
+  int64_t close_stop(int64_t row) const override { return cached_stop(*this, row); }
 
   bool picks_selected(int64_t rows_per_wanted) const override {
     return is_plain && rows_per_wanted * value_bits / 8 <= kCloseBytes;
@@ -110,9 +113,7 @@ class NullableItemsPage : public Page {
 
   int64_t batch_stop(int64_t row) const override { return close_stop(row); }
 
-  int64_t close_stop(int64_t row) const override {
-    return std::min(num_rows, row + std::max<int64_t>(1, 8 * kBatchBytes / value_bits));
-  }
+  int64_t close_stop(int64_t row) const override { return cached_stop(*this, row); }
 
   Outcome plan(const LaRuns& rows, Ranges* out) const override {
     out->clear();

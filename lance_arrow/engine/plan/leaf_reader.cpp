@@ -109,10 +109,10 @@ class LeafReader {
     LeafPart* out;
     LevelPart part{};
     int64_t values_before = 0;
-    const PageRef* page = nullptr;
+    const PageRef* entered = nullptr;
 
     Outcome enter(const PageRef& ref, const LaRuns& rows, int64_t run, bool* is_open) {
-      page = &ref;
+      entered = &ref;
       out->first_item = ref.first_item;
       part = {&ref.page->layers, 0, static_cast<int64_t>(out->rep.size()), static_cast<int64_t>(out->def.size()),
               ref.first_row};
@@ -150,7 +150,7 @@ class LeafReader {
           out->def.size() > static_cast<size_t>(part.def_at))
         note_levels(part, values_before, out);
       if (out->num_values > values_before)
-        out->spans.push_back({page->page->kept_items(), out->num_values - values_before, page->first_row});
+        out->spans.push_back({entered->page->kept_items(), out->num_values - values_before, entered->first_row});
     }
 
     Outcome formed(const Outcome& outcome) const { return outcome.message == nullptr ? out->form_values() : outcome; }
