@@ -110,7 +110,10 @@ def plain_buffer(array: BoundArray, page: PageFacts) -> int | None:
 
 
 class NullableItems(Protocol):
-    """Optional part of a bound array of fixed-size lists, some of whose items may be null."""
+    """Optional part of a bound array of fixed-size lists, some of whose items may be null.
+
+    Items that store a validity bit for each slot offer both parts as `values_and_validity`.
+    """
 
     @property
     def nullable_items(self) -> tuple[BoundArray, BoundArray] | None:

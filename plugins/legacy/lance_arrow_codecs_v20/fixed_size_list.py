@@ -40,7 +40,6 @@ from lance_arrow.spi import (
     RowRanges,
     hookimpl,
 )
-from lance_arrow_codecs_v20.nullable import BoundNullable
 
 _INT64_MAX = np.iinfo(np.int64).max
 
@@ -106,7 +105,8 @@ class BoundFixedSizeList:
     @property
     def nullable_items(self) -> tuple[BoundArray, BoundArray] | None:
         """The items and their validity, where this is stored for some."""
-        return (self.items.values, self.items.validity) if isinstance(self.items, BoundNullable) else None
+        found: tuple[BoundArray, BoundArray] | None = getattr(self.items, "values_and_validity", None)
+        return found
 
     @property
     def index_buffers(self) -> tuple[int, ...]:

@@ -146,6 +146,11 @@ class BoundNullable:
         return own + self.values.buffers
 
     @property
+    def values_and_validity(self) -> tuple[BoundArray, BoundArray]:
+        """Both parts, for an array of which these are the items: see `NullableItems`."""
+        return self.values, self.validity
+
+    @property
     def index_buffers(self) -> tuple[int, ...]:
         return self.validity.index_buffers + self.values.index_buffers
 
