@@ -147,7 +147,7 @@ class BoundNullable:
 
     @property
     def values_and_validity(self) -> tuple[BoundArray, BoundArray]:
-        """Both parts, for an array of which these are the items: see `NullableItems`."""
+        """Values, and a bit for each that tells whether it is valid; lists of such items ask for both."""
         return self.values, self.validity
 
     @property
