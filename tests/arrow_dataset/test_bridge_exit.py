@@ -16,7 +16,7 @@ import pytest
 from bridge_toys import toy_format, write_toy
 
 NUM_PROCESSES, NUM_PROCESSES_EVERY_DAY = 50, 8
-NUM_FRESH_PROCESSES = 2
+NUM_FRESH_PROCESSES, NUM_FRESH_PROCESSES_EVERY_DAY = 2, 1
 EXITS = Path(bridge_exits.__file__)
 
 
@@ -31,13 +31,14 @@ def test_processes_end_well(mode: str, tmp_path: Path, whole_run: bool) -> None:
 
 
 @pytest.mark.parametrize("mode", sorted(bridge_exits.MODES))
-def test_fresh_processes_end_well(mode: str, tmp_path: Path) -> None:
+def test_fresh_processes_end_well(mode: str, tmp_path: Path, whole_run: bool) -> None:
+    count = NUM_FRESH_PROCESSES if whole_run else NUM_FRESH_PROCESSES_EVERY_DAY
     script = f"import sys; sys.path.insert(0, {str(EXITS.parent)!r}); import pathlib, bridge_exits as e; "
     bridge_exits.write_file(tmp_path)
     script += f"e.{mode}(pathlib.Path({str(tmp_path)!r}))"
     command = [sys.executable, "-c", script]
-    processes = [subprocess.Popen(command, cwd=tmp_path) for _ in range(NUM_FRESH_PROCESSES)]
-    assert [process.wait(60) for process in processes] == [0] * NUM_FRESH_PROCESSES
+    processes = [subprocess.Popen(command, cwd=tmp_path) for _ in range(count)]
+    assert [process.wait(60) for process in processes] == [0] * count
 
 
 def test_processes_end_well_that_take_long_to_end(tmp_path: Path) -> None:

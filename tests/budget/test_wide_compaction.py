@@ -150,7 +150,7 @@ def test_pages_are_counted_before_they_have_an_index(table: LanceTable) -> None:
     [
         # Columns, rows of the first fragment, number of others, and rows of each.
         pytest.param((1_500, 30_000, 6, 1_000), id="long"),
-        pytest.param((2_000, 200, 39, 200), id="many"),
+        pytest.param((2_000, 200, 39, 200), id="many", marks=pytest.mark.whole),
     ],
 )
 def test_memory_of_a_compaction_is_within_the_budget(tmp_path: Path, fragments: tuple[int, ...]) -> None:

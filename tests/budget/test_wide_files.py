@@ -57,6 +57,7 @@ def one_of(path: Path) -> pa.Table:
         return file.take([7], columns=THREE)
 
 
+@pytest.mark.cover(2)
 @pytest.mark.parametrize("done", [three_of, one_of])
 @pytest.mark.parametrize("is_known", [True, False])
 def test_three_columns_cost_the_same_in_every_width(
@@ -91,6 +92,7 @@ def arrow_dataset(path: Path) -> pads.Dataset:
     return pads.dataset(path, format=LanceFormat())
 
 
+@pytest.mark.cover(2)
 @pytest.mark.parametrize("is_known", [True, False])
 @pytest.mark.parametrize("door", [lance_arrow.dataset, arrow_dataset])
 def test_datasets_make_few_calls_a_column(
