@@ -140,7 +140,9 @@ def kept(rows: pa.Table, condition: pc.Expression) -> pa.Table | None:
         return None
 
 
-@pytest.mark.parametrize("number", range(100))
+@pytest.mark.parametrize(
+    "number", [pytest.param(number, marks=[] if number % 3 == 0 else pytest.mark.whole) for number in range(100)]
+)
 def test_filters_find_the_same_rows(witness: Witness, tmp_path: Path, number: int) -> None:
     """Random tables with nulls, NaN, both zeros, empty and long strings, extremes; filters that look at them."""
     # The reference forgets the items of dictionaries within structs.

@@ -167,14 +167,15 @@ def test_a_field_of_unknown_bytes_is_refused_by_name(tmp_path: Path) -> None:
     assert (caught.value.column, caught.value.path) == ("runs", str(path))
 
 
-def test_damaged_files_give_rows_or_a_lance_error(path: Path, tmp_path: Path) -> None:
+def test_damaged_files_give_rows_or_a_lance_error(path: Path, tmp_path: Path, whole_run: bool) -> None:
     """Page tables and messages lie behind the values: numbers at the borders of their types are written there."""
     content = path.read_bytes()
     rng = seeded("damage")
     bad = tmp_path / "bad.lance"
     outcomes = {"rows": 0, "refused": 0}
     tail = min(len(content), 30_000)
-    for _ in range(250):
+    count = 250 if whole_run else 100
+    for _ in range(count):
         width = int(rng.choice([1, 4, 8]))
         at = len(content) - int(rng.integers(width, tail))
         number = int(rng.choice([0, 1, 2**7, 2**31, 2**62])) % 2 ** (8 * width)
@@ -187,5 +188,5 @@ def test_damaged_files_give_rows_or_a_lance_error(path: Path, tmp_path: Path) ->
             outcomes["refused"] += 1
         else:
             outcomes["rows"] += 1
-    assert outcomes["refused"] > 40
-    assert outcomes["rows"] > 10
+    assert outcomes["refused"] > count // 6
+    assert outcomes["rows"] > count // 25

@@ -315,6 +315,7 @@ def test_replaced_columns(witness: Witness, tmp_path: Path, stable: bool) -> Non
     assert_indices_right(witness, path, "their update of the indices", ASKED)
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize(("stable", "columns"), [(False, COLUMNS), (True, COLUMNS), (False, REMADE), (True, MOVING)])
 def test_lines(witness: Witness, tmp_path: Path, stable: bool, columns: tuple[str, ...]) -> None:
     """Indices of a branch and of a shallow clone lie in the folder of the table that they begin with."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import golden
@@ -30,10 +30,26 @@ for found in golden.expectations():
     EXPECTED[found.path].append(found)
 
 
-def paths_of(*versions: str) -> list:
+def _places() -> dict[tuple[Path, int], Path]:
+    """Files by folder and number: every day, each folder and each number occurs."""
+    counts: Counter[Path] = Counter()
+    places = {}
+    for path in FILES:
+        places[path.parent, counts[path.parent]] = path
+        counts[path.parent] += 1
+    return places
+
+
+PLACES = _places()
+
+
+def places_of(*versions: str) -> list:
     """Parameters: files of these versions, named by their place in the golden folder."""
-    places = [path for path, version in FILES.items() if version in versions]
-    return [pytest.param(path, id=path.relative_to(golden.FOLDER).as_posix()) for path in places]
+    return [
+        pytest.param(*place, id=path.relative_to(golden.FOLDER).as_posix())
+        for place, path in PLACES.items()
+        if FILES[path] in versions
+    ]
 
 
 @pytest.fixture(autouse=True)
@@ -60,8 +76,10 @@ def some_rows(path: Path, num_rows: int) -> np.ndarray:
     return rng.permutation(np.append(rng.integers(0, num_rows, 30), num_rows - 1)) if num_rows else np.zeros(0, int)
 
 
-@pytest.mark.parametrize("path", paths_of(*READABLE[1:]))
-def test_reads_as_the_reference(witness: Witness, path: Path) -> None:
+@pytest.mark.cover(1)
+@pytest.mark.parametrize(("folder", "number"), places_of(*READABLE[1:]))
+def test_reads_as_the_reference(witness: Witness, folder: Path, number: int) -> None:
+    path = PLACES[folder, number]
     expected = witness.read(path)
     rows = some_rows(path, expected.num_rows)
     with lance_arrow.LanceFile(path) as file:
@@ -75,13 +93,15 @@ def test_reads_as_the_reference(witness: Witness, path: Path) -> None:
             assert_equal(expected.select([name]), file.take(rows, columns=[name]), rows)
 
 
-@pytest.mark.parametrize("path", paths_of(*READABLE))
-def test_holds_the_rows_of_its_tables(path: Path) -> None:
+@pytest.mark.cover(1)
+@pytest.mark.parametrize(("folder", "number"), places_of(*READABLE))
+def test_holds_the_rows_of_its_tables(folder: Path, number: int) -> None:
     """Rows that a version of the table shows lie in the file where their addresses say, under other names perhaps."""
+    path = PLACES[folder, number]
     with lance_arrow.LanceFile(path) as file, LanceFileReader(open_source(path)) as container:
         names_in_file = {field.id: field.name for field in container.fields}
         for expected in EXPECTED[path]:
-            columns = [names_in_file[number] for number in expected.names]
+            columns = [names_in_file[id_] for id_ in expected.names]
             for rows in (file.take(expected.offsets, columns=columns), _picked(file, columns, expected.offsets)):
                 assert_equal(expected.rows, rows.rename_columns(list(expected.names.values())), types=False)
 

@@ -60,6 +60,7 @@ def test_read_equal(witness: Witness, tmp_path: Path, group: str, version: str, 
     path.unlink()
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("version", columns.OLD_AND_NEW)
 @pytest.mark.parametrize("group", columns.GROUPS)
 def test_batches_and_projection(witness: Witness, tmp_path: Path, group: str, version: str) -> None:
@@ -95,6 +96,7 @@ def test_nested_projection(witness: Witness, tmp_path: Path, version: str) -> No
         assert_same(taken(reference, indices), file.take(indices, columns=wanted))
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("version", columns.OLD_AND_NEW)
 @pytest.mark.parametrize("group", columns.GROUPS)
 def test_pages_of_different_kinds(witness: Witness, tmp_path: Path, group: str, version: str) -> None:

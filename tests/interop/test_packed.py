@@ -138,6 +138,7 @@ VARIABLE: dict[str, dict[str, Make]] = {
 }
 
 
+@pytest.mark.cover(2)
 @pytest.mark.parametrize("nulls", ["none", "some", "all"])
 @pytest.mark.parametrize(
     ("version", "name"), [*(("2.1", name) for name in FIXED), *(("2.2", name) for name in [*FIXED, *VARIABLE])]

@@ -75,6 +75,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.cover(2)
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])
 @pytest.mark.parametrize("flags", FLAGS)
 @pytest.mark.parametrize("name", PLANS)

@@ -153,6 +153,7 @@ def test_a_filtered_dataset_and_a_missing_file(path: Path, tmp_path: Path) -> No
         scan(tmp_path / "absent.lance")
 
 
+@pytest.mark.cover(2)
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])
 @pytest.mark.parametrize("name", [*PRUNING, *OTHERS])
 @pytest.mark.parametrize("num_rows", [0, 5, 700, 1_000_000])
