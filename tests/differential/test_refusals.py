@@ -9,11 +9,12 @@ from refusals import VERSIONS, refused
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_damage_is_told_as_the_layouts_tell_it(version: str, tmp_path: Path) -> None:
+def test_damage_is_told_as_the_layouts_tell_it(version: str, tmp_path: Path, whole_run: bool) -> None:
     num_refused, failures = 0, []
-    for seed in range(1000, 1008):
+    seeds = range(1000, 1008 if whole_run else 1004)
+    for seed in seeds:
         counts, found = refused(version, seed, tmp_path)
         num_refused += counts["refused"]
         failures += found
     assert not failures
-    assert num_refused > 10
+    assert num_refused > 5 * len(seeds) // 4
