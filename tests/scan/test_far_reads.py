@@ -153,11 +153,12 @@ def test_a_take_has_a_wave_of_indices_and_one_of_rows(
     assert table.num_rows == file.num_rows
 
 
-def test_damaged_bytes_are_noticed(written: tuple[pa.Table, bytes]) -> None:
+def test_damaged_bytes_are_noticed(written: tuple[pa.Table, bytes], whole_run: bool) -> None:
     table, content = written
+    count = 40 if whole_run else 12
     rng = seeded("damage")
     noticed = 0
-    for place in rng.integers(0, len(content) - (64 << 10), 40).tolist():
+    for place in rng.integers(0, len(content) - (64 << 10), count).tolist():
         changed = bytearray(content)
         changed[place] ^= 0x10
         store = CountingStore({PATH: bytes(changed)})
@@ -169,7 +170,7 @@ def test_damaged_bytes_are_noticed(written: tuple[pa.Table, bytes]) -> None:
             else:
                 # The byte is padding, or of a buffer that this read does not need.
                 assert found.replace_schema_metadata(None).equals(table)
-    assert noticed >= 30
+    assert noticed >= count * 3 // 4
 
 
 class FailingStore(CountingStore):

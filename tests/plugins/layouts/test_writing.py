@@ -162,6 +162,7 @@ def test_a_scalar_is_no_page_of_2_1():
         )
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("shape", [FixedWidth(8), VariableWidth(32)])
 def test_many_empty_lists_between_few_values(version, shape):
