@@ -6,6 +6,7 @@
 | `tables/` | metadata of files, pages and fragments: checksums, chunk tables, manifests; reads of many ranges |
 | `bind/` | the C tables of the format's codecs |
 | `plan/` | finding the bytes of rows in pages, and opening them, page by page |
+| `pages/` | the kinds of pages: chunked, zipped, constant, sparse, arrays of 2.0 |
 | `decode/` | bytes to values |
 | `arrays/` | levels and values to Arrow |
 | `encode/` | Arrow to bytes: the kernels of writers; `encode/symbols/` trains and applies FSST |

@@ -1,6 +1,6 @@
 # Pages of one scalar, or of none.
 
-cdef extern from "engine/plan/constant_page.hpp" namespace "lance_arrow::engine" nogil:
+cdef extern from "engine/pages/constant_page.hpp" namespace "lance_arrow::engine" nogil:
     const int64_t NO_VALUES "lance_arrow::engine::kNoValues"
 
     cdef cppclass ConstantForm:

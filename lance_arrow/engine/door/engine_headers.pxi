@@ -45,16 +45,16 @@ cdef extern from "engine/plan/pages.hpp" namespace "lance_arrow::engine" nogil:
         LaValues place(int64_t, int64_t) except +
         void took(int64_t, const LaValues&)
 
-cdef extern from "engine/plan/array_pages.hpp" namespace "lance_arrow::engine" nogil:
+cdef extern from "engine/pages/array_pages.hpp" namespace "lance_arrow::engine" nogil:
     Page* new_flat_page(int64_t, cbool) except +
     Page* new_nullable_items_page(int64_t, int64_t, cbool) except +
     Page* new_binary_page(int64_t, uint64_t) except +
 
-cdef extern from "engine/plan/list_page.hpp" namespace "lance_arrow::engine" nogil:
+cdef extern from "engine/pages/list_page.hpp" namespace "lance_arrow::engine" nogil:
     const int64_t LIST_ENDS "lance_arrow::engine::kListEnds"
     Page* new_list_page(uint64_t, int64_t) except +
 
-cdef extern from "engine/plan/chunked_page.hpp" namespace "lance_arrow::engine" nogil:
+cdef extern from "engine/pages/chunked_page.hpp" namespace "lance_arrow::engine" nogil:
     cdef cppclass ChunkForm:
         cbool large
         const LaChunkCodec* values
@@ -81,7 +81,7 @@ cdef extern from "engine/plan/chunked_page.hpp" namespace "lance_arrow::engine" 
     Page* new_chunked_page(const ChunkForm&, const ChunkPlaces&) except +
     Page* new_unindexed_page(const ChunkForm&, const ChunkIndexForm&) except +
 
-cdef extern from "engine/plan/zipped_page.hpp" namespace "lance_arrow::engine" nogil:
+cdef extern from "engine/pages/zipped_page.hpp" namespace "lance_arrow::engine" nogil:
     cdef cppclass StreamForm:
         ZipForm zip
         int max_rep, max_def
@@ -91,7 +91,7 @@ cdef extern from "engine/plan/zipped_page.hpp" namespace "lance_arrow::engine" n
 
     Page* new_zipped_page(const StreamForm&, const int64_t*, int64_t) except +
 
-cdef extern from "engine/plan/places_page.hpp" namespace "lance_arrow::engine" nogil:
+cdef extern from "engine/pages/places_page.hpp" namespace "lance_arrow::engine" nogil:
     const int64_t PLACE_BITS "lance_arrow::engine::kPlaceBits"
     Page* new_places_page(const Page*, int) except +
 
@@ -105,7 +105,7 @@ cdef extern from "engine/arrays/slots.hpp" namespace "lance_arrow::engine" nogil
         const int64_t* item_starts
         int64_t num_lists
 
-cdef extern from "engine/plan/sparse_page.hpp" namespace "lance_arrow::engine" nogil:
+cdef extern from "engine/pages/sparse_page.hpp" namespace "lance_arrow::engine" nogil:
     Outcome check_slot_layers(const vector[_SparseLayer]&, int64_t, int64_t) except +
     Page* new_sparse_page(const vector[_SparseLayer]&, const Page*) except +
     vector[uint8_t] sparse_layer_kinds(const vector[_SparseLayer]&) except +

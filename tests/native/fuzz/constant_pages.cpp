@@ -1,7 +1,7 @@
 // Constant pages: any levels, scalars and descriptions. Rows read alone are those read among all.
 #include <memory>
 
-#include "engine/plan/constant_page.hpp"
+#include "engine/pages/constant_page.hpp"
 #include "page_rows.hpp"
 
 using namespace lance_arrow::engine;

@@ -3,10 +3,10 @@
 #include <memory>
 
 #include "engine/arrays/unravel.hpp"
-#include "engine/plan/array_pages.hpp"
-#include "engine/plan/constant_page.hpp"
-#include "engine/plan/list_page.hpp"
-#include "engine/plan/sparse_page.hpp"
+#include "engine/pages/array_pages.hpp"
+#include "engine/pages/constant_page.hpp"
+#include "engine/pages/list_page.hpp"
+#include "engine/pages/sparse_page.hpp"
 #include "page_rows.hpp"
 
 namespace {

@@ -1,6 +1,6 @@
 // constant_page.hpp: scalars and levels that contradict each other, and rows of pages that take no bytes.
 #include "engine/bind/codec_holders.hpp"
-#include "engine/plan/constant_page.hpp"
+#include "engine/pages/constant_page.hpp"
 #include "engine/plan/leaf_reader.hpp"
 #include "support.hpp"
 

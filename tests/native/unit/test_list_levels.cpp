@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/plan/array_pages.hpp"
+#include "engine/pages/array_pages.hpp"
+#include "engine/pages/list_page.hpp"
 #include "engine/plan/list_levels.hpp"
-#include "engine/plan/list_page.hpp"
 #include "support.hpp"
 
 namespace {

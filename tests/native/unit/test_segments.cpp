@@ -4,7 +4,7 @@
 #include <numeric>
 #include <vector>
 
-#include "engine/plan/array_pages.hpp"
+#include "engine/pages/array_pages.hpp"
 #include "engine/plan/leaf_reader.hpp"
 #include "engine/plan/segments.hpp"
 #include "support.hpp"

@@ -1,11 +1,11 @@
-#include "engine/plan/constant_page.hpp"
+#include "engine/pages/constant_page.hpp"
 
 #include <atomic>
 #include <mutex>
 
 #include "engine/common/bitmaps.hpp"
+#include "engine/pages/page_buffers.hpp"
 #include "engine/plan/level_masks.hpp"
-#include "engine/plan/page_buffers.hpp"
 
 namespace lance_arrow::engine {
 

@@ -1,6 +1,6 @@
 // A page of chunks that reads for itself which chunk holds which rows, and its dictionary.
-#include "engine/plan/chunked_page_class.hpp"
-#include "engine/plan/page_buffers.hpp"
+#include "engine/pages/chunked_page_class.hpp"
+#include "engine/pages/page_buffers.hpp"
 
 namespace lance_arrow::engine {
 

@@ -1,4 +1,4 @@
-#include "engine/plan/sparse_page.hpp"
+#include "engine/pages/sparse_page.hpp"
 
 #include <limits>
 

@@ -1,4 +1,4 @@
-#include "engine/plan/array_pages.hpp"
+#include "engine/pages/array_pages.hpp"
 
 #include <limits>
 

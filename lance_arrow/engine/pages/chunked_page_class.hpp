@@ -5,7 +5,7 @@
 #include <memory>
 #include <mutex>
 
-#include "engine/plan/chunked_page.hpp"
+#include "engine/pages/chunked_page.hpp"
 #include "engine/tables/chunk_tables.hpp"
 
 namespace lance_arrow::engine {

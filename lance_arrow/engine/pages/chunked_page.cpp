@@ -1,5 +1,5 @@
 // Selected rows of opened chunks: without lists a row is a value, with lists the levels tell.
-#include "engine/plan/chunked_page_class.hpp"
+#include "engine/pages/chunked_page_class.hpp"
 #include "engine/plan/local_runs.hpp"
 
 namespace lance_arrow::engine {

@@ -1,4 +1,4 @@
-#include "engine/plan/places_page.hpp"
+#include "engine/pages/places_page.hpp"
 
 namespace lance_arrow::engine {
 

@@ -1,4 +1,4 @@
-#include "engine/plan/zipped_page.hpp"
+#include "engine/pages/zipped_page.hpp"
 
 #include <algorithm>
 #include <atomic>

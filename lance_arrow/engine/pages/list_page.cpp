@@ -1,4 +1,4 @@
-#include "engine/plan/list_page.hpp"
+#include "engine/pages/list_page.hpp"
 
 #include <atomic>
 
