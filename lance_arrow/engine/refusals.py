@@ -18,6 +18,7 @@ class Blame(IntEnum):
     CHECKSUM = 5
     LIMIT = 6
     OFFSETS = 7
+    UNSUPPORTED = 8
 
 
 @dataclass(frozen=True, slots=True)

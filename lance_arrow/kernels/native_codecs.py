@@ -45,9 +45,11 @@ from lance_arrow.engine._engine import stored_zstd_values as stored_zstd
 from lance_arrow.engine._engine import symbols_codec as symbols
 from lance_arrow.engine._engine import variable_codec as variable
 from lance_arrow.engine._engine import variable_parts_codec as variable_parts
+from lance_arrow.engine._engine import zipped_booleans_codec as zipped_booleans
 from lance_arrow.engine._engine import zipped_codec as zipped
 from lance_arrow.engine._engine import zipped_constant_codec as zipped_constant
 from lance_arrow.engine._engine import zipped_fixed_size_lists_codec as zipped_fixed_size_lists
+from lance_arrow.engine._engine import zipped_nulls_codec as zipped_nulls
 from lance_arrow.engine._engine import zipped_symbols_codec as zipped_symbols
 from lance_arrow.engine._engine import zstd_frames as zstd
 
@@ -108,8 +110,10 @@ __all__ = [
     "variable_encoder",
     "variable_parts",
     "zipped",
+    "zipped_booleans",
     "zipped_constant",
     "zipped_fixed_size_lists",
+    "zipped_nulls",
     "zipped_pages_encoder",
     "zipped_symbols",
     "zstd",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow import engine
+from lance_arrow import engine, kernels
 from lance_arrow.kernels import native_codecs
 from lance_arrow.pages.bound_pages import BoundChunks, BoundEntries
 from lance_arrow.pages.chunk_index import RowTable
@@ -45,9 +45,9 @@ def value_bits(shape: BlockShape | None) -> int | None:
         return shape.bits
     if isinstance(shape, VariableWidth):
         return 0
-    if isinstance(shape, FixedSizeList) and shape.leaf.bits % 8 == 0 and not shape.validity_dimensions:
+    if isinstance(shape, FixedSizeList) and not shape.validity_dimensions:
         bits = shape.leaf.bits * shape.items_per_value
-        return bits if 0 < bits <= _MOST_VALUE_BITS else None
+        return bits if bits % 8 == 0 and 0 < bits <= _MOST_VALUE_BITS else None
     if isinstance(shape, PackedStruct):
         widths = struct_field_bytes(shape)
         return 8 * sum(widths) if widths and 8 * sum(widths) <= _MOST_VALUE_BITS else None
@@ -197,13 +197,10 @@ def _item_bits(layout: BoundChunks, shape: BlockShape) -> int | None:
 def native_entries(layout: BoundEntries, page: PageFacts, row_starts: NDArray[Any] | None) -> engine.NativePage | None:
     """Build the page, or return None if the engine does not support its values."""
     bits = row_bits(layout.values.shape)
-    if bits is None or bits == 1:
-        return None
     values = native_side(layout.values)
-    # What is decoded in Python is no row of parts.
-    if values is None and (isinstance(layout.values.shape, PackedStruct) or row_parts(layout.values.shape)):
+    if bits is None or (bits == 1 and values is None):
         return None
-    values = values or native_codecs.called(bits, _decoder(layout.values))
+    values = values or called_values(layout.values)
     max_rep, max_def, _ = _levels(layout.layers)
     entry = layout.entry
     made = engine.zipped_page(
@@ -270,23 +267,27 @@ def native_constant(
 
 
 def native_sparse(
-    num_rows: int, layers: tuple[SlotLayer, ...], values: engine.NativePage | None
+    num_rows: int, layers: tuple[SlotLayer, ...], values: engine.NativePage | None, lengths_per_row: int = 1
 ) -> engine.NativePage | None:
     """Build a page of structure as positions from that of its values; None if the engine does not support it.
 
     Parameters
     ----------
     num_rows
-        Rows of the page.
+        Slots of the outer-most layer.
     layers
-        Layers, inner-most first; those of fixed-size lists of structs are not supported.
+        Layers, inner-most first.
     values
         A row for each slot of the leaf; None if these have no native page.
+    lengths_per_row
+        How many rows the page counts for each slot of the outer-most layer.
     """
-    if values is None or any(layer.dimension for layer in layers):
+    if values is None:
         return None
-    parts = [(layer.positions, layer.lists_nulls, layer.list_slots, layer.item_starts) for layer in layers]
-    return engine.sparse_page(values, num_rows, tuple(parts))
+    parts = [
+        (layer.positions, layer.lists_nulls, layer.list_slots, layer.item_starts, layer.dimension) for layer in layers
+    ]
+    return engine.sparse_page(values, num_rows, tuple(parts), lengths_per_row)
 
 
 def native_places(index: PageIndex | None, layers: tuple[LayerKind, ...]) -> engine.NativePage | None:
@@ -309,18 +310,52 @@ def _offset_bits(shape: BlockShape) -> int:
     return shape.offset_bits if isinstance(shape, VariableWidth) else 0
 
 
-def _decoder(codec: BoundPerValueCodec) -> Callable[[Any, Any, Any, int], tuple[Bytes, NDArray[np.int64] | None]]:
-    """Wrap a codec without a native side: one call decodes a batch of values."""
+def called_values(codec: BoundPerValueCodec) -> object:
+    """Wrap a codec of zipped values without a native side: one call decodes a batch of them.
 
+    Its values are of variable width, or whole bytes, or rows of parts in whole bytes.
+    """
+    return native_codecs.called(row_bits(codec.shape) or 0, _decoder(codec))
+
+
+def _decoder(codec: BoundPerValueCodec) -> Callable[[Any, Any, Any, int], tuple[Bytes, NDArray[np.int64] | None]]:
     def decode(data: Any, starts: Any, sizes: Any, first: int) -> tuple[Bytes, NDArray[np.int64] | None]:
         values = ValueBatch(np.frombuffer(data, np.uint8), np.asarray(starts) - first, np.array(sizes))
         num_bytes = codec.measure(values)
         shape = VariableWidth(64) if isinstance(codec.shape, VariableWidth) else codec.shape
         block = new_block(shape, values.num_values, num_bytes)
         codec.decode(values, block)
-        return block.values, block.offsets.view(np.int64) if isinstance(shape, VariableWidth) else None
+        if isinstance(shape, VariableWidth):
+            return block.values, block.offsets.view(np.int64)
+        return _rows_of(block), None
 
     return decode
+
+
+def _rows_of(block: BlockSlice) -> Bytes:
+    """Return values of one width as the engine has them: those of packed structs, and of lists, are rows of parts."""
+    if isinstance(block.shape, PackedStruct):
+        return _joined([field.values for field in block.fields], struct_field_bytes(block.shape), block.num_values)
+    parts = [bits for bits in row_parts(block.shape) if bits]
+    if not parts:
+        return block.values
+    item_bits = parts.pop()
+    items = block.values if item_bits % 8 == 0 else _spread(block.values, block.num_values, item_bits)
+    bitmaps = [_spread(one.values, block.num_values, bits) for one, bits in zip(block.validity, parts, strict=True)]
+    return _joined([*bitmaps, items], [(bits + 7) // 8 for bits in (*parts, item_bits)], block.num_values)
+
+
+def _spread(bits: Bytes, num_values: int, bits_per_value: int) -> Bytes:
+    """Return the bits of each value in whole bytes."""
+    out = np.empty(num_values * ((bits_per_value + 7) // 8), np.uint8)
+    kernels.spread_bits(bits, 0, num_values * bits_per_value, bits_per_value, out)
+    return out
+
+
+def _joined(parts: list[Bytes], part_bytes: Sequence[int], num_values: int) -> Bytes:
+    out = np.empty(num_values * sum(part_bytes), np.uint8)
+    kernels.join_rows(parts, np.array(part_bytes, np.int64), num_values, out)
+    return out
 
 
 def _levels(layers: tuple[Any, ...]) -> tuple[int, int, int]:

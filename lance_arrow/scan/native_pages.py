@@ -25,7 +25,7 @@ from lance_arrow.scan.native_take import Pages, TakePlan
 from lance_arrow.spi import BoundLayout, BufferRole, LeafType, ManyPages, OpensManyPages, PageIndex, RowRanges
 from lance_arrow.structure.index_cache import IndexCache
 from lance_arrow.structure.page_scan import PageTask, load_indices
-from lance_arrow.structure.row_selection import pages_with
+from lance_arrow.structure.row_selection import pages_with, scaled
 
 _LEAST_TOGETHER = 4
 _NO_BYTES = np.empty(0, np.uint8)
@@ -143,7 +143,12 @@ def pages_at_hand(
     """
     cache = file.runtime.indices
     only = [0]
-    numbers = [only if len(meta.pages.row_starts) == 2 else pages_with(rows, meta.pages.row_starts) for meta in metas]
+    numbers = [
+        only
+        if len(meta.pages.row_starts) == 2
+        else pages_with(scaled(rows, leaf.lengths_per_row), meta.pages.row_starts)
+        for leaf, meta in zip(leaves, metas, strict=True)
+    ]
     keys = file.index_keys(leaves, numbers)
     held = cache.get_many(keys)
     found = PagesAtHand([])

@@ -106,7 +106,9 @@ class TakePlan:
         """
         shape = leaf.leaf.shape
         bits = NO_VALUES if shape is None else row_bits(shape)
-        if bits is None or leaf.refusal or leaf.lengths_per_row != 1 or not leaf.tells_ancestors:
+        if bits is None or leaf.refusal or not leaf.tells_ancestors:
+            return None
+        if leaf.lengths_per_row != 1 and leaf.list_columns:
             return None
         form = _form_of(leaf)
         if form is None:

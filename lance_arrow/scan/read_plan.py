@@ -60,6 +60,8 @@ class ReadPlan:
                 plan.form,
                 plan.list_parts,
                 plan.is_text,
+                plan.leaf.dimensions if any(plan.leaf.dimensions) else (),
+                plan.leaf.lengths_per_row,
             )
             for plan in self.plans
         ]
@@ -86,6 +88,11 @@ class ReadPlan:
     def has_forms(self) -> bool:
         """Whether some leaves come as codes, views or flags: then rows are one part."""
         return any([plan.form != "plain" for plan in self.plans])
+
+    @cached_property
+    def counts_structs(self) -> bool:
+        """Whether pages of some leaves count other rows than the file: each struct of fixed-size lists of these."""
+        return any([plan.leaf.lengths_per_row != 1 for plan in self.plans])
 
     @cached_property
     def has_blob_bytes(self) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from lance_arrow.engine import Blame, Refusal
-from lance_arrow.errors import CorruptPageError, LanceError, TruncatedReadError, located
+from lance_arrow.errors import CorruptPageError, LanceError, TruncatedReadError, UnsupportedError, located
 from lance_arrow.io import VerifiedSource
 from lance_arrow.scan.file_pages import FilePages
 from lance_arrow.scan.native_take import TakePlan
@@ -41,6 +41,8 @@ def error_of(refusal: Refusal, plans: Sequence[TakePlan], file: FilePages) -> Ba
 def _made(refusal: Refusal, file: FilePages) -> BaseException | None:
     if refusal.blame == Blame.BYTES:
         return CorruptPageError(refusal.message)
+    if refusal.blame == Blame.UNSUPPORTED:
+        return UnsupportedError(refusal.message)
     if refusal.blame == Blame.SHORT:
         end = refusal.index
         return TruncatedReadError(f"{refusal.message}: the file became shorter, or ends at {end}", path=file.file.name)

@@ -141,6 +141,7 @@ class RowReader(FilePages):
             plan.leaf.column
             for plan, of_leaf in zip(plans, pages, strict=True)
             if not any(plan.leaf.list_columns)
+            and plan.leaf.lengths_per_row == 1
             and all(page is not None and page.picks_close_rows for page, *_ in of_leaf)
         }
         return [node for node in nodes if close.issuperset(leaf.column for leaf in node.leaves())]
@@ -447,8 +448,8 @@ class RowReader(FilePages):
         """Find the pages that hold the rows; those of columns that are read again are noted."""
         leaves = [plan.leaf for plan in wanted.plans]
         found = self._pages_of(leaves, rows)
-        if found.lists is not None:
-            # Rows do not tell which pages below lists they need.
+        if found.lists is not None or wanted.counts_structs:
+            # Rows do not tell which pages below lists they need, or are not those that pages count.
             return PagesFound(PagesWithRows(wanted.forms, found.wanted, found.lists), found, None)
         opened = None
         if wanted in self._noted:

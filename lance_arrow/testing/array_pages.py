@@ -106,7 +106,7 @@ class ArrayPage:
         offset_bits = shape.offset_bits if isinstance(shape, VariableWidth) else 0
         sizes = np.array([len(buffer) for buffer in self.buffers], np.int64)
         fields = _field_bytes(shape) if isinstance(shape, PackedStruct) else ()
-        forms = engine.ReadForms([((0,), bits, offset_bits, fields, None, "plain", list_parts(shape), False)])
+        forms = engine.ReadForms([((0,), bits, offset_bits, fields, None, "plain", list_parts(shape), False, (), 1)])
         pages = engine.PagesWithRows(forms, [[(page, 0, np.array(places, np.int64), sizes)]])
         whole = np.frombuffer(bytes(memory), np.uint8)
         done, *_ = forms.take(

@@ -60,7 +60,20 @@ def native_rows(
         memory += buffer + b"\xee" * 5
     sizes = [len(buffer) for buffer in case.buffers]
     forms = engine.ReadForms(
-        [(offset_bits, bits, own_offset_bits, struct_field_bytes(shape), None, "plain", list_parts(shape), False)]
+        [
+            (
+                offset_bits,
+                bits,
+                own_offset_bits,
+                struct_field_bytes(shape),
+                None,
+                "plain",
+                list_parts(shape),
+                False,
+                (),
+                1,
+            )
+        ]
     )
     pages = engine.PagesWithRows(forms, [[(page, 0, starts, sizes)]])
     done, *_ = forms.take(

@@ -311,10 +311,13 @@ class BoundZippedFixedSizeList:
         return 8 * sum(self.part_bytes)
 
     def native(self) -> object | None:
-        rows = self.rows
-        if rows.leaf is None or rows.num_bitmaps < len(self.shape.validity_dimensions):
-            return None
+        rows, bitmaps = self.rows, self.shape.validity_dimensions
         bitmap_bytes = sum(self.part_bytes[: rows.num_bitmaps])
+        if rows.leaf is None:
+            item_bits = self.shape.items_per_value * self.shape.leaf.bits
+            return native_codecs.zipped_nulls(bitmap_bytes, sum((bits + 7) // 8 for bits in (*bitmaps, item_bits)))
+        if rows.num_bitmaps < len(bitmaps):
+            return None
         return native_codecs.zipped_fixed_size_lists(native_side(rows.leaf), rows.leaf_values, bitmap_bytes)
 
     def measure(self, values: ValueBatch) -> int:

@@ -48,20 +48,40 @@ void copy_variable(const Leaf& leaf, uint8_t* values, uint8_t* offsets) {
   }
 }
 
+Outcome plan_leaf(const Leaf& leaf, const std::vector<uint8_t>& layers, LayerPlan* plan) {
+  return plan_layers(layers.data(), static_cast<int64_t>(layers.size()), leaf.dimensions.data(),
+                     static_cast<int64_t>(leaf.dimensions.size()), plan);
+}
+
 }  // namespace
+
+Outcome share_levels(Leaf* leaf) {
+  if (leaf->dimensions.empty() || !has_lists(*leaf)) return success();
+  for (const auto& part : leaf->parts)
+    for (const LevelPart& levels : part->levels) {
+      if (levels.is_shared || levels.rep_at < 0) continue;
+      if (levels.layers->size() != leaf->dimensions.size()) return misuse("layers and nodes differ in number");
+      const uint16_t* def = levels.def_at < 0 ? nullptr : part->def.data() + levels.def_at;
+      const Outcome outcome =
+          share_levels(levels.layers->data(), static_cast<int64_t>(levels.layers->size()), leaf->dimensions.data(),
+                       part->rep.data() + levels.rep_at, def, levels.num_entries);
+      if (outcome.message != nullptr) return outcome.in_page(levels.page_row);
+    }
+  return success();
+}
 
 Outcome measure_leaf(const Leaf& leaf, int64_t* slots, bool* nullable) {
   const size_t num_nodes = leaf.offset_bits.size();
   std::fill(slots, slots + num_nodes, 0);
-  const bool lists = has_lists(leaf);
-  std::fill(nullable, nullable + num_nodes, lists);
+  const bool is_nested = has_lists(leaf) || !leaf.dimensions.empty();
+  std::fill(nullable, nullable + num_nodes, is_nested);
   return for_each_level_part(leaf, [&](const LevelStreams& streams, const std::vector<uint8_t>& layers) {
     if (layers.size() != num_nodes) return misuse("layers and nodes differ in number");
     // Where a page has lists of its own, offsets of the schema's would be left unwritten.
     for (size_t node = 0; node < num_nodes; ++node)
       if ((layers[node] != kAllValidItem && layers[node] != kNullableItem) != (leaf.offset_bits[node] != 0))
         return misuse("layers and nodes differ in kind");
-    if (!lists) {
+    if (!is_nested) {
       for (size_t node = 0; node < num_nodes; ++node) {
         slots[node] += streams.num_entries;
         const int level = null_level(layers, node);
@@ -72,7 +92,7 @@ Outcome measure_leaf(const Leaf& leaf, int64_t* slots, bool* nullable) {
     }
     LayerPlan plan;
     int64_t counts[kMaxLayers];
-    Outcome outcome = plan_layers(layers.data(), static_cast<int64_t>(num_nodes), nullptr, 0, &plan);
+    Outcome outcome = plan_leaf(leaf, layers, &plan);
     if (outcome.message == nullptr) outcome = measure_layers(streams, plan, counts);
     if (outcome.message != nullptr) return outcome;
     for (size_t node = 0; node < num_nodes; ++node) slots[node] += counts[node];
@@ -117,7 +137,7 @@ Outcome fill_nested(const Leaf& leaf, NodeOut* nodes) {
   const Outcome outcome =
       for_each_level_part(leaf, [&](const LevelStreams& streams, const std::vector<uint8_t>& layers) {
         LayerPlan plan;
-        const Outcome planned = plan_layers(layers.data(), static_cast<int64_t>(num_nodes), nullptr, 0, &plan);
+        const Outcome planned = plan_leaf(leaf, layers, &plan);
         return planned.message != nullptr ? planned : unravel(streams, plan, out, slots, null_counts);
       });
   for (size_t node = 0; node < num_nodes; ++node) nodes[node].null_count = null_counts[node];
@@ -128,7 +148,7 @@ Outcome fill_nested(const Leaf& leaf, NodeOut* nodes) {
 
 Outcome fill_structure(const Leaf& leaf, NodeOut* nodes) {
   if (leaf.offset_bits.size() > kMaxLayers) return misuse("there must be 1 to 64 layers");
-  return has_lists(leaf) ? fill_nested(leaf, nodes) : fill_flat(leaf, nodes);
+  return has_lists(leaf) || !leaf.dimensions.empty() ? fill_nested(leaf, nodes) : fill_flat(leaf, nodes);
 }
 
 namespace {

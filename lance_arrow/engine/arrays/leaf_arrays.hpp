@@ -16,6 +16,7 @@ namespace lance_arrow::engine {
 struct Leaf {
   std::vector<std::unique_ptr<LeafPart>> parts;
   std::span<const int> offset_bits;  // per node, inner-most first; 0 for all but lists
+  std::span<const int64_t> dimensions;  // the same of fixed-size lists of structs: structs of each; empty without any
   int64_t value_bits = 0;
   std::span<const int64_t> field_bits;  // where values are rows of fields: bits of each, which has whole bytes of a row
   bool lent = false;  // values already lie where Arrow wants them
@@ -34,6 +35,9 @@ struct NodeOut {
   int64_t slots;
   int64_t null_count;
 };
+
+// Lets only the first struct of a fixed-size list begin the lists around it, as the functions below want it.
+Outcome share_levels(Leaf* leaf);
 
 // Slots of every node, and whether its bitmap is wanted.
 Outcome measure_leaf(const Leaf& leaf, int64_t* slots, bool* nullable);

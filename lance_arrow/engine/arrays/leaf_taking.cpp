@@ -50,10 +50,11 @@ Outcome LeafTaking::begin(std::span<const int64_t> part_rows, ResultMemory* memo
   bool has_lists = false;
   int64_t num_rows = 0;
   for (const int bits : shape.offset_bits) has_lists |= bits != 0;
-  for (const int64_t rows : part_rows) num_rows += rows;
+  for (const int64_t rows : part_rows) num_rows += rows * shape.lengths_per_row;
   // Pages below columns of lists know of nothing above the leaf.
   leaf_.offset_bits = shape.offset_bits;
   if (is_below_lists()) leaf_.offset_bits = leaf_.offset_bits.first(1);
+  else leaf_.dimensions = shape.dimensions;
   leaf_.value_bits = shape.value_bits;
   leaf_.field_bits = shape.field_bits;
   if (!pages_->empty() && !pages_->front().page->parts.empty()) {
@@ -86,16 +87,19 @@ Outcome LeafTaking::begin(std::span<const int64_t> part_rows, ResultMemory* memo
           std::make_unique<ValueViews>(form_ == Form::kTextViews, std::max<int64_t>(1, limits_.offset / 2 + 1));
     if (has_views) part->viewed->lend(lent_.bytes, num_rows);
     if (is_judged()) part->judged = std::move(judged_);
-    if (leaf_.lent) part->values.lend(lent_.bytes + start * width, part_rows[number] * width);
-    start += part_rows[number];
+    const int64_t num_values = part_rows[number] * shape.lengths_per_row;
+    if (leaf_.lent) part->values.lend(lent_.bytes + start * width, num_values * width);
+    start += num_values;
   }
   return success();
 }
 
 Outcome LeafTaking::run(size_t part, Request* request) {
-  if (!is_below_lists())
-    return read_leaf(*pages_, request->reader, request->selection, request->rows, leaf_.parts[part].get(),
-                     &request->count);
+  if (!is_below_lists()) {
+    const CountedRows rows(request->rows, shape_->lengths_per_row);
+    const SelectionBitmap* selection = rows.are_rows() ? request->selection : nullptr;
+    return read_leaf(*pages_, request->reader, selection, rows.view(), leaf_.parts[part].get(), &request->count);
+  }
   LaRuns values{};
   const Outcome outcome = descend(part, request, &values);
   return outcome.message != nullptr
@@ -149,7 +153,7 @@ Outcome LeafTaking::take(int64_t num_rows, Request* request, ResultMemory* memor
     outcome = descend(0, request, &values);
     if (outcome.message == nullptr) outcome = make_room(memory);
   }
-  if (outcome.message == nullptr) outcome = lend_large(values, memory);
+  if (outcome.message == nullptr) outcome = lend_large(CountedRows(values, shape_->lengths_per_row).view(), memory);
   if (outcome.message == nullptr) outcome = run(0, request);
   if (outcome.message == nullptr) outcome = finish(request, memory, out);
   if (outcome.message == nullptr) leaf_.give_back_part();
@@ -163,7 +167,8 @@ Outcome LeafTaking::finish(Request* request, ResultMemory* memory, LeafOut* out)
   if (num_nodes > kMaxLayers) return misuse("there must be 1 to 64 layers");
   int64_t slots[kMaxLayers], num_bytes = 0;
   bool nullable[kMaxLayers];
-  Outcome outcome = measure_leaf(leaf_, slots, nullable);
+  Outcome outcome = share_levels(&leaf_);
+  if (outcome.message == nullptr) outcome = measure_leaf(leaf_, slots, nullable);
   if (outcome.message != nullptr) return outcome;
   for (const auto& part : leaf_.parts) {
     out->num_values += part->num_values;

@@ -41,6 +41,8 @@ struct KeptShape {
 // What the schema says of a leaf.
 struct LeafShape {
   std::vector<int> offset_bits;  // per node of the path, inner-most first: the width of a list's offsets, or 0
+  std::vector<int64_t> dimensions;  // the same of fixed-size lists of structs: structs of each; empty without any
+  int64_t lengths_per_row = 1;  // rows that pages count for one row
   int64_t value_bits = 0;  // 0: variable width; kNoValues. Pages whose values are rows of parts tell their own
   int value_offset_bits = 0;  // of Arrow's offsets, for variable width
   bool is_text = false;  // whether plain values of variable width are checked as UTF-8

@@ -64,10 +64,14 @@ class SlotLevels {
       Group& group = groups_.back();
       level = static_cast<uint16_t>(level - num_levels(layer));
       const auto null_level = static_cast<uint16_t>(level + 1);
-      const Nulls nulls{Listed(layer.positions, layer.num_positions), layer.lists_nulls, null_level};
+      const Nulls nulls{Listed(layer.positions, layer.num_positions), layer.lists_nulls, null_level, 1};
       group.rep = rank;
       if (layer.list_slots == nullptr) {
         if (layer.num_positions > 0 || !layer.lists_nulls) group.nulls.push_back(nulls);
+        if (layer.dimension == 0) continue;
+        // What lies further out has as many slots of the group for each of its own.
+        for (Nulls& outer : group.nulls) outer.slots_each *= layer.dimension;
+        group.slots_each *= layer.dimension;
         continue;
       }
       group.lists.emplace(Lists{nulls, Listed(layer.list_slots, layer.num_lists), layer.item_starts});
@@ -90,18 +94,27 @@ class SlotLevels {
     Listed listed;
     bool lists_nulls;  // or else the slots that are valid
     uint16_t level;
+    int64_t slots_each;  // of the group, in one slot of the layer
 
-    bool has(int64_t slot) { return listed.has(slot) == lists_nulls; }
+    bool has(int64_t slot) { return listed.has(slots_each == 1 ? slot : slot / slots_each) == lists_nulls; }
+    template <class Visit>
+    void each(int64_t start, int64_t stop, Visit&& visit) {
+      if (slots_each == 1) return listed.each(start, stop, visit);
+      listed.each(start / slots_each, stop / slots_each, [&](int64_t slot) {
+        for (int64_t one = slot * slots_each; one < (slot + 1) * slots_each; ++one) visit(one);
+      });
+    }
   };
   struct Lists {
     Nulls nulls;
     Listed filled;
     const int64_t* item_starts;
   };
-  // Layers with the same slots.
+  // Layers with the same slots; fixed-size lists of structs have fewer, and count as these structs.
   struct Group {
     std::vector<Nulls> nulls;  // of layers that are no lists, outer-most first
     std::optional<Lists> lists;
+    int64_t slots_each = 1;  // in one slot of the outer-most layer
     uint16_t rep = 0;  // of slots that are not the first of a list
     std::vector<uint16_t> reps;  // of lists that follow each other
 
@@ -119,16 +132,20 @@ class SlotLevels {
   // one begins what reps[i] says.
   Outcome add(size_t depth, const int64_t* starts, const uint16_t* reps, int64_t count) {
     Group& group = groups_[depth];
+    const int64_t first = starts[0] * group.slots_each, stop = starts[count] * group.slots_each;
     if (!group.lists) {
-      for (int64_t list = 0; list < count; ++list) rep_[num_entries_ + starts[list] - starts[0]] = reps[list];
-      add_values(group, starts[0], starts[count]);
+      if (group.slots_each != 1) std::fill(rep_ + num_entries_, rep_ + num_entries_ + (stop - first), group.rep);
+      for (int64_t list = 0; list < count; ++list)
+        rep_[num_entries_ + starts[list] * group.slots_each - first] = reps[list];
+      add_values(group, first, stop);
       return success();
     }
     Lists& lists = *group.lists;
-    const int64_t stop = starts[count];
     int64_t list = 0;
-    const auto rep_of = [&](int64_t slot) { return list < count && starts[list] == slot ? reps[list++] : group.rep; };
-    for (int64_t slot = starts[0]; slot < stop;) {
+    const auto rep_of = [&](int64_t slot) {
+      return list < count && starts[list] * group.slots_each == slot ? reps[list++] : group.rep;
+    };
+    for (int64_t slot = first; slot < stop;) {
       for (const int64_t filled = lists.filled.next(slot, stop); slot < filled; ++slot) {
         const uint16_t level = group.null_level(slot);
         rep_[num_entries_] = rep_of(slot);
@@ -155,7 +172,7 @@ class SlotLevels {
     for (size_t layer = group.nulls.size(); layer-- > 0;) {
       Nulls& nulls = group.nulls[layer];
       if (nulls.lists_nulls) {
-        nulls.listed.each(start, stop, [&](int64_t slot) { to[slot - start] = nulls.level; });
+        nulls.each(start, stop, [&](int64_t slot) { to[slot - start] = nulls.level; });
       } else {
         for (int64_t slot = start; slot < stop; ++slot)
           if (nulls.has(slot)) to[slot - start] = nulls.level;

@@ -34,6 +34,7 @@ struct SlotLayer {
   const int64_t* list_slots;  // ascending: lists that hold items; null where the layer is no list
   const int64_t* item_starts;  // num_lists + 1: where their items begin
   int64_t num_lists;
+  int64_t dimension;  // of fixed-size lists of structs: slots of the layer inside for each slot; else 0
 };
 
 struct SlotOut {

@@ -44,6 +44,12 @@ struct Tier {
   uint16_t below;
 };
 
+// Levels of fixed-size lists of structs as layers want them: only the entry of the first struct begins the lists around
+// them. Writers repeat each entry for all structs, also the level that begins a list. Null or empty lists around them
+// are refused: no writer says how many entries these have.
+Outcome share_levels(const uint8_t* layers, int64_t num_layers, const int64_t* dimensions, uint16_t* rep,
+                     const uint16_t* def, int64_t num_entries);
+
 struct LayerPlan {
   int num_layers;
   int num_lists;

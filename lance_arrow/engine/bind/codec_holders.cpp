@@ -75,6 +75,17 @@ HeldValueCodec* hold_zipped(int64_t bits, const uint8_t* table, int64_t table_by
   return new HeldValueCodec{{bits, table == nullptr, form.get(), &ZippedBytes::expand}, form, nullptr};
 }
 
+HeldValueCodec* hold_zipped_nulls(int64_t stored_bytes, int64_t row_bytes) {
+  auto form = std::make_shared<ZippedNulls>(ZippedNulls{stored_bytes, row_bytes});
+  return new HeldValueCodec{{8 * row_bytes, 0, form.get(), &ZippedNulls::expand}, form, nullptr};
+}
+
+HeldValueCodec* hold_zipped_booleans(const LaValueCodec* bytes) {
+  if (bytes->bits != 8) return nullptr;
+  auto form = std::make_shared<ZippedBooleans>(ZippedBooleans{bytes});
+  return new HeldValueCodec{{1, 0, form.get(), &ZippedBooleans::expand}, form, nullptr};
+}
+
 HeldFrameCodec* hold_lz4() {
   return new HeldFrameCodec{{nullptr, &Lz4Frames::plain_bytes, &Lz4Frames::decompress}, nullptr};
 }

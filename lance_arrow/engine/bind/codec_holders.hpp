@@ -36,6 +36,10 @@ HeldChunkCodec* hold_symbols(const LaChunkCodec* child, const uint8_t* table, in
 // `child` may be null: all items are null, and have `item_bits` in a value. Null where the child has no fixed width.
 HeldChunkCodec* hold_list_rows(const LaChunkCodec* child, int64_t items_per_value,
                                const std::vector<int64_t>& bitmap_bits, int64_t num_stored, int64_t item_bits);
+// Rows of so many bytes, of which only the first ones are stored: bitmaps of lists whose items are all null.
+HeldValueCodec* hold_zipped_nulls(int64_t stored_bytes, int64_t row_bytes);
+// Null where `bytes` are no bytes.
+HeldValueCodec* hold_zipped_booleans(const LaValueCodec* bytes);
 HeldValueCodec* hold_zipped(int64_t bits, const uint8_t* table, int64_t table_bytes, Outcome* outcome);
 
 struct HeldFrameCodec : LaFrameCodec {

@@ -441,6 +441,47 @@ struct ZippedBytes {
   }
 };
 
+// Zipped lists of one length without items: the bitmaps that are stored, then zeros for the others and the items.
+struct ZippedNulls {
+  int64_t stored_bytes;
+  int64_t row_bytes;
+
+  static LaRefusal expand(const void* self, const uint8_t* data, const int64_t* starts, const int64_t* sizes,
+                          int64_t num_values, LaValues* out) {
+    const auto& form = *static_cast<const ZippedNulls*>(self);
+    uint8_t* to = out->values;
+    for (int64_t value = 0; value < num_values; ++value, to += form.row_bytes) {
+      if (sizes[value] != form.stored_bytes) return "a zipped value has another size than its description";
+      copy_bytes(to, data + starts[value], form.stored_bytes);
+      std::memset(to + form.stored_bytes, 0, static_cast<size_t>(form.row_bytes - form.stored_bytes));
+    }
+    return kDone;
+  }
+};
+
+// Zipped booleans, whose bytes have a codec of their own: 0 is false, all others are true, as in the reference.
+struct ZippedBooleans {
+  const LaValueCodec* bytes;
+
+  static LaRefusal expand(const void* self, const uint8_t* data, const int64_t* starts, const int64_t* sizes,
+                          int64_t num_values, LaValues* out) {
+    const LaValueCodec& bytes = *static_cast<const ZippedBooleans*>(self)->bytes;
+    const Leased<std::vector<uint8_t>> leased;
+    std::vector<uint8_t>& found = *leased;
+    found.resize(static_cast<size_t>(num_values));
+    LaValues place{found.data(), 0, nullptr, 0, nullptr, nullptr};
+    const LaRefusal refusal = bytes.expand(bytes.self, data, starts, sizes, num_values, &place);
+    if (refusal != nullptr) return refusal;
+    for (int64_t value = 0; value < num_values; ++value) {
+      const int64_t bit = out->bit_offset + value;
+      const auto one = static_cast<uint8_t>(1u << (bit % 8));
+      uint8_t& to = out->values[bit / 8];
+      to = static_cast<uint8_t>(found[static_cast<size_t>(value)] != 0 ? to | one : to & ~one);
+    }
+    return kDone;
+  }
+};
+
 // Zstandard frames after their size, of one uncompressed block: typical for images and other compressed values. A frame
 // of one segment stores its content size in 2 or 4 bytes (RFC 8878, 3.1.1.1). A block has at most 128 KiB.
 struct StoredZstd {

@@ -18,6 +18,7 @@ enum Blame : int {
   kChecksum = 5,  // a block, which is `index`, contradicts its checksum
   kLimit = 6,  // a limit of bytes, or no memory
   kOffsets = 7,  // rows have more bytes or items than their offsets count
+  kUnsupported = 8,  // nothing says what the bytes mean
 };
 
 // message == nullptr means success. `index` is the chunk or value the message speaks of.
@@ -50,6 +51,7 @@ struct Outcome {
 inline Outcome success() { return {nullptr, -1, kNobody}; }
 inline Outcome corrupt(const char* message, int64_t index) { return {message, index, kBytes}; }
 inline Outcome misuse(const char* message, int64_t index = -1) { return {message, index, kCaller}; }
+inline Outcome unsupported(const char* message, int64_t index = -1) { return {message, index, kUnsupported}; }
 inline Outcome above_limit() { return {"a read is above its limit of bytes", -1, kLimit}; }
 inline Outcome beyond_offsets() { return {"rows have more bytes or items than their offsets count", -1, kOffsets}; }
 

@@ -36,6 +36,8 @@ cdef extern from "engine/bind/codec_holders.hpp" namespace "lance_arrow::engine"
     HeldChunkCodec* hold_byte_streams(int64_t bits) except +
     HeldChunkCodec* hold_list_rows(
         const LaChunkCodec*, int64_t, const vector[int64_t]&, int64_t, int64_t item_bits) except +
+    HeldValueCodec* hold_zipped_nulls(int64_t stored_bytes, int64_t row_bytes) except +
+    HeldValueCodec* hold_zipped_booleans(const LaValueCodec* bytes) except +
     HeldValueCodec* hold_zipped(int64_t bits, const uint8_t* table, int64_t table_bytes, Outcome*) except +
 
 
@@ -168,6 +170,23 @@ def zipped_codec(int64_t bits) -> object:
     """Zipped values of `bits` each, or (0) of any length."""
     cdef Outcome outcome
     return PyCapsule_New(hold_zipped(bits, NULL, 0, &outcome), _VALUE, _drop_value)
+
+
+def zipped_booleans_codec(stored not None) -> object | None:
+    """Zipped booleans whose bytes the value codec of a capsule has, all but 0 true; None unless these are bytes."""
+    cdef HeldValueCodec* held = hold_zipped_booleans(<const LaValueCodec*>PyCapsule_GetPointer(stored, _VALUE))
+    if held == NULL:
+        return None
+    Py_INCREF(stored)
+    held.child = <void*>stored
+    return PyCapsule_New(held, _VALUE, _drop_value)
+
+
+def zipped_nulls_codec(int64_t stored_bytes, int64_t row_bytes) -> object:
+    """Zipped lists of one length without items: rows of so many bytes, of which only bitmaps, the first, are stored."""
+    if not 0 < stored_bytes <= row_bytes:
+        raise InvalidArgumentError(f"rows of {row_bytes} bytes cannot begin with {stored_bytes} stored ones")
+    return PyCapsule_New(hold_zipped_nulls(stored_bytes, row_bytes), _VALUE, _drop_value)
 
 
 def zipped_symbols_codec(child, const uint8_t[::1] table not None) -> object | None:

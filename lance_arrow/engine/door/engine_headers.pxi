@@ -104,10 +104,11 @@ cdef extern from "engine/arrays/slots.hpp" namespace "lance_arrow::engine" nogil
         const int64_t* list_slots
         const int64_t* item_starts
         int64_t num_lists
+        int64_t dimension
 
 cdef extern from "engine/pages/sparse_page.hpp" namespace "lance_arrow::engine" nogil:
     Outcome check_slot_layers(const vector[_SparseLayer]&, int64_t, int64_t) except +
-    Page* new_sparse_page(const vector[_SparseLayer]&, const Page*) except +
+    Page* new_sparse_page(const vector[_SparseLayer]&, int64_t, const Page*) except +
     vector[uint8_t] sparse_layer_kinds(const vector[_SparseLayer]&) except +
 
 cdef extern from "engine/plan/reader.hpp" namespace "lance_arrow::engine" nogil:
@@ -177,6 +178,8 @@ cdef extern from "engine/arrays/leaf_taking.hpp" namespace "lance_arrow::engine"
     cdef cppclass LeafShape:
         LeafShape()
         vector[int] offset_bits
+        vector[int64_t] dimensions
+        int64_t lengths_per_row
         int64_t value_bits
         int value_offset_bits
         cbool is_text
@@ -247,9 +250,10 @@ cdef extern from "engine/arrays/taking.hpp" namespace "lance_arrow::engine" nogi
         const LeafOut& done(size_t)
         cbool batch(const vector[ArrayForm]&, int64_t, ArrowArray*) except +
 
-cdef extern from "engine/plan/opened_pages.hpp" namespace "lance_arrow::engine" nogil:
-    cbool have_equal_values(const vector[PageRef]&)
+cdef extern from "engine/pages/widened_page.hpp" namespace "lance_arrow::engine" nogil:
+    cbool unite_values(const vector[int64_t]&, vector[PageRef]*, vector[unique_ptr[Page]]*) except +
 
+cdef extern from "engine/plan/opened_pages.hpp" namespace "lance_arrow::engine" nogil:
     cdef cppclass OpenedPages:
         OpenedPages()
         OpenedPages(vector[int64_t]) except +

@@ -50,6 +50,8 @@ cdef class PagesWithRows:
     cdef vector[vector[PageRef]] pages
     cdef vector[vector[vector[PageRef]]] lists
     cdef vector[uint8_t] is_read
+    cdef vector[int64_t] lengths_per_row
+    cdef vector[unique_ptr[Page]] widened
     cdef readonly Py_ssize_t num_pages
     cdef readonly bint are_all_read
     cdef object kept
@@ -63,13 +65,14 @@ cdef class PagesWithRows:
         cdef bint is_read
         for pages in wanted:
             is_read = True
+            self.lengths_per_row.push_back(forms.shapes[leaf].lengths_per_row)
             self.num_pages += len(pages)
             for item in pages:
                 if not (_has_ref(&ref, item) and _fits(&forms.shapes[leaf], item[0])):
                     is_read = False
                     break
                 self.pages[leaf].push_back(ref)
-            is_read = is_read and have_equal_values(self.pages[leaf])
+            is_read = is_read and unite_values(forms.shapes[leaf].list_parts, &self.pages[leaf], &self.widened)
             if lists is not None:
                 is_read = self._has_lists(leaf, lists[leaf]) and is_read
             self.is_read.push_back(is_read)
@@ -190,9 +193,12 @@ cdef class OpenPages:
         found.pages.resize(num_leaves)
         found.lists.resize(num_leaves)
         found.is_read.assign(num_leaves, 1)
+        found.lengths_per_row.assign(num_leaves, 1)
         found.are_all_read, found.kept = True, self
         for leaf in range(num_leaves):
-            if not self.tables[leaf].select(rows, &found.pages[leaf]) or not have_equal_values(found.pages[leaf]):
+            if not self.tables[leaf].select(rows, &found.pages[leaf]):
+                return None
+            if not unite_values(self.forms.shapes[leaf].list_parts, &found.pages[leaf], &found.widened):
                 return None
             found.num_pages += found.pages[leaf].size()
         return found

@@ -372,7 +372,9 @@ def places_page(NativePage inner not None, layers, int highest) -> NativePage | 
         new_places_page(inner.page.get(), highest), inner.page.get().num_rows, layers, inner.data_buffer, 0, (inner,))
 
 
-def sparse_page(NativePage inner not None, int64_t num_rows, tuple layers) -> NativePage | None:
+def sparse_page(
+    NativePage inner not None, int64_t num_rows, tuple layers, int64_t lengths_per_row=1
+) -> NativePage | None:
     """Build a page whose structure is kept as positions.
 
     Parameters
@@ -380,10 +382,12 @@ def sparse_page(NativePage inner not None, int64_t num_rows, tuple layers) -> Na
     inner
         Values of all slots of the leaf, a row each.
     num_rows
-        Rows of the page.
+        Slots of the outer-most layer.
     layers
-        Inner-most first ``(positions, lists_nulls, list_slots or None, item_starts or None)``, as those of
+        Inner-most first ``(positions, lists_nulls, list_slots or None, item_starts or None, dimension)``, as those of
         `lance_arrow.spi.SlotLayer`: contiguous ``(n,) int64``.
+    lengths_per_row
+        How many rows the page counts for each of these slots.
 
     Returns
     -------
@@ -398,8 +402,11 @@ def sparse_page(NativePage inner not None, int64_t num_rows, tuple layers) -> Na
     cdef Outcome outcome
     if not inner.page.get().is_indexed():
         return None
-    for positions, lists_nulls, slots, starts in layers:
+    if lengths_per_row < 1 or num_rows < 0 or num_rows > ((<int64_t>1) << 62) // lengths_per_row:
+        raise InvalidArgumentError(f"{num_rows} slots of {lengths_per_row} rows each are no page")
+    for positions, lists_nulls, slots, starts, dimension in layers:
         form = _SparseLayer()
+        form.dimension = dimension
         form.num_positions, form.lists_nulls = positions.shape[0], lists_nulls
         if positions.shape[0]:
             form.positions = &positions[0]
@@ -416,6 +423,6 @@ def sparse_page(NativePage inner not None, int64_t num_rows, tuple layers) -> Na
         raise InvalidArgumentError(f"layers of a page: {outcome.message.decode('ascii')}")
     kinds = sparse_layer_kinds(forms)
     cdef NativePage page = _page(
-        new_sparse_page(forms, inner.page.get()), num_rows, kinds, inner.data_buffer, inner.offset_bits, (inner, layers))
+        new_sparse_page(forms, lengths_per_row, inner.page.get()), num_rows * lengths_per_row, kinds, inner.data_buffer, inner.offset_bits, (inner, layers))
     page.second_buffer, page.third_buffer = inner.second_buffer, inner.third_buffer
     return page

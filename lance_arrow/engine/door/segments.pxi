@@ -10,8 +10,9 @@ cdef extern from "engine/plan/segments.hpp" namespace "lance_arrow::engine" nogi
         cbool copy(int64_t, int64_t, uint8_t*)
 
 cdef extern from "engine/plan/leaf_reader.hpp" namespace "lance_arrow::engine" nogil:
-    Outcome want_leaf(
-        const vector[PageRef]&, const Reader&, const SelectionBitmap*, const LaRuns&, cbool, int64_t, Wanted*) except +
+    Outcome want_rows(
+        const vector[PageRef]&, const Reader&, const SelectionBitmap*, const LaRuns&, int64_t, cbool, int64_t, Wanted*
+    ) except +
 
 
 cdef extern from "engine/plan/list_levels.hpp" namespace "lance_arrow::engine" nogil:
@@ -128,8 +129,9 @@ cdef class Segments:
                     if outcome.message != NULL:
                         break
                     continue
-                outcome = want_leaf(
-                    pages.pages[leaf], request.reader, &selection, request.rows, indices_only, limit_bytes, &wanted)
+                outcome = want_rows(
+                    pages.pages[leaf], request.reader, &selection, request.rows, pages.lengths_per_row[leaf],
+                    indices_only, limit_bytes, &wanted)
                 if outcome.message != NULL:
                     break
         if outcome.message != NULL:

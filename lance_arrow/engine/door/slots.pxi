@@ -11,6 +11,7 @@ cdef extern from "engine/arrays/slots.hpp" namespace "lance_arrow::engine" nogil
         const int64_t* list_slots
         const int64_t* item_starts
         int64_t num_lists
+        int64_t dimension
 
     cdef struct SlotOut:
         uint8_t* validity
@@ -36,7 +37,7 @@ cdef int _open_slots(SlotLayer* layer, object parts) except -1:
     layer.run_starts, layer.run_stops, layer.num_runs = &starts[0], &stops[0], starts.shape[0]
     layer.positions, layer.num_positions = &positions[0], positions.shape[0]
     layer.list_slots = layer.item_starts = NULL
-    layer.num_lists = 0
+    layer.num_lists = layer.dimension = 0
     if lists is not None:
         list_slots, item_starts = lists, items
         if item_starts.shape[0] != list_slots.shape[0] + 1:

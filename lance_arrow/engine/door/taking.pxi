@@ -223,7 +223,8 @@ cdef class ReadForms:
     Parameters
     ----------
     leaves
-        Of each leaf ``(offset_bits, value_bits, value_offset_bits, field_bytes, blobs, form, list_parts, is_text)``.
+        Of each leaf ``(offset_bits, value_bits, value_offset_bits, field_bytes, blobs, form, list_parts, is_text,
+        dimensions, lengths_per_row)``.
 
         ``offset_bits``: per node of the path, inner-most first, the width of a list's offsets or 0. ``value_bits``:
         bits of a value; 0 for variable width, with ``value_offset_bits``; -1 for no values. ``field_bytes``: bytes of
@@ -240,7 +241,8 @@ cdef class ReadForms:
         byte for each, 1 where the item satisfies it; or None if items cannot be judged. Its `null` tells whether null
         satisfies it. ``list_parts``: of fixed-size lists, the bits
         of each part of a value, were there a bitmap of each layer. ``is_text``: whether plain values of variable width
-        are checked as UTF-8.
+        are checked as UTF-8. ``dimensions``: as `offset_bits`, of fixed-size lists of structs the structs of each, or 0;
+        empty without such lists. ``lengths_per_row``: how many rows pages count for one row.
     columns
         Nested tuples ``(kind, leaf, items, children)``. ``kind`` is a key of `KINDS`, ``leaf`` the position of
         the leaf with the node's structure. ``items`` is the number of the child's items per slot (0 for lists).
@@ -263,7 +265,7 @@ cdef class ReadForms:
         for leaf in leaves:
             shape = LeafShape()
             (offset_bits, shape.value_bits, shape.value_offset_bits, field_bytes, places, form, shape.list_parts,
-             shape.is_text) = leaf
+             shape.is_text, shape.dimensions, shape.lengths_per_row) = leaf
             if isinstance(form, tuple):
                 shape.form = Form.kKept
                 kept.item_bits, kept.item_offset_bits, kept.most_items = form

@@ -12,10 +12,16 @@ namespace {
 // Rows, or slots of a leaf, that are opened together.
 constexpr int64_t kBatchSlots = 32 << 10;
 
+constexpr int64_t kMostSlots = std::numeric_limits<int64_t>::max();
+
 // Selected slots of a layer.
 struct SlotRuns {
   std::vector<int64_t> starts, stops;
 
+  // The slots inside, where each has so many.
+  void scale(int64_t dimension) {
+    for (size_t run = 0; run < starts.size(); ++run) starts[run] *= dimension, stops[run] *= dimension;
+  }
   void add(int64_t start, int64_t stop) {
     if (start >= stop) return;
     if (!stops.empty() && stops.back() == start) {
@@ -35,8 +41,10 @@ struct SlotRuns {
 
 class SparsePage : public Page {
  public:
-  SparsePage(const std::vector<SlotLayer>& layers, const Page* values) : layers_(layers), inner_(values) {
+  SparsePage(const std::vector<SlotLayer>& layers, int64_t lengths_per_row, const Page* values)
+      : layers_(layers), lengths_(lengths_per_row), inner_(values) {
     value_bits = values->value_bits;
+    has_shared_levels = true;
     parts = values->parts;
     for (const SlotLayer& layer : layers_) num_lists_ += layer.list_slots != nullptr ? 1 : 0;
   }
@@ -45,8 +53,9 @@ class SparsePage : public Page {
 
   // Rows are mapped to slots anew for each batch: so many of them that it costs little, and few enough for the cache.
   int64_t batch_stop(int64_t row) const override {
-    const int64_t most = std::min(num_rows, row + kBatchSlots), first = leaf_slot(row);
-    if (first >= leaf_slot(most)) return most;
+    row /= lengths_;
+    const int64_t most = std::min(num_rows / lengths_, row + kBatchSlots), first = leaf_slot(row);
+    if (first >= leaf_slot(most)) return most * lengths_;
     const int64_t stop = std::min(inner_->batch_stop(first), first + kBatchSlots);
     int64_t low = row + 1, high = most;  // the last row border whose slots end at or before `stop`
     while (low < high) {
@@ -54,7 +63,7 @@ class SparsePage : public Page {
       if (leaf_slot(middle) <= stop) low = middle;
       else high = middle - 1;
     }
-    return low;
+    return low * lengths_;
   }
 
   Outcome plan(const LaRuns& rows, Ranges* out) const override {
@@ -82,7 +91,8 @@ class SparsePage : public Page {
   int64_t leaf_slot(int64_t row) const {
     for (size_t at = layers_.size(); at-- > 0;) {
       const SlotLayer& layer = layers_[at];
-      if (layer.list_slots != nullptr)
+      if (layer.dimension != 0) row *= layer.dimension;
+      else if (layer.list_slots != nullptr)
         row = layer.item_starts[std::lower_bound(layer.list_slots, layer.list_slots + layer.num_lists, row) -
                                 layer.list_slots];
     }
@@ -102,24 +112,46 @@ class SparsePage : public Page {
     return found;
   }
 
-  SlotRuns leaf_runs(const LaRuns& rows) const {
+  // Slots of the outer-most layer: rows, of which the page counts several where that is a fixed-size list of structs.
+  SlotRuns whole_runs(const LaRuns& rows) const {
     SlotRuns runs;
-    for (int64_t run = 0; run < rows.num_runs; ++run) runs.add(rows.starts[run], rows.stops[run]);
-    for (size_t at = layers_.size(); at-- > 0;)
-      if (layers_[at].list_slots != nullptr) runs = inside(layers_[at], runs.view());
+    for (int64_t run = 0; run < rows.num_runs; ++run) runs.add(rows.starts[run] / lengths_, rows.stops[run] / lengths_);
     return runs;
   }
 
-  // Without lists, each row is an entry: the outer-most layer that is null tells its level.
-  Outcome add_flat(const LaRuns& rows, LeafPart* out) const {
-    int64_t count = 0;
-    for (int64_t run = 0; run < rows.num_runs; ++run) count += rows.stops[run] - rows.starts[run];
+  SlotRuns leaf_runs(const LaRuns& rows) const {
+    SlotRuns runs = whole_runs(rows);
+    for (size_t at = layers_.size(); at-- > 0;) {
+      if (layers_[at].dimension != 0) runs.scale(layers_[at].dimension);
+      else if (layers_[at].list_slots != nullptr) runs = inside(layers_[at], runs.view());
+    }
+    return runs;
+  }
+
+  // Without lists, each slot of the leaf is an entry: the outer-most layer that is null tells its level.
+  Outcome add_flat(const LaRuns& selected, LeafPart* out) const {
+    const SlotRuns slots = leaf_runs(selected);
+    const LaRuns rows = slots.view();
+    const int64_t count = slots.count();
     const size_t at = out->def.size();
     if (count > out->limit / 2 - static_cast<int64_t>(at)) return above_limit();
     out->def.resize(at + static_cast<size_t>(count), 0);
-    for (size_t layer = 0; layer < layers_.size(); ++layer)
-      mark_nulls(layers_[layer], rows, static_cast<uint16_t>(layer + 1), out->def.data() + at);
+    int64_t slots_each = 1;  // of the leaf, in one slot of the layer
+    for (size_t layer = 0; layer < layers_.size(); ++layer) {
+      slots_each *= std::max<int64_t>(1, layers_[layer].dimension);
+      const auto level = static_cast<uint16_t>(layer + 1);
+      if (slots_each == 1) mark_nulls(layers_[layer], rows, level, out->def.data() + at);
+      else mark_null_lists(layers_[layer], slots_each, rows, level, out->def.data() + at);
+    }
     return success();
+  }
+
+  static void mark_null_lists(const SlotLayer& layer, int64_t slots_each, const LaRuns& slots, uint16_t level,
+                              uint16_t* def) {
+    Listed listed(layer.positions, layer.num_positions);
+    for (int64_t run = 0; run < slots.num_runs; ++run)
+      for (int64_t slot = slots.starts[run]; slot < slots.stops[run]; ++slot, ++def)
+        if (listed.has(slot / slots_each) == layer.lists_nulls) *def = level;
   }
 
   static void mark_nulls(const SlotLayer& layer, const LaRuns& rows, uint16_t level, uint16_t* def) {
@@ -141,15 +173,15 @@ class SparsePage : public Page {
   }
 
   Outcome add_nested(const LaRuns& rows, int64_t num_values, LeafPart* out) const {
-    SlotRuns runs;
-    for (int64_t run = 0; run < rows.num_runs; ++run) runs.add(rows.starts[run], rows.stops[run]);
+    SlotRuns runs = whole_runs(rows);
     // Each slot is one entry at most. A few bytes may declare any number of them.
     const auto rep_at = static_cast<int64_t>(out->rep.size()), def_at = static_cast<int64_t>(out->def.size());
     const int64_t limit = out->limit / 4 - rep_at;
     int64_t most = runs.count();
     for (size_t at = layers_.size(); at-- > 0 && most <= limit;) {
-      if (layers_[at].list_slots == nullptr) continue;
-      runs = inside(layers_[at], runs.view());
+      if (layers_[at].list_slots == nullptr && layers_[at].dimension == 0) continue;
+      if (layers_[at].dimension != 0) runs.scale(layers_[at].dimension);
+      else runs = inside(layers_[at], runs.view());
       most = runs.count() > limit - most ? limit + 1 : most + runs.count();
     }
     if (most > limit) return above_limit();
@@ -158,7 +190,7 @@ class SparsePage : public Page {
     SlotLevels levels(layers_, num_lists_, out->rep.data() + rep_at, out->def.data() + def_at);
     Outcome outcome = success();
     for (int64_t run = 0; run < rows.num_runs && outcome.message == nullptr; ++run)
-      outcome = levels.add_rows(rows.starts[run], rows.stops[run]);
+      outcome = levels.add_rows(rows.starts[run] / lengths_, rows.stops[run] / lengths_);
     out->rep.resize(static_cast<size_t>(rep_at + levels.num_entries()));
     out->def.resize(static_cast<size_t>(def_at + levels.num_entries()));
     if (outcome.message != nullptr) return outcome;
@@ -166,6 +198,7 @@ class SparsePage : public Page {
   }
 
   const std::vector<SlotLayer> layers_;
+  const int64_t lengths_;  // rows that the page counts for one slot of the outer-most layer
   const Page* inner_;
   int num_lists_ = 0;
 };
@@ -184,9 +217,12 @@ Outcome check_slot_layers(const std::vector<SlotLayer>& layers, int64_t num_rows
   for (size_t at = layers.size(); at-- > 0;) {
     const SlotLayer& layer = layers[at];
     if (!ascend(layer.positions, layer.num_positions, 0, num_slots)) return misuse("positions do not ascend");
+    if (layer.dimension < 0 || (layer.dimension > 0 && num_slots > kMostSlots / layer.dimension))
+      return misuse("there are more slots than can be counted");
+    if (layer.dimension != 0) num_slots *= layer.dimension;
     if (layer.list_slots == nullptr) continue;
     if (!ascend(layer.list_slots, layer.num_lists, 0, num_slots)) return misuse("lists do not ascend");
-    num_slots = std::numeric_limits<int64_t>::max();
+    num_slots = kMostSlots;
     if (!ascend(layer.item_starts, layer.num_lists + 1, 0, num_slots)) return misuse("a list holds no items");
     num_slots = layer.item_starts[layer.num_lists];
   }
@@ -194,8 +230,8 @@ Outcome check_slot_layers(const std::vector<SlotLayer>& layers, int64_t num_rows
   return num_slots <= num_values ? success() : misuse("there are fewer values than slots");
 }
 
-Page* new_sparse_page(const std::vector<SlotLayer>& layers, const Page* values) {
-  return new SparsePage(layers, values);
+Page* new_sparse_page(const std::vector<SlotLayer>& layers, int64_t lengths_per_row, const Page* values) {
+  return new SparsePage(layers, lengths_per_row, values);
 }
 
 std::vector<uint8_t> sparse_layer_kinds(const std::vector<SlotLayer>& layers) {

@@ -114,8 +114,12 @@ class LeafReader {
     Outcome enter(const PageRef& ref, const LaRuns& rows, int64_t run, bool* is_open) {
       entered = &ref;
       out->first_item = ref.first_item;
-      part = {&ref.page->layers, 0, static_cast<int64_t>(out->rep.size()), static_cast<int64_t>(out->def.size()),
-              ref.first_row};
+      part = {&ref.page->layers,
+              0,
+              static_cast<int64_t>(out->rep.size()),
+              static_cast<int64_t>(out->def.size()),
+              ref.first_row,
+              ref.page->has_shared_levels};
       values_before = out->num_values;
       const Outcome outcome = ref.page->is_indexed() ? success() : ref.page->load_index(ref.buffers, &reader->fetcher_);
       if (outcome.message == nullptr && out->judged != nullptr) *is_open = !judge_whole(ref, rows, run);

@@ -33,6 +33,30 @@ struct PageRef {
   }
 };
 
+// Rows as pages count them: several for one row, where each row is a fixed-size list of structs.
+class CountedRows {
+ public:
+  CountedRows(const LaRuns& rows, int64_t lengths_per_row) : rows_(rows) {
+    if (lengths_per_row == 1) return;
+    starts_.reserve(static_cast<size_t>(rows.num_runs));
+    stops_.reserve(static_cast<size_t>(rows.num_runs));
+    for (int64_t run = 0; run < rows.num_runs; ++run) {
+      starts_.push_back(rows.starts[run] * lengths_per_row);
+      stops_.push_back(rows.stops[run] * lengths_per_row);
+    }
+    rows_ = {starts_.data(), stops_.data(), rows.num_runs};
+  }
+  CountedRows(const CountedRows&) = delete;
+  CountedRows& operator=(const CountedRows&) = delete;
+
+  bool are_rows() const { return starts_.empty(); }
+  const LaRuns& view() const { return rows_; }
+
+ private:
+  LaRuns rows_;
+  std::vector<int64_t> starts_, stops_;
+};
+
 // What the values of rows will take, where each page knows: memory of that size is filled without growing. Else 0.
 int64_t expected_bytes(const std::vector<PageRef>& pages, const LaRuns& rows);
 
@@ -49,5 +73,12 @@ Outcome read_leaf(const std::vector<PageRef>& pages, const Reader& reader, const
 // `indices_only`: only the indices of the pages are wanted, and loaded. `limit`: most bytes of what is read on the way.
 Outcome want_leaf(const std::vector<PageRef>& pages, const Reader& reader, const SelectionBitmap* selection,
                   const LaRuns& rows, bool indices_only, int64_t limit, Wanted* out);
+
+// The same for rows of which pages count so many for each.
+inline Outcome want_rows(const std::vector<PageRef>& pages, const Reader& reader, const SelectionBitmap* selection,
+                         const LaRuns& rows, int64_t lengths_per_row, bool indices_only, int64_t limit, Wanted* out) {
+  const CountedRows counted(rows, lengths_per_row);
+  return want_leaf(pages, reader, counted.are_rows() ? selection : nullptr, counted.view(), indices_only, limit, out);
+}
 
 }  // namespace lance_arrow::engine

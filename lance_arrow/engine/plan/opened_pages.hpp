@@ -8,13 +8,6 @@
 
 namespace lance_arrow::engine {
 
-// Whether values of all pages of a leaf are the same bits; of lists, only some may have bitmaps of their items.
-inline bool have_equal_values(const std::vector<PageRef>& pages) {
-  for (const PageRef& ref : pages)
-    if (ref.page->value_bits != pages[0].page->value_bits || ref.page->parts != pages[0].page->parts) return false;
-  return true;
-}
-
 class OpenedPages {
  public:
   OpenedPages() = default;

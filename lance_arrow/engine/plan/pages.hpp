@@ -135,6 +135,7 @@ struct LevelPart {
   int64_t num_entries;
   int64_t rep_at, def_at;  // -1: the page stores no such stream
   int64_t page_row;  // first row of the page
+  bool is_shared;  // as `Page::has_shared_levels`
 };
 
 // Values of one page. Where they are indices into its items, and it has none, none of them is valid.
@@ -295,6 +296,8 @@ class Page {
   int64_t value_bits = 0;  // of decoded values; 0: variable width; kNoValues
   std::vector<int64_t> parts;  // where a value is a row of parts: bits of each, which has whole bytes of the row
   std::vector<uint8_t> layers;  // inner-most first
+  // Of fixed-size lists of structs: whether only the first struct's entry begins the lists around them.
+  bool has_shared_levels = false;
   // There are no levels, and the ranges of plan() are the values, back to back, unless they have headers too.
   bool is_plain = false;
   // plan() names what plan_values() needs, and that names the ranges that are the values, back to back.

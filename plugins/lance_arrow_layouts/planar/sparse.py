@@ -72,7 +72,8 @@ class BoundSparse:
         layers = self.structure.load([slices.one() for slices in fetched[num_own:]], num_rows)
         facts = Slots(layers, page.buffer_sizes, self.limits)
         index = self.values.load_index(facts, fetched[:num_own])
-        return SparseIndex(layers, index, native_sparse(num_rows, layers, self.values.native(facts, index)))
+        native = native_sparse(num_rows, layers, self.values.native(facts, index), self.lengths_per_row)
+        return SparseIndex(layers, index, native)
 
     def plan(self, page: PageFacts, index: SparseIndex, rows: RowRanges) -> PageReadPlan:
         selected = SlotStructure.select(index.layers, self._whole(rows))

@@ -58,7 +58,7 @@ struct Sparse {
     values.reset(new_constant_page(form, 0));
     values->num_rows = num_slots;
     fuzz::require(check_slot_layers(layers, num_rows, num_slots).message == nullptr, "layers are right");
-    page.reset(new_sparse_page(layers, values.get()));
+    page.reset(new_sparse_page(layers, 1, values.get()));
     page->num_rows = num_rows;
     page->layers = sparse_layer_kinds(layers);
   }

@@ -97,7 +97,7 @@ def read_natively(case: LayoutCase, rows: RowRanges) -> tuple[list[bytes], list[
     table, chunks = case.buffers
     page = load_index(bind_case(case), case).native
     sizes = np.array([len(table), len(chunks)], np.int64)
-    forms = engine.ReadForms([((0,) * len(case.leaf.nodes), 128, 0, (8, 8), None, "plain", (), False)])
+    forms = engine.ReadForms([((0,) * len(case.leaf.nodes), 128, 0, (8, 8), None, "plain", (), False, (), 1)])
     pages = engine.PagesWithRows(forms, [[(page, 0, np.array([0, len(table)]), sizes)]])
     memory = np.frombuffer(table + chunks, np.uint8)
     place_of_file = -1, memory, memory.size, None, None
