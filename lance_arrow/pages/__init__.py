@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from lance_arrow.pages.native_pages import native_constant as native_constant
     from lance_arrow.pages.native_pages import native_places as native_places
     from lance_arrow.pages.native_pages import native_sparse as native_sparse
+    from lance_arrow.pages.native_pages import native_spread as native_spread
     from lance_arrow.pages.native_pages import row_bits as row_bits
     from lance_arrow.pages.native_pages import row_parts as row_parts
     from lance_arrow.pages.native_pages import struct_field_bytes as struct_field_bytes
@@ -122,6 +123,7 @@ else:
                 "native_constant",
                 "native_places",
                 "native_sparse",
+                "native_spread",
                 "row_bits",
                 "row_parts",
                 "struct_field_bytes",

@@ -137,10 +137,11 @@ def native_chunks(
     held = None
     if items is not None:
         bits = _item_bits(layout, items.shape)
-        if bits is None or row_parts(items.shape):
+        if bits is None:
             return None
         offset_bits = _offset_bits(items.shape)
-        held = (bits, items.values, items.offsets if offset_bits else None, offset_bits, layout.num_items)
+        values_of_items = items.values if offset_bits else _rows_of(items)
+        held = (bits, values_of_items, items.offsets if offset_bits else None, offset_bits, layout.num_items)
     made = engine.chunked_page(
         page.num_rows,
         layout.layers,
@@ -288,6 +289,13 @@ def native_sparse(
         (layer.positions, layer.lists_nulls, layer.list_slots, layer.item_starts, layer.dimension) for layer in layers
     ]
     return engine.sparse_page(values, num_rows, tuple(parts), lengths_per_row)
+
+
+def native_spread(values: engine.NativePage | None, slots: SlotLayer) -> engine.NativePage | None:
+    """Build a page of slots from that of the values of valid ones; None if these have no native page."""
+    if values is None or not slots.has_nulls:
+        return values
+    return engine.spread_page(values, slots.num_slots, slots.positions, slots.lists_nulls)
 
 
 def native_places(index: PageIndex | None, layers: tuple[LayerKind, ...]) -> engine.NativePage | None:

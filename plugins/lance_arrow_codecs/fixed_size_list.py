@@ -343,6 +343,10 @@ class BoundFixedSizeListBlocks:
     def shape(self) -> FixedSizeList:
         return self.rows.shape
 
+    def native(self) -> object | None:
+        rows = None if self.rows.rows.leaf is None else self.rows.native()
+        return native_codecs.flat(self.rows.value_bits) if native_codecs.is_plain(rows) else None
+
     def measure(self, chunks: ChunkBatch) -> int:
         return 0
 

@@ -111,6 +111,9 @@ cdef extern from "engine/pages/sparse_page.hpp" namespace "lance_arrow::engine" 
     Page* new_sparse_page(const vector[_SparseLayer]&, int64_t, const Page*) except +
     vector[uint8_t] sparse_layer_kinds(const vector[_SparseLayer]&) except +
 
+cdef extern from "engine/pages/spread_page.hpp" namespace "lance_arrow::engine" nogil:
+    Page* new_spread_page(const _SparseLayer&, const Page*) except +
+
 cdef extern from "engine/plan/reader.hpp" namespace "lance_arrow::engine" nogil:
     cdef struct Reader:
         int fd

@@ -372,6 +372,48 @@ def places_page(NativePage inner not None, layers, int highest) -> NativePage | 
         new_places_page(inner.page.get(), highest), inner.page.get().num_rows, layers, inner.data_buffer, 0, (inner,))
 
 
+def spread_page(
+    NativePage inner not None, int64_t num_rows, const int64_t[::1] positions not None, bint lists_nulls
+) -> NativePage | None:
+    """Build a page whose rows are slots, of which only those that are not null have values.
+
+    Parameters
+    ----------
+    inner
+        The values, a row each, without levels.
+    num_rows
+        Slots.
+    positions
+        ``(n,) int64``, ascending: the null slots, or the valid ones.
+    lists_nulls
+        Which of these `positions` are.
+
+    Returns
+    -------
+    NativePage or None
+        None where `inner` must read its index first.
+    """
+    cdef _SparseLayer form
+    cdef int64_t last = -1, num_valid = num_rows - positions.shape[0] if lists_nulls else positions.shape[0]
+    cdef Py_ssize_t place
+    if not inner.page.get().is_indexed():
+        return None
+    for place in range(positions.shape[0]):
+        if not last < positions[place] < num_rows:
+            raise InvalidArgumentError("positions of slots do not ascend, or lie outside the page")
+        last = positions[place]
+    if num_valid != inner.page.get().num_rows:
+        raise InvalidArgumentError(f"{inner.page.get().num_rows} values are stored for {num_valid} valid slots")
+    form = _SparseLayer()
+    form.num_positions, form.lists_nulls = positions.shape[0], lists_nulls
+    form.positions = &positions[0] if positions.shape[0] else NULL
+    cdef NativePage page = _page(
+        new_spread_page(form, inner.page.get()), num_rows, (_ALL_VALID_ITEM,), inner.data_buffer, inner.offset_bits,
+        (inner, positions))
+    page.second_buffer, page.third_buffer = inner.second_buffer, inner.third_buffer
+    return page
+
+
 def sparse_page(
     NativePage inner not None, int64_t num_rows, tuple layers, int64_t lengths_per_row=1
 ) -> NativePage | None:

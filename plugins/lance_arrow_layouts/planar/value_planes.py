@@ -20,6 +20,7 @@ from lance_arrow.pages import (
     bind_chunked,
     bind_zipped,
     native_constant,
+    native_spread,
 )
 from lance_arrow.spi import (
     BindScope,
@@ -219,8 +220,8 @@ class ZippedSlots:
         self.pages.roles(self._facts(page))
         return self.pages.load_index(self._facts(page), fetched)
 
-    def native(self, page: Slots, index: Any) -> None:
-        """Return None: the engine does not spread values over slots."""
+    def native(self, page: Slots, index: Any) -> object | None:
+        return native_spread(index.native, page.validity)
 
     def plan(self, page: Slots, index: Any, slots: RowRanges) -> PageReadPlan:
         validity = page.validity
