@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from lance_arrow.pages.arrays import few_slices as few_slices
     from lance_arrow.pages.arrays import joined_plan as joined_plan
     from lance_arrow.pages.arrays import load_whole as load_whole
+    from lance_arrow.pages.arrays import native_indexed as native_indexed
     from lance_arrow.pages.arrays import native_lists as native_lists
     from lance_arrow.pages.arrays import native_strings as native_strings
     from lance_arrow.pages.arrays import native_values as native_values
@@ -98,6 +99,7 @@ else:
                 "few_slices",
                 "joined_plan",
                 "load_whole",
+                "native_indexed",
                 "native_lists",
                 "native_strings",
                 "native_values",

@@ -13,9 +13,11 @@ from lance_arrow import engine
 from lance_arrow.engine import NativePage
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
 from lance_arrow.pages.native_pages import row_bits, value_bits
+from lance_arrow.settings import Limits
 from lance_arrow.spi.arrays import BoundArray, FindsFewValues, PlainValues
 from lance_arrow.spi.block_runs import clear_block
 from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes, FixedSizeList, FixedWidth, VariableWidth
+from lance_arrow.spi.codecs import BoundBufferScheme
 from lance_arrow.spi.keys import BufferRole
 from lance_arrow.spi.layouts import (
     BufferSlices,
@@ -26,7 +28,7 @@ from lance_arrow.spi.layouts import (
     PageIndex,
     PageReadPlan,
 )
-from lance_arrow.spi.native import ReadNatively
+from lance_arrow.spi.native import ReadNatively, native_side
 from lance_arrow.spi.rows import RowRanges
 from lance_arrow.spi.scratch import new_block
 from lance_arrow.spi.slots import ItemValidity, PageStructure, SlotStructure
@@ -76,9 +78,7 @@ class ArrayPages:
         return self.array.load_few_index(page, rows, fetched)
 
     def native_page(self, page: PageFacts) -> NativePage | None:
-        if isinstance(self.array, ReadNatively):
-            return self.array.native_page(page)
-        return native_values(page, self.array)
+        return native_array(page, self.array)
 
     def plan(self, page: PageFacts, index: PageIndex | None, rows: RowRanges) -> PageReadPlan:
         return self.array.plan(page, index, rows)
@@ -120,6 +120,11 @@ class NullableItems(Protocol):
         """The items, and a bit for each of them that is set where it is valid; None where no item is null."""
 
 
+def native_array(page: PageFacts, array: BoundArray) -> NativePage | None:
+    """Build the native page of an array; None if it has none."""
+    return array.native_page(page) if isinstance(array, ReadNatively) else native_values(page, array)
+
+
 def native_values(page: PageFacts, values: BoundArray, validity: BoundArray | None = None) -> NativePage | None:
     """Build a native page of values of one width, with a validity bitmap if some are null."""
     bits = -1
@@ -149,16 +154,69 @@ def _native_lists(
     return engine.nullable_items_page(page.num_rows, shape.dimension, shape.items.bits, data, bits, validity_buffer)
 
 
+class FramedValues(Protocol):
+    """Optional part of a bound array whose values lie plainly in one frame, which is a whole buffer."""
+
+    @property
+    def framed_buffer(self) -> tuple[int, BoundBufferScheme] | None:
+        """The buffer, and the scheme of the frame; None where there is no frame."""
+
+
 def native_strings(
-    page: PageFacts, shape: VariableWidth, ends: BoundArray, values: BoundArray, null_adjustment: int
+    page: PageFacts,
+    shape: VariableWidth,
+    ends: BoundArray,
+    values: BoundArray,
+    null_adjustment: int,
+    limits: Limits,
+    codes: object | None = None,
 ) -> NativePage | None:
-    """Build a native page of byte strings whose end offsets are in another buffer."""
+    """Build a native page of byte strings whose end offsets are in another buffer.
+
+    Parameters
+    ----------
+    page, shape, ends, values, null_adjustment
+        The page and its parts: the ends are plain, the bytes too, or in one frame (`FramedValues`).
+    limits
+        Of a frame's content: `max_batch_bytes`.
+    codes
+        Capsule of the value codec of which each string is a value; None where they are stored plainly.
+    """
     ends_buffer = plain_buffer(ends, page)
-    data = plain_buffer(values, PageFacts(0, page.buffer_sizes))
-    if data is None or ends_buffer is None:
+    if ends_buffer is None:
         return None
+    data, frames = plain_buffer(values, PageFacts(0, page.buffer_sizes)), None
+    if data is None:
+        framed: tuple[int, BoundBufferScheme] | None = getattr(values, "framed_buffer", None)
+        if framed is None or framed[0] >= len(page.buffer_sizes):
+            return None
+        data, frames = framed[0], native_side(framed[1])
+        if frames is None:
+            return None
     end_bytes = (value_bits(ends.shape) or 0) // 8
-    return engine.binary_page(page.num_rows, shape.offset_bits, data, ends_buffer, end_bytes, null_adjustment)
+    form = page.num_rows, shape.offset_bits, data, ends_buffer, end_bytes, null_adjustment
+    return engine.binary_page(*form, codes, frames, limits.max_batch_bytes)
+
+
+def native_indexed(
+    page: PageFacts, indices: BoundArray, items: BoundArray, num_items: int, limits: Limits, *, keeps_items: bool
+) -> NativePage | None:
+    """Build a native page of indices into items of the page.
+
+    Parameters
+    ----------
+    page, indices, items, num_items
+        The page, and its parts.
+    limits
+        Of the items: `max_dictionary_bytes`.
+    keeps_items
+        Whether values are the indices, which count items from 0. Otherwise index 0 is null, and k is item k - 1.
+    """
+    of_indices = native_array(page, indices)
+    of_items = native_array(PageFacts(num_items, page.buffer_sizes), items)
+    if of_indices is None or of_items is None:
+        return None
+    return engine.indexed_page(of_indices, of_items, num_items, keeps_items, limits.max_dictionary_bytes)
 
 
 def native_lists(page: PageFacts, ends: BoundArray, null_adjustment: int, num_items: int) -> NativePage | None:

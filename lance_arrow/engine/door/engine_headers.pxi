@@ -48,7 +48,31 @@ cdef extern from "engine/plan/pages.hpp" namespace "lance_arrow::engine" nogil:
 cdef extern from "engine/pages/array_pages.hpp" namespace "lance_arrow::engine" nogil:
     Page* new_flat_page(int64_t, cbool) except +
     Page* new_nullable_items_page(int64_t, int64_t, cbool) except +
-    Page* new_binary_page(int64_t, uint64_t) except +
+
+cdef extern from "engine/pages/binary_pages.hpp" namespace "lance_arrow::engine" nogil:
+    cdef struct BinaryForm:
+        int64_t end_bytes
+        uint64_t null_adjustment
+        const LaValueCodec* codes
+
+    cdef struct FrameForm:
+        size_t buffer
+        const LaFrameCodec* frames
+        int64_t most_bytes
+
+    Page* new_binary_page(const BinaryForm&) except +
+    Page* new_framed_binary_page(const BinaryForm&, const FrameForm&) except +
+
+cdef extern from "engine/pages/indexed_page.hpp" namespace "lance_arrow::engine" nogil:
+    cdef struct IndexedForm:
+        const Page* indices
+        const Page* items
+        int64_t num_items
+        int* item_buffers
+        cbool keeps_items
+        int64_t most_item_bytes
+
+    Page* new_indexed_page(const IndexedForm&) except +
 
 cdef extern from "engine/pages/list_page.hpp" namespace "lance_arrow::engine" nogil:
     const int64_t LIST_ENDS "lance_arrow::engine::kListEnds"

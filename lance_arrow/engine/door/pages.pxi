@@ -329,7 +329,8 @@ def list_page(int64_t num_rows, int ends_buffer, uint64_t null_adjustment, int64
 
 
 def binary_page(
-    int64_t num_rows, int offset_bits, int data_buffer, int ends_buffer, int64_t end_bytes, uint64_t null_adjustment
+    int64_t num_rows, int offset_bits, int data_buffer, int ends_buffer, int64_t end_bytes, uint64_t null_adjustment,
+    codes=None, frames=None, int64_t most_frame_bytes=0,
 ) -> NativePage:
     """Build a page of byte strings.
 
@@ -343,11 +344,66 @@ def binary_page(
         Bytes of an end, 4 or 8.
     null_adjustment
         Added to the ends of nulls; 0 where none is null.
+    codes
+        Capsule of a value codec of variable width, of which each string is a value; None where they are stored plainly.
+    frames, most_frame_bytes
+        Capsule of the scheme of which all bytes are one frame, and the most bytes of its content; or None.
     """
-    layers = (_NULLABLE_ITEM,)
-    cdef NativePage page = _page(
-        new_binary_page(end_bytes, null_adjustment), num_rows, layers, data_buffer, offset_bits, ())
-    page.second_buffer = ends_buffer
+    cdef BinaryForm form
+    cdef FrameForm frame
+    cdef NativePage page
+    kept, layers = (codes, frames), (_NULLABLE_ITEM,)
+    form.end_bytes, form.null_adjustment = end_bytes, null_adjustment
+    form.codes = NULL
+    if codes is not None:
+        form.codes = <const LaValueCodec*>PyCapsule_GetPointer(codes, _VALUE)
+        if form.codes.bits != 0:
+            raise InvalidArgumentError("codes of strings are values of variable width")
+    if frames is None:
+        page = _page(new_binary_page(form), num_rows, layers, data_buffer, offset_bits, kept)
+        page.second_buffer = ends_buffer
+        return page
+    frame.buffer, frame.most_bytes = data_buffer, most_frame_bytes
+    frame.frames = <const LaFrameCodec*>PyCapsule_GetPointer(frames, _FRAMES)
+    return _page(new_framed_binary_page(form, frame), num_rows, layers, ends_buffer, offset_bits, kept)
+
+
+def indexed_page(
+    NativePage indices not None, NativePage items not None, int64_t num_items, bint keeps_items, int64_t most_item_bytes
+) -> NativePage | None:
+    """Build a page of values by index.
+
+    Parameters
+    ----------
+    indices, items
+        Pages of the integers, a row each, and of the items, a row each. Buffers of both are those of one page.
+    num_items
+        Rows of `items`.
+    keeps_items
+        Whether values are the indices, which count items from 0. Otherwise index 0 is null, and k is item k - 1.
+    most_item_bytes
+        The most bytes of all items.
+
+    Returns
+    -------
+    NativePage or None
+        None where indices have another width than 8, 16, 32 or 64 bits, or items are no runs of bytes.
+    """
+    cdef IndexedForm form
+    cdef const Page* of_items = items.page.get()
+    cdef NativePage page
+    if indices.page.get().value_bits not in (8, 16, 32, 64) or not indices.page.get().is_indexed():
+        return None
+    if of_items.value_bits < 0 or of_items.value_bits % 8 != 0 or not of_items.parts.empty():
+        return None
+    form.indices, form.items, form.num_items = indices.page.get(), of_items, num_items
+    form.item_buffers[0], form.item_buffers[1] = items.data_buffer, items.second_buffer
+    form.item_buffers[2] = items.third_buffer
+    form.keeps_items, form.most_item_bytes = keeps_items, most_item_bytes
+    page = _page(
+        new_indexed_page(form), indices.page.get().num_rows, (_NULLABLE_ITEM,), indices.data_buffer,
+        0 if keeps_items else items.offset_bits, (indices, items))
+    page.second_buffer, page.third_buffer = indices.second_buffer, indices.third_buffer
     return page
 
 

@@ -1,7 +1,5 @@
 #include "engine/pages/array_pages.hpp"
 
-#include <limits>
-
 #include "engine/arrays/unravel.hpp"
 #include "engine/common/bitmaps.hpp"
 
@@ -157,103 +155,12 @@ class NullableItemsPage : public Page {
   bool has_validity_;
 };
 
-// Strings: the second buffer says where each of them ends, a null's end has the adjustment added.
-class BinaryPage : public Page {
- public:
-  BinaryPage(int64_t end_bytes, uint64_t null_adjustment) : end_bytes_(end_bytes), adjustment_(null_adjustment) {
-    in_two_steps = true;
-  }
-
-  int64_t batch_stop(int64_t row) const override { return std::min(num_rows, row + kBatchBytes / end_bytes_); }
-
-  // The ends of the wanted rows, and of the row before each run of them.
-  Outcome plan(const LaRuns& rows, Ranges* out) const override {
-    out->clear();
-    out->begin_second();
-    for (int64_t run = 0; run < rows.num_runs; ++run)
-      out->add_shared(std::max<int64_t>(0, rows.starts[run] - 1) * end_bytes_, rows.stops[run] * end_bytes_);
-    return success();
-  }
-
-  Outcome plan_values(const LaRuns& rows, const Ranges& ranges, const Fetched& fetched, Ranges* values,
-                      LeafPart* out) const override {
-    values->clear();
-    size_t range = 0;
-    int64_t behind = 0;  // the end of what was planned so far
-    for (int64_t run = 0; run < rows.num_runs; ++run) {
-      const int64_t start = rows.starts[run], stop = rows.stops[run];
-      while (ranges.stops[range] < stop * end_bytes_) ++range;
-      const uint8_t* ends = fetched.data + fetched.places[range];
-      const int64_t before = ranges.starts[range] / end_bytes_;  // rows whose ends lie before those
-      bool is_null = false;
-      const int64_t first = start == 0 ? 0 : end_of(ends, start - 1 - before, &is_null);
-      if (first < behind) return corrupt("a string ends before it begins", start);
-      const auto at = static_cast<size_t>(out->num_values);
-      out->ends.resize(at + static_cast<size_t>(stop - start));
-      const size_t level = out->def.size();
-      out->def.resize(level + static_cast<size_t>(stop - start));
-      uint16_t* levels = out->def.data() + level;
-      const int64_t shift = out->num_bytes - first;
-      int64_t* to = out->ends.data() + at;
-      const uint8_t* from = ends + (start - before) * end_bytes_;
-      const int64_t last = end_bytes_ == 8 ? copy_ends<uint64_t>(from, stop - start, first, shift, to, levels)
-                                           : copy_ends<uint32_t>(from, stop - start, first, shift, to, levels);
-      if (last < 0) return corrupt("a string ends before it begins", start);
-      if (last > first) values->add(first, last);
-      out->num_bytes += last - first;
-      out->num_values += stop - start;
-      behind = last;
-    }
-    return success();
-  }
-
-  Outcome open(const LaRuns&, const Ranges&, const Fetched&, LeafPart*) const override {
-    return misuse("strings are opened in two steps");
-  }
-
- private:
-  // Copies ends of strings, the first of which begins at `last`, and notes which are null. Returns the last end, or -1
-  // where they do not ascend.
-  template <class End>
-  int64_t copy_ends(const uint8_t* from, int64_t count, int64_t last, int64_t shift, int64_t* to,
-                    uint16_t* levels) const {
-    const uint64_t adjustment = adjustment_ != 0 ? adjustment_ : std::numeric_limits<uint64_t>::max();
-    bool is_wrong = false;
-    for (int64_t value = 0; value < count; ++value) {
-      const uint64_t stored = load<End>(from, value);
-      const bool is_null = stored >= adjustment;
-      const auto end = static_cast<int64_t>(stored - (is_null ? adjustment : 0));
-      is_wrong |= end < last || (is_null && adjustment_ == 0);
-      // Ends that are wrong may be any number.
-      to[value] = static_cast<int64_t>(static_cast<uint64_t>(shift) + static_cast<uint64_t>(end));
-      levels[value] = is_null;
-      last = end;
-    }
-    return is_wrong ? -1 : last;
-  }
-
-  // Negative where it is beyond 63 bits.
-  int64_t end_of(const uint8_t* ends, int64_t item, bool* is_null) const {
-    uint64_t end = end_bytes_ == 8 ? load<uint64_t>(ends, item) : load<uint32_t>(ends, item);
-    *is_null = adjustment_ != 0 && end >= adjustment_;
-    if (*is_null) end -= adjustment_;
-    return end > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()) ? -1 : static_cast<int64_t>(end);
-  }
-
-  int64_t end_bytes_;
-  uint64_t adjustment_;
-};
-
 }  // namespace
 
 Page* new_flat_page(int64_t bits, bool has_validity) { return new FlatPage(bits, has_validity); }
 
 Page* new_nullable_items_page(int64_t list_size, int64_t item_bits, bool has_validity) {
   return new NullableItemsPage(list_size, item_bits, has_validity);
-}
-
-Page* new_binary_page(int64_t end_bytes, uint64_t null_adjustment) {
-  return new BinaryPage(end_bytes, null_adjustment);
 }
 
 }  // namespace lance_arrow::engine

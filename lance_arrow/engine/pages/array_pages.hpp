@@ -1,4 +1,4 @@
-// Pages of array encodings: values, their nulls and the ends of strings in plain buffers of their own.
+// Pages of array encodings: values, and their nulls, in plain buffers of their own.
 #pragma once
 
 #include "engine/plan/pages.hpp"
@@ -12,8 +12,5 @@ Page* new_flat_page(int64_t bits, bool has_validity);
 // validity, a bit for each list in the third. A value is a row of the bits of its items and of the items, each in whole
 // bytes. The caller owns it.
 Page* new_nullable_items_page(int64_t list_size, int64_t item_bits, bool has_validity);
-
-// Byte strings by their ends, of `end_bytes` each; nulls have `null_adjustment` added to theirs. The caller owns it.
-Page* new_binary_page(int64_t end_bytes, uint64_t null_adjustment);
 
 }  // namespace lance_arrow::engine

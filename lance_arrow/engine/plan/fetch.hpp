@@ -42,6 +42,7 @@ class Fetcher {
 
   bool has(int64_t start, int64_t size) const { return inside(start, size, reader_.size); }
 
+  const Reader& reader() const { return reader_; }
   const Segments* segments() const { return reader_.segments; }
 
   // Whether some of these bytes were never compared with their checksums, and must be.

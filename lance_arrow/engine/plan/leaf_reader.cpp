@@ -247,9 +247,10 @@ class LeafReader {
     outcome = gather(ref, ranges_, out->limit, &large, &fetched);
     if (outcome.message != nullptr) return outcome;
     if (!ref.page->in_two_steps) return ref.page->open(rows, ranges_, fetched, out);
-    const int64_t end = out->num_bytes;
+    const int64_t first_value = out->num_values, first_byte = out->num_bytes;
     outcome = ref.page->plan_values(rows, ranges_, fetched, &values_, out);
-    return outcome.message != nullptr ? outcome : read_values(ref, end, out);
+    if (outcome.message == nullptr) outcome = read_values(ref, first_byte, out);
+    return outcome.message != nullptr ? outcome : ref.page->close_values(first_value, first_byte, out);
   }
 
   // Picks the rows that are selected out of start .. stop, which are planned.

@@ -350,6 +350,8 @@ class Page {
   virtual Outcome plan_values(const LaRuns&, const Ranges&, const Fetched&, Ranges*, LeafPart*) const {
     return misuse("a page is opened in one step");
   }
+  // Decodes those values, from number `first_value` on, once their bytes were read to `first_byte`.
+  virtual Outcome close_values(int64_t, int64_t, LeafPart*) const { return success(); }
 };
 
 // What a codec says: of bytes, unless it is one of the sentences that are not.

@@ -43,6 +43,7 @@ from lance_arrow.spi import (
     FixedWidth,
     ItemValidity,
     LeafType,
+    Limits,
     LoadedPage,
     PageFacts,
     PageReadPlan,
@@ -72,7 +73,7 @@ class Binary:
         width = ends.shape.bits if isinstance(ends.shape, FixedWidth) else 0
         require_width(ends, 32 if width == 32 else 64, "ends of byte strings")
         values = require_width(scope.for_shape(_BYTE).array(message.bytes), 8, "bytes of byte strings")
-        return BoundBinary(shape, ends, values, width // 8, message.null_adjustment)
+        return BoundBinary(shape, ends, values, width // 8, message.null_adjustment, scope.limits)
 
     def score(self, content: ArrayContent, scope: EncodeScope) -> float | None:
         """Return a score for byte strings, and None for other values."""
@@ -132,6 +133,7 @@ class BoundBinary:
     values: BoundArray
     end_bytes: int
     null_adjustment: int
+    limits: Limits
     has_nulls = True
 
     @property
@@ -158,8 +160,12 @@ class BoundBinary:
         return ends
 
     def native_page(self, page: PageFacts) -> Any | None:
-        """Return a native page if ends and bytes are plain."""
-        return native_strings(page, self.shape, self.ends, self.values, self.null_adjustment)
+        """Return a native page if ends are plain, and bytes too, or in one frame."""
+        return native_strings(page, self.shape, self.ends, self.values, self.null_adjustment, self.limits)
+
+    def native_coded(self, page: PageFacts, shape: VariableWidth, codes: object) -> Any | None:
+        """Return a native page of what these byte strings are codes of; `codes` is the capsule of a value codec."""
+        return native_strings(page, shape, self.ends, self.values, self.null_adjustment, self.limits, codes)
 
     def few_index_slices(self, page: PageFacts, rows: RowRanges) -> tuple[BufferSlices, ...] | None:
         """Return the slices of the ends of these rows, if the bytes need no index."""

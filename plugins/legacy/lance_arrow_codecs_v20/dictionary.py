@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptFileError, UnsupportedError
-from lance_arrow.pages import ItemsIndex, decode_integers
+from lance_arrow.pages import ItemsIndex, NativePage, decode_integers, native_indexed
 from lance_arrow.proto.encodings_v20_pb2 import ArrayEncoding
 from lance_arrow.proto.encodings_v20_pb2 import Dictionary as DictionaryMessage
 from lance_arrow.spi import (
@@ -193,6 +193,10 @@ class BoundDictionary:
     @property
     def index_buffers(self) -> tuple[int, ...]:
         return self.indices.index_buffers + tuple(buffer for buffer, _ in self.items.buffers)
+
+    def native_page(self, page: PageFacts) -> NativePage | None:
+        form = self.indices, self.items, self.num_items, self.limits
+        return native_indexed(page, *form, keeps_items=self.keeps_items)
 
     def load_index(self, page: PageFacts, buffers: Mapping[int, Bytes]) -> ItemsIndex:
         """Decode the items."""

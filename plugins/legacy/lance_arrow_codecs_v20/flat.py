@@ -117,6 +117,10 @@ class BoundFlat:
         return self.buffer if self.scheme is None else None
 
     @property
+    def framed_buffer(self) -> tuple[int, BoundBufferScheme] | None:
+        return None if self.scheme is None else (self.buffer, self.scheme)
+
+    @property
     def index_buffers(self) -> tuple[int, ...]:
         return () if self.scheme is None else (self.buffer,)
 

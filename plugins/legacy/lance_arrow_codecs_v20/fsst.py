@@ -13,6 +13,8 @@ import numpy as np
 
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptFileError, UnsupportedError
+from lance_arrow.kernels import native_codecs
+from lance_arrow.pages import NativePage
 from lance_arrow.proto.encodings_v20_pb2 import ArrayEncoding
 from lance_arrow.proto.encodings_v20_pb2 import Fsst as FsstMessage
 from lance_arrow.spi import (
@@ -105,6 +107,14 @@ class BoundFsst:
     @property
     def index_buffers(self) -> tuple[int, ...]:
         return self.codes.index_buffers
+
+    def native_page(self, page: PageFacts) -> NativePage | None:
+        coded = getattr(self.codes, "native_coded", None)
+        if coded is None:
+            return None
+        symbols = native_codecs.zipped_symbols(native_codecs.zipped(0), self.table)
+        made: NativePage | None = coded(page, self.shape, symbols)
+        return made
 
     def load_index(self, page: PageFacts, buffers: Mapping[int, Bytes]) -> PageIndex | None:
         return self.codes.load_index(page, buffers)

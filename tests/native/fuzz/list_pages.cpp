@@ -4,6 +4,7 @@
 
 #include "engine/arrays/unravel.hpp"
 #include "engine/pages/array_pages.hpp"
+#include "engine/pages/binary_pages.hpp"
 #include "engine/pages/constant_page.hpp"
 #include "engine/pages/list_page.hpp"
 #include "engine/pages/sparse_page.hpp"
@@ -86,7 +87,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::unique_ptr<Sparse> sparse;
   std::unique_ptr<Page> made;
   if (kind == 0) sparse = std::make_unique<Sparse>(&input, num_rows);
-  else made.reset(kind == 1 ? new_list_page(adjustment, input.number(0, 0xFFFF)) : new_binary_page(8, adjustment));
+  else made.reset(kind == 1 ? new_list_page(adjustment, input.number(0, 0xFFFF)) : new_binary_page({8, adjustment, nullptr}));
   Page* page = kind == 0 ? sparse->page.get() : made.get();
   page->num_rows = num_rows;
   if (kind != 0) page->layers = {3};

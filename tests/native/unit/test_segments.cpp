@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/pages/array_pages.hpp"
+#include "engine/pages/binary_pages.hpp"
 #include "engine/plan/leaf_reader.hpp"
 #include "engine/plan/segments.hpp"
 #include "support.hpp"
@@ -94,7 +95,7 @@ Column string_column() {
   for (uint32_t row = 0; row < 500; ++row) ends.push_back(7 * (row + 1));
   const Bytes stored = tests::bytes_of(ends);
   std::copy(stored.begin(), stored.end(), made.file.begin() + 3'600);
-  made.pages.emplace_back(new_binary_page(4, 0));
+  made.pages.emplace_back(new_binary_page({4, 0, nullptr}));
   made.pages.back()->num_rows = 500;
   made.pages.back()->layers = {3};
   PageRef ref{};
