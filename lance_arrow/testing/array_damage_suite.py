@@ -141,7 +141,8 @@ class ArrayDamageSuite:
                 bound = self.bind(encoded, leaf, _hostile())
             except LanceError:
                 continue
-            read_or_refuse(ArrayPage(bound, sample.num_values, encoded.buffers), selections(sample.num_values)[:4])
+            page = ArrayPage(bound, sample.num_values, encoded.buffers, leaf.items)
+            read_or_refuse(page, selections(sample.num_values)[:4])
 
     def _read_as_told(self, sample: ArraySample, told: bytes, chosen: list[RowRanges]) -> None:
         """Read the sample's page with another description, if it can be parsed and bound."""
@@ -151,7 +152,7 @@ class ArrayDamageSuite:
             bound = self.bind(replace(encoded, description=message), sample.leaf, _hostile())
         except (DecodeError, LanceError):
             return
-        read_or_refuse(ArrayPage(bound, sample.num_values, encoded.buffers), chosen)
+        read_or_refuse(ArrayPage(bound, sample.num_values, encoded.buffers, sample.leaf.items), chosen)
 
 
 @cache

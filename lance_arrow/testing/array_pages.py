@@ -15,6 +15,7 @@ from lance_arrow.errors import LanceError
 from lance_arrow.pages import ArrayPages, list_parts, row_bits, value_bits
 from lance_arrow.spi import (
     Bitmap,
+    BlockShape,
     BlockSlice,
     BoundArray,
     BufferSlices,
@@ -39,6 +40,7 @@ from lance_arrow.testing.scattered import fetch_scattered, some, unaligned
 MOST_BYTES = 1 << 26
 """Memory limit of these reads; a loaded page that declares more is not decoded."""
 _LARGEST_OFFSET = (1 << 31) - 1
+_MOST_ITEMS = 1 << 62
 _SINGLE_ROWS = 12
 _RANDOM_RUNS = 8
 
@@ -55,11 +57,14 @@ class ArrayPage:
         Number of values, as the container stores it.
     buffers
         Buffers of the page.
+    items
+        Shape of the items of a dictionary that is kept; None where values are no indices.
     """
 
     bound: BoundArray
     num_rows: int
     buffers: tuple[bytes, ...]
+    items: BlockShape | None = None
 
     @property
     def facts(self) -> PageFacts:
@@ -106,7 +111,10 @@ class ArrayPage:
         offset_bits = shape.offset_bits if isinstance(shape, VariableWidth) else 0
         sizes = np.array([len(buffer) for buffer in self.buffers], np.int64)
         fields = _field_bytes(shape) if isinstance(shape, PackedStruct) else ()
-        forms = engine.ReadForms([((0,), bits, offset_bits, fields, None, "plain", list_parts(shape), False, (), 1)])
+        form: Any = "plain"
+        if self.items is not None:
+            form = _item_bits(self.items), getattr(self.items, "offset_bits", 0), _MOST_ITEMS
+        forms = engine.ReadForms([((0,), bits, offset_bits, fields, None, form, list_parts(shape), False, (), 1)])
         pages = engine.PagesWithRows(forms, [[(page, 0, np.array(places, np.int64), sizes)]])
         whole = np.frombuffer(bytes(memory), np.uint8)
         done, *_ = forms.take(
@@ -126,7 +134,13 @@ class ArrayPage:
         )
         if isinstance(done, engine.Refusal):
             return done.message
-        return None if done[0] is None else _laid_out(self.bound, done[0], rows.num_rows)
+        if done[0] is None:
+            return None
+        values, dictionaries = _laid_out(self.bound, done[0], rows.num_rows), done[0][2]
+        if self.items is None:
+            return values
+        items = _items_of(self.items, dictionaries[0]) if dictionaries else []
+        return [None if one is None else items[int.from_bytes(one, "little")] for one in values]
 
     def planned_bytes(self, rows: RowRanges, index: PageIndex | None) -> int:
         """Return the number of bytes that a plan requests."""
@@ -202,6 +216,23 @@ def _lists_of(bound: BoundArray, loaded: LoadedPage, structure: SlotStructure, r
 
 def _field_bytes(shape: PackedStruct) -> tuple[int, ...]:
     return tuple((value_bits(field) or 0) // 8 for field in shape.fields)
+
+
+def _item_bits(shape: BlockShape) -> int:
+    bits = row_bits(shape)
+    assert bits is not None
+    return bits
+
+
+def _items_of(shape: BlockShape, dictionary: Any) -> list[Any]:
+    _, count, offsets, values = dictionary
+    if count == 0:
+        return []  # a page of nulls
+    if isinstance(shape, VariableWidth):
+        places = np.frombuffer(offsets, np.uint8)[: (count + 1) * shape.offset_bits // 8]
+        return python_values(BlockSlice(shape, count, np.frombuffer(values, np.uint8), offsets=places))
+    size = count * _item_bits(shape) // 8
+    return python_values(BlockSlice(shape, count, np.frombuffer(values, np.uint8)[:size]))
 
 
 def _laid_out(bound: BoundArray, done: Any, num_rows: int) -> list[Any]:

@@ -145,7 +145,7 @@ class ArraySuite(ArrayDamageSuite, ArrayWriteSuite):
         page, rows = self.page(sample), sample.rows()
         everything = RowRanges.one(0, sample.num_values)
         index = page.load_index()
-        half = ArrayPage(page.bound, sample.num_values // 2, page.buffers)
+        half = replace(page, num_rows=sample.num_values // 2)
         damaged = replace(page, buffers=tuple(bytes(len(buffer)) for buffer in page.buffers))
         for other in (half, damaged):
             read_or_refuse(other, [RowRanges.one(0, other.num_rows)])
@@ -160,7 +160,9 @@ class ArraySuite(ArrayDamageSuite, ArrayWriteSuite):
     def page(self, sample: ArraySample, runtime: Runtime | None = None) -> ArrayPage:
         """Encode a sample by hand and bind it."""
         encoded = self.encode(sample)
-        return ArrayPage(self.bind(encoded, sample.leaf, runtime), sample.num_values, encoded.buffers)
+        return ArrayPage(
+            self.bind(encoded, sample.leaf, runtime), sample.num_values, encoded.buffers, sample.leaf.items
+        )
 
     def bind(self, encoded: EncodedArraySample, leaf: LeafType, runtime: Runtime | None = None) -> BoundArray:
         """Bind the description through the installed plugins."""

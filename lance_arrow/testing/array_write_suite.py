@@ -138,7 +138,7 @@ class ArrayWriteSuite:
         numbers = {number for number, _ in bound.buffers}
         assert numbers == set(range(first_buffer, first_buffer + len(encoded.buffers))), "wrong buffer numbers"
         buffers = (b"\xee",) * first_buffer + tuple(one.tobytes() for one in encoded.buffers)
-        page, rows = ArrayPage(bound, content.num_values, buffers), sample.cleared().rows()
+        page, rows = ArrayPage(bound, content.num_values, buffers, content.leaf.items), sample.cleared().rows()
         if self.knows_nulls and sample.nulls is not None:
             # The surrounding column stores the nulls.
             rows = replace(sample.cleared(), nulls=None).rows()
