@@ -20,6 +20,8 @@ everything else here is internal to the package.
 from __future__ import annotations
 
 from lance_arrow.engine._engine import (
+    ALL_NULL,
+    ALL_VALID,
     CHECKSUM_FAULT,
     NUM_FACTS,
     NUM_FRAGMENT_FACTS,
@@ -55,6 +57,7 @@ from lance_arrow.engine._engine import (
     indexed_page,
     lay_out_blobs,
     list_page,
+    list_rows_page,
     nullable_items_page,
     open_file,
     open_small_files,
@@ -82,6 +85,8 @@ from lance_arrow.engine._engine import (
 from lance_arrow.engine.refusals import Blame, Refusal
 
 __all__ = [
+    "ALL_NULL",
+    "ALL_VALID",
     "CHECKSUM_FAULT",
     "NUM_FACTS",
     "NUM_FRAGMENT_FACTS",
@@ -119,6 +124,7 @@ __all__ = [
     "indexed_page",
     "lay_out_blobs",
     "list_page",
+    "list_rows_page",
     "nullable_items_page",
     "open_file",
     "open_small_files",

@@ -14,6 +14,8 @@ from lance_arrow.late_names import late_names
 
 if TYPE_CHECKING:
     from lance_arrow.engine import NativePage as NativePage
+    from lance_arrow.pages.arrays import ALL_NULL as ALL_NULL
+    from lance_arrow.pages.arrays import ALL_VALID as ALL_VALID
     from lance_arrow.pages.arrays import NOTHING as NOTHING
     from lance_arrow.pages.arrays import ArrayIndices as ArrayIndices
     from lance_arrow.pages.arrays import ArrayPages as ArrayPages
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from lance_arrow.pages.arrays import native_strings as native_strings
     from lance_arrow.pages.arrays import native_values as native_values
     from lance_arrow.pages.arrays import page_buffer as page_buffer
+    from lance_arrow.pages.arrays import plain_buffer as plain_buffer
     from lance_arrow.pages.arrays import require_width as require_width
     from lance_arrow.pages.chunk_index import ChunkIndex as ChunkIndex
     from lance_arrow.pages.chunk_index import ChunkSelection as ChunkSelection
@@ -99,7 +102,10 @@ else:
                 "few_slices",
                 "joined_plan",
                 "load_whole",
+                "ALL_NULL",
+                "ALL_VALID",
                 "native_indexed",
+                "plain_buffer",
                 "native_lists",
                 "native_strings",
                 "native_values",

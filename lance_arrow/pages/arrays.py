@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lance_arrow import engine
 from lance_arrow.engine import NativePage
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
-from lance_arrow.pages.native_pages import row_bits, value_bits
+from lance_arrow.pages.native_pages import list_parts, row_bits, value_bits
 from lance_arrow.settings import Limits
 from lance_arrow.spi.arrays import BoundArray, FindsFewValues, PlainValues
 from lance_arrow.spi.block_runs import clear_block
@@ -32,6 +32,12 @@ from lance_arrow.spi.native import ReadNatively, native_side
 from lance_arrow.spi.rows import RowRanges
 from lance_arrow.spi.scratch import new_block
 from lance_arrow.spi.slots import ItemValidity, PageStructure, SlotStructure
+
+ALL_VALID, ALL_NULL = engine.ALL_VALID, engine.ALL_NULL
+"""What stands for a buffer of items that are all valid, or all null."""
+
+_MOST_BUFFERS = 6
+"""Buffers of a page that reads its index natively."""
 
 NOTHING = PageReadPlan(())
 """The plan of a node that reads no bytes."""
@@ -112,12 +118,12 @@ def plain_buffer(array: BoundArray, page: PageFacts) -> int | None:
 class NullableItems(Protocol):
     """Optional part of a bound array of fixed-size lists, some of whose items may be null.
 
-    Items that store a validity bit for each slot offer both parts as `values_and_validity`.
+    Items that store a validity bit for each slot offer both parts as `values_and_validity`, and those that are all null
+    say `is_all_null`.
     """
 
-    @property
-    def nullable_items(self) -> tuple[BoundArray, BoundArray] | None:
-        """The items, and a bit for each of them that is set where it is valid; None where no item is null."""
+    def row_buffers(self, page: PageFacts) -> tuple[int, ...] | None:
+        """Return buffers for `engine.list_rows_page`; None where a part is not stored plainly."""
 
 
 def native_array(page: PageFacts, array: BoundArray) -> NativePage | None:
@@ -133,25 +139,27 @@ def native_values(page: PageFacts, values: BoundArray, validity: BoundArray | No
         if found is None:
             return None
         bits = found
-    # The property of `NullableItems`: a check of the protocol itself would take longer than the rest of this function.
-    nullable: tuple[BoundArray, BoundArray] | None = getattr(values, "nullable_items", None)
-    if nullable is not None:
-        return _native_lists(page, values.shape, *nullable, bits)
     data = plain_buffer(values, page)
-    return None if data is None else engine.flat_page(page.num_rows, value_bits(values.shape) or 0, data, bits)
+    if data is not None:
+        return engine.flat_page(page.num_rows, value_bits(values.shape) or 0, data, bits)
+    # The method of `NullableItems`: a check of the protocol itself would take longer than the rest of this function.
+    row_buffers = getattr(values, "row_buffers", None)
+    buffers: tuple[int, ...] | None = None if row_buffers is None else row_buffers(page)
+    return None if buffers is None else _native_lists(page, values.shape, buffers, bits)
 
 
 def _native_lists(
-    page: PageFacts, shape: BlockShape | None, items: BoundArray, item_validity: BoundArray, validity_buffer: int
+    page: PageFacts, shape: BlockShape | None, buffers: tuple[int, ...], validity_buffer: int
 ) -> NativePage | None:
-    """Build a native page of fixed-size lists whose items may be null; None where their items are lists, too."""
-    if not isinstance(shape, FixedSizeList) or not isinstance(shape.items, FixedWidth) or row_bits(shape) is None:
+    """Build a native page of fixed-size lists whose items may be null, from the buffers of their parts."""
+    if not isinstance(shape, FixedSizeList) or row_bits(shape) is None or len(page.buffer_sizes) > _MOST_BUFFERS:
         return None
-    of_items = PageFacts(page.num_rows * shape.dimension, page.buffer_sizes)
-    data, bits = plain_buffer(items, of_items), plain_buffer(item_validity, of_items)
-    if data is None or bits is None:
-        return None
-    return engine.nullable_items_page(page.num_rows, shape.dimension, shape.items.bits, data, bits, validity_buffer)
+    if len(buffers) == 2 and min(buffers) >= 0 and isinstance(shape.items, FixedWidth):
+        bitmap, data = buffers
+        return engine.nullable_items_page(
+            page.num_rows, shape.dimension, shape.items.bits, data, bitmap, validity_buffer
+        )
+    return engine.list_rows_page(page.num_rows, list_parts(shape), buffers, validity_buffer)
 
 
 class FramedValues(Protocol):
@@ -180,7 +188,7 @@ def native_strings(
     limits
         Of a frame's content: `max_batch_bytes`.
     codes
-        Capsule of the value codec of which each string is a value; None where they are stored plainly.
+        Capsule of the value codec that decodes each string; None where they are stored plainly.
     """
     ends_buffer = plain_buffer(ends, page)
     if ends_buffer is None:

@@ -252,6 +252,7 @@ def _laid_out(bound: BoundArray, done: Any, num_rows: int) -> list[Any]:
         block = BlockSlice(shape, count, np.frombuffer(values, np.uint8)[:size], offsets=places)
     elif isinstance(shape, FixedSizeList):
         *bitmaps, items = values if isinstance(values, tuple) else (values,)
+        bitmaps = [bitmap for bitmap in bitmaps if bitmap is not None]
         dimensions = shape.validity_dimensions
         validity = tuple(
             Bitmap(np.frombuffer(bitmap, np.uint8), 0, count * bits)

@@ -10,7 +10,7 @@ from witness import Witness
 
 SEEDS = range(60)
 # Leaves of these tables that layouts in Python read, for each way in `WAYS`. Numbers may only fall.
-LEFT = {"2.0": (18, 18, 18, 18), "2.1": (6, 6, 6, 6), "2.2": (9, 9, 9, 9), "2.3": (7, 6, 7, 6)}
+LEFT = {"2.0": (0, 0, 0, 0), "2.1": (0, 0, 0, 0), "2.2": (0, 0, 0, 0), "2.3": (0, 0, 0, 0)}
 
 
 @pytest.mark.interop

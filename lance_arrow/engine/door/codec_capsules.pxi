@@ -183,7 +183,7 @@ def zipped_booleans_codec(stored not None) -> object | None:
 
 
 def zipped_nulls_codec(int64_t stored_bytes, int64_t row_bytes) -> object:
-    """Zipped lists of one length without items: rows of so many bytes, of which only bitmaps, the first, are stored."""
+    """Zipped lists of one length without items: rows of so many bytes that begin with the stored ones, bitmaps."""
     if not 0 < stored_bytes <= row_bytes:
         raise InvalidArgumentError(f"rows of {row_bytes} bytes cannot begin with {stored_bytes} stored ones")
     return PyCapsule_New(hold_zipped_nulls(stored_bytes, row_bytes), _VALUE, _drop_value)

@@ -49,6 +49,14 @@ cdef extern from "engine/pages/array_pages.hpp" namespace "lance_arrow::engine" 
     Page* new_flat_page(int64_t, cbool) except +
     Page* new_nullable_items_page(int64_t, int64_t, cbool) except +
 
+    cdef cppclass ListRowsForm:
+        ListRowsForm()
+        vector[int64_t] bits
+        vector[int] buffers
+        cbool has_validity
+
+    Page* new_list_rows_page(const ListRowsForm&) except +
+
 cdef extern from "engine/pages/binary_pages.hpp" namespace "lance_arrow::engine" nogil:
     cdef struct BinaryForm:
         int64_t end_bytes

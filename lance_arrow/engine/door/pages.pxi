@@ -311,6 +311,36 @@ def nullable_items_page(
     return page
 
 
+ALL_VALID, ALL_NULL = -1, -2
+
+
+def list_rows_page(int64_t num_rows, bits, buffers, int validity_buffer=-1) -> NativePage:
+    """Build a page of lists of lists of one length, some of whose items may be null.
+
+    Parameters
+    ----------
+    num_rows
+        Lists of the page; all buffers are large enough for them.
+    bits
+        Of each part in a list: the bitmaps of each layer of items, outer-most first, and the innermost items.
+    buffers
+        Numbers of the buffers of these. For a bitmap `ALL_VALID` or `ALL_NULL` may stand, for items `ALL_NULL`.
+    validity_buffer
+        Of a bit for each list, set where it is valid; -1 where all are.
+    """
+    cdef ListRowsForm form
+    form.bits, form.buffers, form.has_validity = bits, buffers, validity_buffer >= 0
+    if form.bits.size() != form.buffers.size() or form.bits.size() < 2 or min(bits) < 1:
+        raise InvalidArgumentError(f"lists of {len(bits)} parts have {len(buffers)} buffers")
+    cdef int data_buffer = form.buffers.back()
+    if data_buffer == ALL_VALID:
+        raise InvalidArgumentError("items of lists have no buffer")
+    layers = (_NULLABLE_ITEM if form.has_validity else _ALL_VALID_ITEM,)
+    cdef NativePage page = _page(new_list_rows_page(form), num_rows, layers, max(data_buffer, -1), 0, ())
+    page.second_buffer = validity_buffer
+    return page
+
+
 def list_page(int64_t num_rows, int ends_buffer, uint64_t null_adjustment, int64_t num_items) -> NativePage:
     """Build a page of lists whose items lie in another column.
 
@@ -345,9 +375,9 @@ def binary_page(
     null_adjustment
         Added to the ends of nulls; 0 where none is null.
     codes
-        Capsule of a value codec of variable width, of which each string is a value; None where they are stored plainly.
+        Capsule of a value codec of variable width that decodes each string; None where they are stored plainly.
     frames, most_frame_bytes
-        Capsule of the scheme of which all bytes are one frame, and the most bytes of its content; or None.
+        Capsule of the scheme that made one frame of all bytes, and the most bytes of its content; or None.
     """
     cdef BinaryForm form
     cdef FrameForm frame
@@ -431,7 +461,7 @@ def places_page(NativePage inner not None, layers, int highest) -> NativePage | 
 def spread_page(
     NativePage inner not None, int64_t num_rows, const int64_t[::1] positions not None, bint lists_nulls
 ) -> NativePage | None:
-    """Build a page whose rows are slots, of which only those that are not null have values.
+    """Build a page whose rows are slots; only those that are not null have values.
 
     Parameters
     ----------

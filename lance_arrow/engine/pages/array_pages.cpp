@@ -1,7 +1,11 @@
 #include "engine/pages/array_pages.hpp"
 
+#include <atomic>
+#include <mutex>
+
 #include "engine/arrays/unravel.hpp"
 #include "engine/common/bitmaps.hpp"
+#include "engine/pages/page_buffers.hpp"
 
 namespace lance_arrow::engine {
 
@@ -42,6 +46,20 @@ void add_validity(const LaRuns& rows, int64_t count, const Ranges& ranges, const
   out->def.resize(at + static_cast<size_t>(count));
   uint16_t* levels = out->def.data() + at;
   for (int64_t value = 0; value < count; ++value) levels[value] = (bits[value / 8] >> (value % 8) & 1) == 0;
+}
+
+// Copies so many bits of each list to its row, out of ranges from number `range` on.
+void copy_list_rows(const LaRuns& rows, int64_t bits, const Ranges& ranges, const Fetched& fetched, size_t range,
+                    int64_t row_bytes, uint8_t* to) {
+  for (int64_t run = 0; run < rows.num_runs; ++run) {
+    while (8 * ranges.stops[range] < rows.stops[run] * bits) ++range;
+    const uint8_t* from = fetched.data + fetched.places[range];
+    int64_t at = rows.starts[run] * bits - 8 * ranges.starts[range];
+    for (int64_t row = rows.starts[run]; row < rows.stops[run]; ++row, at += bits, to += row_bytes) {
+      if (bits % 8 == 0) copy_bytes(to, from + at / 8, bits / 8);
+      else copy_padded_bits(from, at, bits, to);
+    }
+  }
 }
 
 // Values of one width, or bits, back to back; where some may be null, a bit for each value in the second buffer.
@@ -129,33 +147,104 @@ class NullableItemsPage : public Page {
     const int64_t count = num_selected(rows);
     const LaValues place = out->place(count, value_bits);
     if (place.values == nullptr) return above_limit();
-    copy_rows(rows, size_, ranges, fetched, ranges.second, place.values);
-    copy_rows(rows, bits_, ranges, fetched, 0, place.values + (size_ + 7) / 8);
+    copy_list_rows(rows, size_, ranges, fetched, ranges.second, value_bits / 8, place.values);
+    copy_list_rows(rows, bits_, ranges, fetched, 0, value_bits / 8, place.values + (size_ + 7) / 8);
     if (has_validity_) add_validity(rows, count, ranges, fetched, ranges.third, out);
     out->took(count, place);
     return success();
   }
 
  private:
-  // Copies so many bits of each list to its row.
-  void copy_rows(const LaRuns& rows, int64_t bits, const Ranges& ranges, const Fetched& fetched, size_t range,
-                 uint8_t* to) const {
-    for (int64_t run = 0; run < rows.num_runs; ++run) {
-      while (8 * ranges.stops[range] < rows.stops[run] * bits) ++range;
-      const uint8_t* from = fetched.data + fetched.places[range];
-      int64_t at = rows.starts[run] * bits - 8 * ranges.starts[range];
-      for (int64_t row = rows.starts[run]; row < rows.stops[run]; ++row, at += bits, to += value_bits / 8) {
-        if (bits % 8 == 0) copy_bytes(to, from + at / 8, bits / 8);
-        else copy_padded_bits(from, at, bits, to);
-      }
-    }
-  }
-
   int64_t size_, bits_;
   bool has_validity_;
 };
 
+class ListRowsPage : public Page {
+ public:
+  explicit ListRowsPage(const ListRowsForm& form) : form_(form), bitmaps_(form.bits.size()) {
+    const size_t items = form.bits.size() - 1;
+    for (size_t part = 0; part < form.bits.size(); ++part) {
+      const bool is_there = part == items || form.buffers[part] != ListRowsForm::kAllValid;
+      parts.push_back(is_there ? form.bits[part] : 0);
+      value_bits += 8 * ((parts.back() + 7) / 8);
+    }
+  }
+
+  bool is_indexed() const override { return is_indexed_.load(std::memory_order_acquire); }
+
+  int64_t index_bytes() const override {
+    int64_t bytes = 0;
+    if (is_indexed())
+      for (const auto& bitmap : bitmaps_) bytes += engine::kept_bytes(bitmap);
+    return bytes;
+  }
+
+  Outcome load_index(const PageBuffers& buffers, Fetcher* fetcher) const override {
+    const std::lock_guard<std::mutex> guard(lock_);
+    if (is_indexed()) return success();
+    for (size_t part = 0; part + 1 < parts.size(); ++part) {
+      if (form_.buffers[part] < 0) continue;
+      const auto buffer = static_cast<size_t>(form_.buffers[part]);
+      if (buffer >= std::min(buffers.count, PageBuffers::kMost)) return misuse("a page has another number of buffers");
+      const Outcome outcome = read_buffer(buffers, buffer, fetcher, &bitmaps_[part]);
+      if (outcome.message != nullptr) return outcome;
+      if (static_cast<int64_t>(bitmaps_[part].size()) < (num_rows * parts[part] + 7) / 8)
+        return corrupt("a bitmap is shorter than its items", 0);
+    }
+    is_indexed_.store(true, std::memory_order_release);
+    return success();
+  }
+
+  int64_t batch_stop(int64_t row) const override { return close_stop(row); }
+  int64_t close_stop(int64_t row) const override { return cached_stop(*this, row); }
+
+  Outcome plan(const LaRuns& rows, Ranges* out) const override {
+    out->clear();
+    if (form_.buffers.back() >= 0) add_runs(rows, parts.back(), out);
+    if (form_.has_validity) {
+      out->begin_second();
+      add_runs(rows, 1, out);
+    }
+    return success();
+  }
+
+  Outcome open(const LaRuns& rows, const Ranges& ranges, const Fetched& fetched, LeafPart* out) const override {
+    const int64_t count = num_selected(rows);
+    const LaValues place = out->place(count, value_bits);
+    if (place.values == nullptr) return above_limit();
+    uint8_t* to = place.values;
+    for (size_t part = 0; part < parts.size(); to += (parts[part++] + 7) / 8) {
+      const bool is_items = part + 1 == parts.size();
+      if (parts[part] == 0) continue;
+      if (form_.buffers[part] < 0) clear_rows(count, (parts[part] + 7) / 8, to);
+      else if (is_items) copy_list_rows(rows, parts[part], ranges, fetched, 0, value_bits / 8, to);
+      else copy_held_rows(rows, parts[part], bitmaps_[part].data(), to);
+    }
+    if (form_.has_validity) add_validity(rows, count, ranges, fetched, ranges.second, out);
+    out->took(count, place);
+    return success();
+  }
+
+ private:
+  void clear_rows(int64_t count, int64_t num_bytes, uint8_t* to) const {
+    for (int64_t row = 0; row < count; ++row, to += value_bits / 8) std::memset(to, 0, static_cast<size_t>(num_bytes));
+  }
+
+  void copy_held_rows(const LaRuns& rows, int64_t bits, const uint8_t* from, uint8_t* to) const {
+    for (int64_t run = 0; run < rows.num_runs; ++run)
+      for (int64_t row = rows.starts[run]; row < rows.stops[run]; ++row, to += value_bits / 8)
+        copy_padded_bits(from, row * bits, bits, to);
+  }
+
+  const ListRowsForm form_;
+  mutable std::mutex lock_;
+  mutable std::vector<std::vector<uint8_t>> bitmaps_;  // written by one thread, before `is_indexed_`
+  mutable std::atomic<bool> is_indexed_ = false;
+};
+
 }  // namespace
+
+Page* new_list_rows_page(const ListRowsForm& form) { return new ListRowsPage(form); }
 
 Page* new_flat_page(int64_t bits, bool has_validity) { return new FlatPage(bits, has_validity); }
 

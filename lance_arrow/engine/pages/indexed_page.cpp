@@ -26,7 +26,8 @@ class IndexedPage : public Page {
   Outcome load_index(const PageBuffers& buffers, Fetcher* fetcher) const override {
     const std::lock_guard<std::mutex> guard(lock_);
     if (is_indexed()) return success();
-    PageRef ref{form_.items, 0, 0, 0};
+    PageRef ref{};
+    ref.page = form_.items;
     ref.buffers = buffers;
     int64_t* starts[] = {&ref.data_start, &ref.second_start, &ref.third_start};
     int64_t* sizes[] = {&ref.data_bytes, &ref.second_bytes, &ref.third_bytes};

@@ -279,7 +279,7 @@ constexpr int64_t kMostHead = 64;
 
 // Where the buffers of a page lie in the file, as many as an index is made of.
 struct PageBuffers {
-  static constexpr size_t kMost = 4;
+  static constexpr size_t kMost = 6;
   int64_t starts[kMost], sizes[kMost];
   size_t count = 0;
 };

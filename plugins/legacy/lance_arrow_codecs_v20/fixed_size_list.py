@@ -13,7 +13,7 @@ import numpy as np
 
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
-from lance_arrow.pages import ValidValues
+from lance_arrow.pages import ALL_NULL, ALL_VALID, ValidValues, list_parts, plain_buffer
 from lance_arrow.proto.encodings_v20_pb2 import ArrayEncoding
 from lance_arrow.proto.encodings_v20_pb2 import FixedSizeList as FixedSizeListMessage
 from lance_arrow.spi import (
@@ -102,11 +102,27 @@ class BoundFixedSizeList:
     def plain_buffer(self) -> int | None:
         return self.items.plain_buffer if isinstance(self.items, PlainValues) and not self.items.has_nulls else None
 
-    @property
-    def nullable_items(self) -> tuple[BoundArray, BoundArray] | None:
-        """The items and their validity, where this is stored for some."""
-        found: tuple[BoundArray, BoundArray] | None = getattr(self.items, "values_and_validity", None)
-        return found
+    def row_buffers(self, page: PageFacts) -> tuple[int, ...] | None:
+        """Return the buffers of the validity of items in each layer, and of the innermost items."""
+        if page.num_rows > _INT64_MAX // self.shape.dimension:
+            return None
+        items, of_items, bitmap = self.items, self._items(page), ALL_VALID
+        if getattr(items, "is_all_null", False):
+            # Lists that are null have no items of their own.
+            return ALL_NULL, *(ALL_VALID,) * (len(list_parts(self.shape)) - 2), ALL_NULL
+        both: tuple[BoundArray, BoundArray] | None = getattr(items, "values_and_validity", None)
+        if both is not None:
+            items, validity = both
+            found = plain_buffer(validity, of_items)
+            if found is None:
+                return None
+            bitmap = found
+        if isinstance(self.shape.items, FixedWidth):
+            data = plain_buffer(items, of_items)
+            return None if data is None else (bitmap, data)
+        row_buffers = getattr(items, "row_buffers", None)
+        inside: tuple[int, ...] | None = None if row_buffers is None else row_buffers(of_items)
+        return None if inside is None else (bitmap, *inside)
 
     @property
     def index_buffers(self) -> tuple[int, ...]:

@@ -108,6 +108,7 @@ class BoundNulls:
     shape: BlockShape | None
     limits: Limits
     has_nulls = True
+    is_all_null = True
     buffers: tuple[tuple[int, BufferRole], ...] = ()
     index_buffers: tuple[int, ...] = ()
 

@@ -24,6 +24,7 @@ std::vector<int64_t> ascending(fuzz::Input* input, int64_t below) {
 struct Sparse {
   std::vector<std::vector<int64_t>> arrays;
   std::vector<SlotLayer> layers;  // inner-most first
+  std::vector<int64_t> dimensions;
   std::unique_ptr<Page> values, page;
 
   Sparse(fuzz::Input* input, int64_t num_rows) {
@@ -48,7 +49,11 @@ struct Sparse {
         num_slots = starts.back();
         arrays.push_back(std::move(starts));
         layer.item_starts = arrays.back().data();
+      } else if (number < count && input->number(0, 3) == 0 && num_slots < 4000) {
+        layer.dimension = input->number(1, 3);
+        num_slots *= layer.dimension;
       }
+      dimensions.insert(dimensions.begin(), layer.dimension);
       layers.insert(layers.begin(), layer);
     }
     ConstantForm form;
@@ -66,11 +71,13 @@ struct Sparse {
 };
 
 // Levels that a page makes are those of its layers.
-void require_slots(const LeafPart& part, const std::vector<uint8_t>& kinds, int64_t num_rows) {
+void require_slots(const LeafPart& part, const std::vector<uint8_t>& kinds, const std::vector<int64_t>& dimensions,
+                   int64_t num_rows) {
   LayerPlan plan;
   int64_t slots[kMaxLayers];
   const auto num_layers = static_cast<int64_t>(kinds.size());
-  fuzz::require(plan_layers(kinds.data(), num_layers, nullptr, 0, &plan).message == nullptr, "layers are known");
+  fuzz::require(plan_layers(kinds.data(), num_layers, dimensions.data(), num_layers, &plan).message == nullptr,
+                "layers are known");
   const LevelStreams streams{plan.num_lists > 0 ? part.rep.data() : nullptr, part.def.data(),
                              static_cast<int64_t>(part.def.size())};
   fuzz::require(measure_layers(streams, plan, slots).message == nullptr, "levels are right");
@@ -87,7 +94,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::unique_ptr<Sparse> sparse;
   std::unique_ptr<Page> made;
   if (kind == 0) sparse = std::make_unique<Sparse>(&input, num_rows);
-  else made.reset(kind == 1 ? new_list_page(adjustment, input.number(0, 0xFFFF)) : new_binary_page({8, adjustment, nullptr}));
+  else
+    made.reset(kind == 1 ? new_list_page(adjustment, input.number(0, 0xFFFF))
+                         : new_binary_page({8, adjustment, nullptr}));
   Page* page = kind == 0 ? sparse->page.get() : made.get();
   page->num_rows = num_rows;
   if (kind != 0) page->layers = {3};
@@ -109,7 +118,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::require(std::equal(first.part.rep.begin(), first.part.rep.end(), all.part.rep.begin()), "levels are the same");
   fuzz::require(std::equal(first.part.ends.begin(), first.part.ends.end(), all.part.ends.begin()), "ends are the same");
   fuzz::require(std::equal(last.part.def.rbegin(), last.part.def.rend(), all.part.def.rbegin()), "levels are the same");
-  if (kind == 0) require_slots(last.part, page->layers, num_rows - middle + 1);
+  if (kind == 0) require_slots(last.part, page->layers, sparse->dimensions, num_rows - middle + 1);
   int64_t num_items = 0, behind = ref.first_item;
   for (size_t run = 0; run < all.part.item_starts.size(); ++run) {
     fuzz::require(behind <= all.part.item_starts[run] && all.part.item_starts[run] < all.part.item_stops[run],

@@ -212,6 +212,14 @@ def list_pages() -> Iterator[tuple[str, bytes]]:
         yield f"sparse-{number}", seed.number(number % 5, 0, 4).bytes(rng.bytes(300)).content
 
 
+def array_pages() -> Iterator[tuple[str, bytes]]:
+    rng = np.random.default_rng(29)
+    for kind, name in enumerate(("indexed", "strings", "lists", "spread")):
+        for number in range(12):
+            seed = Seed().number(int(rng.integers(1, 60)), 1, 500).number(kind, 0, 3)
+            yield f"{name}-{number}", seed.bytes(rng.integers(0, 4, 40, np.uint8).tobytes() + rng.bytes(400)).content
+
+
 def lz4_frames() -> Iterator[tuple[str, bytes]]:
     rng = np.random.default_rng(18)
     contents = {
@@ -379,6 +387,7 @@ TARGETS = {
     "zstd_frames": zstd_frames,
     "constant_pages": constant_pages,
     "list_pages": list_pages,
+    "array_pages": array_pages,
     "symbols": symbol_tables,
     "levels": level_streams,
     "offsets": variable_chunks,
