@@ -4,6 +4,7 @@
 
 #include "engine/bind/codec_tables.hpp"
 #include "engine/bind/compressed_chunks.hpp"
+#include "engine/bind/zipped_values.hpp"
 
 namespace lance_arrow::engine {
 
