@@ -31,6 +31,7 @@ from lance_arrow.spi.scratch import new_block
 from lance_arrow.spi.slots import SlotLayer
 
 _MOST_VALUE_BITS = 1 << 40
+_MOST_STRUCTS = 1 << 31
 NO_VALUES = -1
 """Bits of a value of leaves without values, for the engine."""
 
@@ -283,7 +284,7 @@ def native_sparse(
     lengths_per_row
         How many rows the page counts for each slot of the outer-most layer.
     """
-    if values is None:
+    if values is None or lengths_per_row > _MOST_STRUCTS:
         return None
     parts = [
         (layer.positions, layer.lists_nulls, layer.list_slots, layer.item_starts, layer.dimension) for layer in layers

@@ -13,10 +13,12 @@ from same import assert_same, taken
 from witness import Witness
 
 import lance_arrow
+from lance_arrow import engine
 from lance_arrow.errors import LanceError
+from lance_arrow.pages import native_constant
 from lance_arrow.scan import row_reader
 from lance_arrow.scan.native_take import _parts
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi import FixedWidth, LayerKind, PageFacts, RowRanges
 
 VERSIONS = ("2.1", "2.2", "2.3")
 ROWS = 9_000
@@ -231,3 +233,17 @@ def test_parts_cover_all_rows_in_order() -> None:
         assert sum(part.num_rows for part in parts) == rows.num_rows
         flat = [row for part in parts for run in zip(part.starts, part.stops, strict=True) for row in range(*run)]
         assert flat == [row for run in zip(rows.starts, rows.stops, strict=True) for row in range(*run)]
+
+
+def test_pages_that_tell_other_dimensions_than_the_schema_are_not_read() -> None:
+    no_positions = np.empty(0, np.int64)
+    values = native_constant(
+        PageFacts(12, ()), (LayerKind.ALL_VALID_ITEM,), FixedWidth(32), b"four", (None, None), (0, 0), 0
+    )
+    layers = tuple((no_positions, True, None, None, dimension) for dimension in (0, 3, 2))
+    page = engine.sparse_page(values, 2, layers, 6)
+    are_read = {}
+    for dimensions in ((0, 3, 2), (0, 2, 3), ()):
+        forms = engine.ReadForms([((0, 0, 0), 32, 0, (), None, "plain", (), False, dimensions, 6)])
+        are_read[dimensions] = engine.PagesWithRows(forms, [[(page, 0, [], [])]]).are_all_read
+    assert are_read == {(0, 3, 2): True, (0, 2, 3): False, (): False}

@@ -15,6 +15,8 @@ cdef extern from "engine/plan/pages.hpp" namespace "lance_arrow::engine" nogil:
         int64_t value_bits
         vector[int64_t] parts
         vector[uint8_t] layers
+        cbool has_shared_levels
+        vector[int64_t] dimensions
         cbool is_indexed()
         int64_t index_bytes()
         cbool picks_selected(int64_t)

@@ -101,6 +101,8 @@ cdef bint _fits(LeafShape* shape, NativePage page) noexcept:
     cdef size_t part, num_parts = shape.list_parts.size()
     if page.offset_bits != shape.value_offset_bits:
         return False
+    if page.page.get().has_shared_levels and page.page.get().dimensions != shape.dimensions:
+        return False
     if parts.empty():
         return page.page.get().value_bits == shape.value_bits
     if parts.size() != num_parts or parts[0][num_parts - 1] != shape.list_parts[num_parts - 1]:

@@ -1,5 +1,6 @@
 #include "engine/pages/sparse_page.hpp"
 
+#include <algorithm>
 #include <limits>
 
 #include "engine/arrays/slot_levels.hpp"
@@ -45,6 +46,8 @@ class SparsePage : public Page {
       : layers_(layers), lengths_(lengths_per_row), inner_(values) {
     value_bits = values->value_bits;
     has_shared_levels = true;
+    for (const SlotLayer& layer : layers_) dimensions.push_back(layer.dimension);
+    if (std::all_of(dimensions.begin(), dimensions.end(), [](int64_t one) { return one == 0; })) dimensions.clear();
     parts = values->parts;
     for (const SlotLayer& layer : layers_) num_lists_ += layer.list_slots != nullptr ? 1 : 0;
   }

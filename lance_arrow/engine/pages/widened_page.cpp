@@ -14,6 +14,7 @@ class WidenedPage : public Page {
     num_rows = page->num_rows;
     layers = page->layers;
     has_shared_levels = page->has_shared_levels;
+    dimensions = page->dimensions;
     parts = all_parts;
     for (size_t part = 0; part < parts.size(); ++part) {
       const bool is_items = part + 1 == parts.size();

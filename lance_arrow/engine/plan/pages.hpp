@@ -298,6 +298,8 @@ class Page {
   std::vector<uint8_t> layers;  // inner-most first
   // Of fixed-size lists of structs: whether only the first struct's entry begins the lists around them.
   bool has_shared_levels = false;
+  std::vector<int64_t>
+      dimensions;  // of such a page, as it tells them itself: inner-most first; empty without such lists
   // There are no levels, and the ranges of plan() are the values, back to back, unless they have headers too.
   bool is_plain = false;
   // plan() names what plan_values() needs, and that names the ranges that are the values, back to back.
