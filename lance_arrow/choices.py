@@ -19,6 +19,8 @@ Json: TypeAlias = Literal["text", "bytes"]
 """Columns of binary JSON as text of the type ``arrow.json``, or as their bytes."""
 Verify: TypeAlias = Literal["touched", "full", "off"]
 """What is compared with checksums: blocks that are read, the whole file at opening, or nothing."""
+Lost: TypeAlias = Literal["null", "skip"]
+"""What salvage does with values that cannot be read: write null, or leave their rows out."""
 Preset: TypeAlias = Literal["fast", "default", "compact"]
 """How much time is spent to write small files."""
 FileVersionName: TypeAlias = Literal["2.0", "2.1", "2.2", "2.3", "stable", "next"]

@@ -189,6 +189,11 @@ class ChecksumTable:
             bool((stops[:-1] <= self.starts[1:]).all()) and int(stops[-1]) <= file_size and num_blocks == len(self.crcs)
         )
 
+    @property
+    def num_bytes(self) -> int:
+        """Size of the table."""
+        return table_bytes(len(self.starts), len(self.crcs), len(self.metadata.columns))
+
     def checks(self) -> BlockChecks:
         """Return the blocks, none of them checked yet."""
         return BlockChecks(self.starts, self.sizes, self.crcs, self.block_bytes)
@@ -205,6 +210,14 @@ class ChecksumTable:
 def table_bytes(num_buffers: int, num_blocks: int, num_columns: int) -> int:
     """Return the size of a table."""
     return HEADER_BYTES + _BYTES_PER_BUFFER * num_buffers + 4 * (num_columns + num_blocks)
+
+
+def announced_bytes(header: bytes) -> int | None:
+    """Return the size of a table that begins with these bytes, as it says itself; None if they are too few."""
+    if len(header) < HEADER_BYTES:
+        return None
+    (_, _, _, _, _, num_buffers, num_blocks, num_columns, *_) = _HEADER.unpack(header[:HEADER_BYTES])
+    return table_bytes(num_buffers, num_blocks, num_columns)
 
 
 def find_table(metadata: MetadataBytes) -> ChecksumTable | None:

@@ -14,6 +14,7 @@ In: a path, a buffer or a stream, and columns, rows, filters, options. Out: tabl
 | `copied_rows`, `copying_row_writer` | pages of other files as pages of a new one: which, and how |
 | `data_file_writer` | a data file of a table, whose schema bears field ids |
 | `verification`, `checksum_audit` | `verify`: every checksum compared, every page decoded |
+| `salvaging/` | rows of damaged files, and reports of what is lost |
 | `zone_building` | `build_zones`: zone maps beside files that have none |
 
 Forbidden here: tables, pyarrow's dataset machinery, encodings.

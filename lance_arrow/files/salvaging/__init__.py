@@ -1,0 +1,12 @@
+"""Salvage of one damaged file: the rows that can still be read, and a report of those that cannot.
+
+In: a file whose footer, column metadata or pages are damaged. Out: tables of rows, each the original one, and a report.
+
+| Module | Open it for |
+|---|---|
+| `file_salvage` | `FileSalvage`: the rows of a damaged file; start here |
+| `column_salvage` | which rows of one column can be read |
+| `rebuilt_end` | tables and footer of a file, rebuilt and proven by its checksums |
+| `row_runs` | unions and intersections of runs of rows |
+| `reports` | `SalvageReport` and the runs of rows that were lost |
+"""

@@ -1,0 +1,25 @@
+"""The short form of `salvaged.py`: some damaged files a day, the same every run."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+from salvaged import KINDS, Tally, salvaged
+
+
+@pytest.mark.parametrize("checksums", [True, False], ids=["checksums", "plain"])
+def test_saved_rows_are_the_original_ones(checksums: bool, tmp_path: Path) -> None:
+    tallies: dict[str, Tally] = defaultdict(Tally)
+    failures: list[str] = []
+    for seed in range(120):
+        kind, tally, found = salvaged(seed, tmp_path, checksums=checksums)
+        tallies[kind].add(tally)
+        failures += found
+    assert not failures
+    if checksums:
+        assert set(tallies) == set(KINDS)
+        for kind in ("table of columns", "footer", "end of the file zeroed", "end of the file cut off"):
+            assert tallies[kind].saved == tallies[kind].values > tallies[kind].by_read
+        assert tallies["some bytes of pages"].saved > tallies["some bytes of pages"].by_read

@@ -1,0 +1,222 @@
+"""Salvage of one file: rows that can be read are the original ones, and the report has the others with their places."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import lance_arrow
+from lance_arrow.errors import CorruptFileError, InvalidArgumentError
+from lance_arrow.files.salvaging.file_salvage import FileSalvage
+from lance_arrow.files.salvaging.reports import SalvageReport
+from lance_arrow.files.salvaging.row_runs import as_mask, gaps, shared, union
+
+ROWS = 40_000
+PAGE_BYTES = 100_000
+BLOCK = 16 << 10
+
+
+def rows() -> pa.Table:
+    rng = np.random.default_rng(7)
+    return pa.table(
+        {"key": rng.integers(0, 1 << 62, ROWS), "text": [f"text {number}" for number in range(ROWS)]},
+        schema=pa.schema([pa.field("key", pa.int64(), nullable=False), pa.field("text", pa.string())]),
+    )
+
+
+def written(path: Path, *, version: str = "2.2", checksums: bool = True) -> bytes:
+    lance_arrow.write_table(rows(), path, file_version=version, checksums=checksums, page_bytes=PAGE_BYTES)
+    return path.read_bytes()
+
+
+def pages(content: bytes, column: int) -> list[tuple[int, tuple[int, int], tuple[int, int]]]:
+    """Number, bytes of the values, and rows of each page."""
+    with lance_arrow.LanceFile(content) as file:
+        (meta,) = file._file.columns([column])
+    found = []
+    for page in meta.pages:
+        start = int(page.buffer_offsets[-1])
+        values = start, start + int(page.buffer_sizes[-1])
+        found.append((page.number, values, (page.first_row, page.first_row + page.num_rows)))
+    return found
+
+
+def flipped(content: bytes, *positions: int) -> bytes:
+    changed = bytearray(content)
+    for position in positions:
+        changed[position] ^= 0x55
+    return bytes(changed)
+
+
+def salvaged(content: bytes, **options) -> tuple[pa.Table, SalvageReport]:
+    with FileSalvage(content, **options) as salvage:
+        return salvage.read(), salvage.report
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    return written(tmp_path_factory.mktemp("salvage") / "whole.lance")
+
+
+def test_nothing_is_lost_of_a_sound_file(whole):
+    table, report = salvaged(whole)
+    assert table.equals(rows())
+    assert (report.ok, report.is_proven, report.rows_saved, report.left_out) == (True, True, ROWS, [])
+
+
+@pytest.mark.parametrize("version", ["2.0", "2.1", "2.2", "2.3"])
+def test_only_rows_of_a_damaged_block_become_null(version, tmp_path):
+    content = written(tmp_path / "file.lance", version=version)
+    number, (start, stop), (first, last) = pages(content, 1)[1]
+    damaged = flipped(content, (start + stop) // 2)
+    with lance_arrow.LanceFile(damaged) as file, pytest.raises(CorruptFileError):
+        file.read()
+    table, report = salvaged(damaged)
+    assert report.lost
+    assert {one.column for one in report.lost} == {"text"}
+    assert {one.page for one in report.lost} == {number}
+    for one in report.lost:
+        assert one.byte_range[0] <= (start + stop) // 2 < one.byte_range[1]
+        assert first <= one.rows[0] < one.rows[1] <= last
+    lost = as_mask(union(one.rows for one in report.lost), (0, ROWS))
+    assert table["key"].equals(rows()["key"])
+    assert table["text"].filter(lost).null_count == lost.sum() == report.rows_with_nulls > 0
+    assert table["text"].filter(~lost).equals(rows()["text"].filter(~lost))
+    # Other blocks of the page are proven.
+    assert lost.sum() < last - first
+
+
+def test_rows_are_left_out_if_asked(whole):
+    _, (start, _), _ = pages(whole, 1)[2]
+    table, report = salvaged(flipped(whole, start), lost="skip")
+    kept = ~as_mask(report.left_out, (0, ROWS))
+    assert 0 < table.num_rows == report.rows_saved == kept.sum() < ROWS
+    assert table.equals(rows().filter(kept))
+    assert report.rows_with_nulls == 0
+
+
+def test_rows_are_left_out_where_a_column_allows_no_nulls(whole):
+    _, (start, _), _ = pages(whole, 0)[0]
+    table, report = salvaged(flipped(whole, start))
+    kept = ~as_mask(report.left_out, (0, ROWS))
+    assert report.left_out == union(one.rows for one in report.lost)
+    assert 0 < table.num_rows == kept.sum() < ROWS
+    assert table.equals(rows().filter(kept))
+
+
+def test_several_damaged_blocks_are_found(whole):
+    _, (start, stop), _ = pages(whole, 0)[1]
+    assert stop - start > 3 * BLOCK
+    _, report = salvaged(flipped(whole, start + 10, stop - 10, pages(whole, 0)[3][1][0]))
+    assert len(report.lost) == 3
+    assert report.lost[0].rows[1] < report.lost[1].rows[0] < report.lost[2].rows[0]
+
+
+def test_a_column_without_metadata_is_null_or_left_out(whole):
+    with lance_arrow.LanceFile(whole) as file:
+        metas = file._file.columns([0, 1])
+    table, report = salvaged(flipped(whole, metas[1].byte_range[0] + 20))
+    assert table["key"].equals(rows()["key"])
+    assert table["text"].null_count == ROWS
+    assert [one.rows for one in report.lost] == [(0, ROWS)]
+    table, report = salvaged(flipped(whole, metas[1].byte_range[0] + 20), lost="skip")
+    assert table.equals(rows().select(["key"]))
+    assert report.columns_left_out == ["text"]
+    table, report = salvaged(flipped(whole, metas[0].byte_range[0] + 20))
+    assert table.equals(rows().select(["text"]))
+    assert report.columns_left_out == ["key"]
+
+
+def test_rows_of_which_nothing_is_left_are_left_out(tmp_path):
+    path = tmp_path / "one.lance"
+    lance_arrow.write_table(rows().select(["text"]), path, page_bytes=PAGE_BYTES)
+    _, (start, _), _ = pages(path.read_bytes(), 0)[0]
+    table, report = salvaged(flipped(path.read_bytes(), start))
+    assert table["text"].null_count == 0
+    assert report.left_out[0][0] == 0
+    assert table.num_rows == ROWS - (report.left_out[0][1] - report.left_out[0][0])
+
+
+def test_the_end_of_a_file_is_rebuilt(whole):
+    with lance_arrow.LanceFile(whole) as file:
+        footer = file._file.footer
+    parts = {
+        "the table of columns": footer.column_table_position + 3,
+        "the table of global buffers": footer.buffer_table_position + 3,
+        "the footer": len(whole) - 2,
+    }
+    for part, position in parts.items():
+        table, report = salvaged(flipped(whole, position))
+        assert table.equals(rows())
+        assert (report.is_proven, report.repaired) == (True, [part])
+    cut = whole[: footer.column_table_position]
+    with pytest.raises(CorruptFileError):
+        lance_arrow.LanceFile(cut)
+    for damaged in (cut, cut + bytes(5000)):
+        table, report = salvaged(damaged)
+        assert table.equals(rows())
+        assert report.repaired == [*parts, "the size of the file"]
+
+
+def test_a_damaged_schema_is_refused(whole):
+    with lance_arrow.LanceFile(whole) as file:
+        place = file._file.global_buffers.place(0)
+    for allow_unchecked in (False, True):
+        with pytest.raises(CorruptFileError, match="descriptor contradicts its checksum"):
+            FileSalvage(flipped(whole, place.start + 4), allow_unchecked=allow_unchecked)
+
+
+def test_files_without_checksums_lose_whole_pages_and_are_not_proven(tmp_path):
+    content = written(tmp_path / "plain.lance", checksums=False)
+    with pytest.raises(InvalidArgumentError, match="no checksums"):
+        FileSalvage(content)
+    number, (start, _), page_rows = pages(content, 1)[1]
+    damaged = bytearray(content)
+    damaged[start : start + 4000] = b"\xff" * 4000
+    table, report = salvaged(bytes(damaged), allow_unchecked=True)
+    assert not report.is_proven
+    assert [(one.page, one.rows) for one in report.lost] == [(number, page_rows)]
+    lost = as_mask([page_rows], (0, ROWS))
+    assert table["text"].filter(~lost).equals(rows()["text"].filter(~lost))
+    assert table["text"].filter(lost).null_count == lost.sum()
+
+
+def test_a_lost_table_of_checksums_proves_nothing(whole):
+    damaged = bytearray(whole)
+    start = whole.rfind(b"LANCECRC")
+    damaged[start : start + 100] = bytes(100)
+    with pytest.raises(CorruptFileError, match="checksums"):
+        FileSalvage(bytes(damaged))
+    table, report = salvaged(bytes(damaged), allow_unchecked=True)
+    assert table.equals(rows())
+    assert not report.is_proven
+
+
+def test_other_files_are_refused(tmp_path):
+    with pytest.raises(CorruptFileError, match="not a Lance file"):
+        FileSalvage(b"PAR1" * 100)
+    with pytest.raises(InvalidArgumentError, match="expected 'null' or 'skip'"):
+        FileSalvage(b"", lost="zero")
+    with pytest.raises(FileNotFoundError):
+        FileSalvage(tmp_path / "absent.lance")
+
+
+def test_structs_of_2_0_lose_their_rows(tmp_path):
+    path = tmp_path / "structs.lance"
+    table = pa.table({"s": [{"a": number} for number in range(ROWS)], "b": list(range(ROWS))})
+    lance_arrow.write_table(table, path, file_version="2.0", page_bytes=PAGE_BYTES)
+    _, (start, _), _ = pages(path.read_bytes(), 1)[0]
+    saved, report = salvaged(flipped(path.read_bytes(), start))
+    assert report.left_out == union(one.rows for one in report.lost) != []
+    assert saved.equals(table.filter(~as_mask(report.left_out, (0, ROWS))))
+
+
+def test_runs_of_rows():
+    assert union([(5, 7), (0, 2), (2, 3), (6, 9), (4, 4)]) == [(0, 3), (5, 9)]
+    assert gaps([(0, 3), (5, 9)], (1, 12)) == [(3, 5), (9, 12)]
+    assert gaps([(0, 3)], (1, 3)) == []
+    assert shared([(0, 3), (5, 9)], [(2, 6), (8, 20)]) == [(2, 3), (5, 6), (8, 9)]
+    assert as_mask([(0, 3), (5, 9)], (2, 7)).tolist() == [True, False, False, True, True]
