@@ -9,31 +9,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
 import pyarrow as pa
 
-from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
+from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.errors import CorruptPageError, InternalError, InvalidArgumentError, LanceError
 from lance_arrow.files.salvaging.reports import LostRows
 from lance_arrow.files.salvaging.row_runs import Run, gaps, union
-from lance_arrow.scan.file_batches import FileBatches
+from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.projection import Projection
+from lance_arrow.scan.row_source import ColumnReading, RowSource
+from lance_arrow.scan.row_stream import RowStream
 from lance_arrow.scan.row_taking import as_table
 from lance_arrow.spi import RowRanges
 
 
 class ColumnSalvage:
-    """One top-level column of a damaged file.
+    """One top-level column of a damaged file, or of a fragment with damaged files.
 
     Parameters
     ----------
-    file
-        The file.
+    source
+        The file or fragment; all of its rows are live.
     node
         The column.
-    is_proven
-        Whether reads compare what they touch with checksums.
 
     Attributes
     ----------
@@ -43,12 +42,12 @@ class ColumnSalvage:
         Why, in the order in which they were found.
     """
 
-    def __init__(self, file: OpenFile, node: ColumnNode, *, is_proven: bool) -> None:
+    def __init__(self, source: RowSource, node: ColumnNode) -> None:
         self.node = node
-        self._file = file
-        self._is_proven = is_proven
-        self._projection = Projection.of([node], file.rows.metadata, None)
-        self._batches = FileBatches(file)
+        self._source = source
+        self._projection = Projection.of([node], None, None)
+        self._files: tuple[OpenFile, ...] = ()
+        self.is_proven = True
         self.lost: list[Run] = []
         self.causes: list[LostRows] = []
 
@@ -57,12 +56,27 @@ class ColumnSalvage:
         """The column in results."""
         return self._projection.schema.field(0)
 
+    def open(self) -> ColumnReading:
+        """Read the metadata of the column.
+
+        Raises
+        ------
+        LanceError
+            It is damaged, or a file is missing, or the column cannot be read by this installation.
+        """
+        reading = self._source.reading(self._projection.nodes)
+        self._files = tuple(reading.opened)
+        # Reads compare what they touch with the checksums that there are.
+        self.is_proven = all(file.rows.file.checks is not None for file in self._files)
+        reading.weights()
+        return reading
+
     def read(self, rows: Run) -> Iterator[tuple[Run, pa.ChunkedArray]]:
         """Yield the runs that can be read of some rows, in order, each with its values; note the others as lost.
 
         Raises
         ------
-        InternalError
+        InternalError, InvalidArgumentError
             A bug of this package; it is not taken for damage.
         """
         todo = [rows]
@@ -89,9 +103,11 @@ class ColumnSalvage:
     def _try(self, run: Run) -> pa.ChunkedArray | LanceError:
         """Return the values of rows, or the error of reading them."""
         try:
-            batches = self._batches.at_once(self._projection, None, RowRanges.one(*run))
+            reading = FilteredReading(self._source, self._projection.nodes, within=RowRanges.one(*run))
+            stream = RowStream(self._source.runtime, None, self._projection, is_held=True)
+            batches = list(stream.batches((reading,), is_one=True))
             column = as_table(batches, self._projection.schema).column(0)
-            if not self._is_proven:
+            if not self.is_proven:
                 _check_values(column, self.node.path)
         except (InternalError, InvalidArgumentError):
             raise
@@ -101,7 +117,7 @@ class ColumnSalvage:
 
     def _lost_by(self, error: LanceError, run: Run) -> tuple[Run, LanceError]:
         """Return the first rows of `run` that are lost by its error, and the error of these rows."""
-        page = None if self._is_proven else self._page_rows(error)
+        page = None if self.is_proven else self._page_rows(error)
         if page is not None and page[0] < run[1] and run[0] < page[1]:
             return page, error
         lost = self._refused_run(run)
@@ -113,11 +129,14 @@ class ColumnSalvage:
         """Return the rows of the page that an error names; None where the file does not tell them exactly."""
         if error.page is None:
             return None
-        for leaf in self.node.leaves():
-            if leaf.path == error.column and not any(leaf.list_columns):
-                (meta,) = self._file.rows.metas([leaf])
-                starts = self._file.rows.page_rows(leaf, meta)
-                return int(starts[error.page]), int(starts[error.page + 1])
+        for file in self._files:
+            for root in file.roots:
+                for leaf in root.leaves():
+                    is_named = leaf.path == error.column and error.path in {None, file.name}
+                    if is_named and not any(leaf.list_columns):
+                        (meta,) = file.rows.metas([leaf])
+                        starts = file.rows.page_rows(leaf, meta)
+                        return int(starts[error.page]), int(starts[error.page + 1])
         return None
 
     def _refused_run(self, run: Run) -> Run:
@@ -152,62 +171,9 @@ class ColumnSalvage:
         return isinstance(self._try(run), pa.ChunkedArray)
 
 
-def open_pages(file: OpenFile, node: ColumnNode) -> None:
-    """Read the metadata of a column.
-
-    Raises
-    ------
-    LanceError
-        It is damaged, or its pages cannot be read by this installation.
-    """
-    numbers: set[int] = set()
-    for leaf in node.leaves():
-        numbers.add(leaf.column)
-        numbers.update(_list_columns(leaf))
-    file.rows.file.columns(sorted(numbers))
-
-
-def _list_columns(leaf: LeafNode) -> Iterator[int]:
-    return (column.column for column in leaf.list_columns if column is not None)
-
-
 def _check_values(column: pa.ChunkedArray, path: str) -> None:
     """Refuse values outside the range of their type, which bytes without checksums may decode to."""
     try:
         column.validate(full=True)
     except pa.ArrowInvalid as error:
         raise CorruptPageError(f"values contradict their type: {error}", column=path) from error
-
-
-def nulls_of(field: pa.Field, count: int) -> pa.Array:
-    """Return null values of a field."""
-    type_ = field.type
-    if isinstance(type_, pa.BaseExtensionType):
-        return pa.ExtensionArray.from_storage(type_, pa.nulls(count, type_.storage_type))
-    return pa.nulls(count, type_)
-
-
-def chunked(field: pa.Field, parts: list[tuple[Run, pa.ChunkedArray]], rows: Run, kept: np.ndarray) -> pa.ChunkedArray:
-    """Join the values of the kept rows of a window, with nulls where a kept row has none.
-
-    Parameters
-    ----------
-    field
-        The column.
-    parts
-        Runs with values, in order.
-    rows
-        The window.
-    kept
-        ``(n,) bool``: which of its rows are wanted.
-    """
-    chunks: list[pa.Array] = []
-    at = rows[0]
-    for (start, stop), values in [*parts, ((rows[1], rows[1]), pa.chunked_array([], field.type))]:
-        missing = int(np.count_nonzero(kept[at - rows[0] : start - rows[0]]))
-        if missing:
-            chunks.append(nulls_of(field, missing))
-        wanted = kept[start - rows[0] : stop - rows[0]]
-        chunks += (values if wanted.all() else values.filter(pa.array(wanted))).chunks
-        at = stop
-    return pa.chunked_array(chunks, field.type)
