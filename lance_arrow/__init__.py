@@ -15,6 +15,7 @@ Names are imported when they are first used: `import lance_arrow` alone loads no
 | `convert` | Parquet, CSV, JSON, Arrow IPC, ORC or Lance to one Lance file or table; gives a `ConvertReport` |
 | `export` | a Lance file or table to Parquet, CSV or Arrow IPC; gives an `ExportReport` |
 | `build_zones` | zone maps beside files that have none |
+| `salvage` | what can be saved of a damaged file or table, written to a new one; gives a `SalvageReport` |
 | `verify` | a `VerifyReport` of a file, a table or a folder: every checksum compared, every page decoded |
 | `receipts` | `with receipts() as found:` what each read took: files, pages, rows, requests, bytes |
 | `errors` | the error tree |
@@ -48,9 +49,11 @@ if TYPE_CHECKING:
     from lance_arrow.conversion.exporting import export as export
     from lance_arrow.conversion.reports import ConvertReport as ConvertReport
     from lance_arrow.conversion.reports import ExportReport as ExportReport
+    from lance_arrow.conversion.salvaging import salvage as salvage
     from lance_arrow.files.lance_file import LanceFile as LanceFile
     from lance_arrow.files.lance_writer import LanceWriter as LanceWriter
     from lance_arrow.files.lance_writer import write_table as write_table
+    from lance_arrow.files.salvaging.reports import SalvageReport as SalvageReport
     from lance_arrow.files.verification import VerifyReport as VerifyReport
     from lance_arrow.files.whole_files import read_metadata as read_metadata
     from lance_arrow.files.whole_files import read_schema as read_schema
@@ -60,6 +63,7 @@ if TYPE_CHECKING:
     from lance_arrow.settings import Limits as Limits
     from lance_arrow.settings import Settings as Settings
     from lance_arrow.table.lance_table import LanceTable as LanceTable
+    from lance_arrow.table.salvaging.reports import TableSalvageReport as TableSalvageReport
     from lance_arrow.table.verifying import verify as verify
     from lance_arrow.watching import Receipts as Receipts
     from lance_arrow.watching import receipts as receipts
@@ -72,6 +76,7 @@ _find, _listed, __all__ = late_names(
         "lance_arrow.conversion.converting": ("convert",),
         "lance_arrow.conversion.exporting": ("export",),
         "lance_arrow.conversion.reports": ("ConvertReport", "ExportReport"),
+        "lance_arrow.conversion.salvaging": ("salvage",),
         "lance_arrow.arrow_dataset.lance_format": ("LanceFormat", "LanceWriteOptions"),
         "lance_arrow.arrow_dataset.lance_fragment": ("LanceFileFragment",),
         "lance_arrow.arrow_dataset.fragment_options": ("LanceFragmentScanOptions", "LanceReadOptions"),
@@ -79,12 +84,14 @@ _find, _listed, __all__ = late_names(
         "lance_arrow.files.lance_file": ("LanceFile",),
         "lance_arrow.files.lance_writer": ("LanceWriter", "write_table"),
         "lance_arrow.arrow_dataset.opening": ("dataset",),
+        "lance_arrow.files.salvaging.reports": ("SalvageReport",),
         "lance_arrow.files.verification": ("VerifyReport",),
         "lance_arrow.files.whole_files": ("read_metadata", "read_schema", "read_table"),
         "lance_arrow.files.zone_building": ("build_zones",),
         "lance_arrow.runtime": ("Runtime",),
         "lance_arrow.settings": ("Limits", "Settings"),
         "lance_arrow.table.lance_table": ("LanceTable",),
+        "lance_arrow.table.salvaging.reports": ("TableSalvageReport",),
         "lance_arrow.table.verifying": ("verify",),
         "lance_arrow.watching": ("Receipts", "receipts"),
     },

@@ -20,6 +20,7 @@ from lance_arrow.cli.convert_commands import add_convert_commands
 from lance_arrow.cli.lazy import view
 from lance_arrow.cli.printing import to_printable
 from lance_arrow.cli.render import ErrorReport, HelpReport, error_report, print_json, print_text
+from lance_arrow.cli.salvage_command import add_salvage_command
 from lance_arrow.cli.storage import StorageOptions, parse_storage_options
 from lance_arrow.cli.table_commands import table_app
 from lance_arrow.cli.words import WordsGroup, advice
@@ -246,6 +247,7 @@ def demo(
 
 
 add_convert_commands(app)
+add_salvage_command(app)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -327,7 +329,7 @@ def _outcome(command: Any, arguments: Sequence[str]) -> tuple[Any, int]:
         return error_report(error), FAILED
     if isinstance(result, int):
         return None, result
-    # Only reports of what was verified say whether all is well.
+    # Only reports of what was verified or salvaged say whether all is well.
     return result, DONE if getattr(result, "ok", True) else FAILED
 
 

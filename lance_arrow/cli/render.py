@@ -32,7 +32,9 @@ _TEXTS = {
     "lance_arrow.cli.version_view": "lance_arrow.cli.version_render",
     "lance_arrow.cli.zone_commands": "lance_arrow.cli.zone_render",
     "lance_arrow.conversion.reports": "lance_arrow.cli.convert_render",
+    "lance_arrow.files.salvaging.reports": "lance_arrow.cli.salvage_render",
     "lance_arrow.files.verification": "lance_arrow.cli.verify_render",
+    "lance_arrow.table.salvaging.reports": "lance_arrow.cli.salvage_render",
 }
 
 

@@ -7,7 +7,8 @@ table ─► verified ─► the target's name
 |---|---|
 | `converting` | `convert`: start here |
 | `exporting` | `export`, the way back |
-| `reports` | what both report |
+| `salvaging` | `salvage`: a damaged file or table, as far as it can be saved |
+| `reports` | what the first two report |
 | `sources` | from paths, folders, patterns to inputs |
 | `formats` | formats by bytes and by name |
 | `hive` | keys in names of folders |

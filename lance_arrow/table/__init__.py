@@ -31,6 +31,7 @@ schema, history; a dataset; new versions.
 | `branches`, `cloning` | lines that begin with a version of another |
 | `zone_index` | ZONEMAP indices: made, committed, listed |
 | `verifying` | every file of a version compared with its checksums and decoded |
+| `salvaging/` | rows of damaged tables, and reports of what is lost |
 | `transactions` | the record of one commit |
 
 The content of a version is read in `lance_arrow.manifests`, how its fragments become rows in

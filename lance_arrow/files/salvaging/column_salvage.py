@@ -95,6 +95,10 @@ class ColumnSalvage:
             self.causes.append(LostRows.of(cause, self.node.path, lost))
             todo.append(run)
 
+    def release(self) -> None:
+        """Let go of open files."""
+        self._files = ()
+
     def give_up(self, error: LanceError, num_rows: int) -> None:
         """Note that no row can be read."""
         self.lost = union([(0, num_rows)])

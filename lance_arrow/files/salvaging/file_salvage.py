@@ -105,6 +105,7 @@ class FileSalvage:
         kept = [number for number in numbers if number in nullable or not rows.is_gone(number)]
         rows.decide(kept, nullable)
         report.left_out, report.lost = rows.left_out, rows.causes
+        report.ok = not report.lost
         report.columns_left_out = [file.roots[number].path for number in numbers if number not in kept]
         report.rows_saved, report.rows_with_nulls = num_rows(rows.saved), rows.num_with_nulls
         self.schema = pa.schema([rows.columns[number].field for number in kept], file.rows.schema.metadata)

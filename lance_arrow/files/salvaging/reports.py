@@ -21,8 +21,8 @@ class LostRows:
         Name of the error that a reader raises, and its description.
     page, byte_range
         Place of the damage: number of the page in the column, half-open bytes of the file. None if unknown.
-    path
-        The damaged file, in reports of tables; None in the report of one file.
+    path, fragment
+        The damaged file if it is known, and the number of the fragment of a table.
     """
 
     column: str | None
@@ -32,6 +32,7 @@ class LostRows:
     page: int | None = None
     byte_range: tuple[int, int] | None = None
     path: str | None = None
+    fragment: int | None = None
 
     @classmethod
     def of(cls, error: LanceError, column: str | None, rows: tuple[int, int]) -> LostRows:
@@ -43,11 +44,13 @@ class LostRows:
             message=error.message,
             page=error.page,
             byte_range=error.byte_range,
+            path=error.path,
         )
 
     def __str__(self) -> str:
         place = {name: getattr(self, name) for name in ("path", "column", "page", "byte_range")}
-        return f"rows {self.rows[0]}..{self.rows[1]}: {LanceError(self.message, **place)}"
+        fragment = "" if self.fragment is None else f"fragment {self.fragment}, "
+        return f"{fragment}rows {self.rows[0]}..{self.rows[1]}: {LanceError(self.message, **place)}"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -78,6 +81,10 @@ class SalvageReport:
         Rows lost for each column, with the cause.
     repaired
         What of the metadata was damaged and is known nevertheless, in words.
+    target
+        Path of what was written; None if nothing was.
+    ok
+        Whether nothing was lost.
     """
 
     path: str
@@ -90,8 +97,5 @@ class SalvageReport:
     columns_left_out: list[str] = field(default_factory=list)
     lost: list[LostRows] = field(default_factory=list)
     repaired: list[str] = field(default_factory=list)
-
-    @property
-    def ok(self) -> bool:
-        """Whether nothing was lost."""
-        return not self.lost
+    target: str | None = None
+    ok: bool = True

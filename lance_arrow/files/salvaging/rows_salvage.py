@@ -125,6 +125,11 @@ class RowsSalvage:
             if kept.any():
                 yield pa.table([self._values(column, window, kept) for column in self._kept], schema=schema)
 
+    def release(self) -> None:
+        """Let go of open files; `tables` opens them again."""
+        for column in self.columns:
+            column.release()
+
     def _values(self, column: ColumnSalvage, window: Run, kept: NDArray[np.bool_]) -> pa.ChunkedArray:
         before = len(column.causes)
         parts = list(column.read(window))

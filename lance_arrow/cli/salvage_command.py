@@ -1,0 +1,62 @@
+"""`lance-arrow salvage`: parsing, and the report as a file, too."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from lance_arrow.cli.render import print_json
+from lance_arrow.cli.storage import StorageOptions, parse_storage_options
+
+_EPILOG = (
+    "--json, before or after the command: print exactly one JSON document. "
+    "--wide: show all columns of a table, each row in one line."
+)
+
+
+def add_salvage_command(app: typer.Typer) -> None:
+    """Add the command to an application."""
+    app.command("salvage", epilog=_EPILOG)(_salvage)
+
+
+def _salvage(
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A damaged Lance file, or the folder of a table.")],
+    target: Annotated[
+        str | None,
+        typer.Argument(metavar="[TARGET]", help="The new file or table. Without it, only the report is made."),
+    ] = None,
+    nulls: Annotated[
+        bool,
+        typer.Option("--nulls/--skip", help="Write null for lost values where their column allows it, or skip rows."),
+    ] = True,
+    allow_unchecked: Annotated[
+        bool, typer.Option("--allow-unchecked", help="Use files without checksums, of which nothing is proven.")
+    ] = False,
+    with_deleted: Annotated[
+        bool,
+        typer.Option("--with-deleted", help="Save rows although it is lost which of them are deleted."),
+    ] = False,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="FILE", help="Write the report as JSON to this file.")
+    ] = None,
+    storage_option: StorageOptions = None,
+) -> Any:
+    """Write what can be saved of a damaged file or table to a new one.
+
+    A row is saved if its bytes match their checksums. The exit code is 1 if anything is lost. SOURCE is not changed.
+    """
+    made = importlib.import_module("lance_arrow.conversion.salvaging").salvage(
+        source,
+        target,
+        lost="null" if nulls else "skip",
+        allow_unchecked=allow_unchecked,
+        with_deleted=with_deleted,
+        storage_options=parse_storage_options(storage_option),
+    )
+    if report is not None:
+        with report.open("w", encoding="utf-8") as out:
+            print_json(made, out)
+    return made

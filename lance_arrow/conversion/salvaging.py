@@ -1,0 +1,150 @@
+"""`salvage`: write what can be saved of a damaged file or table to a new one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from lance_arrow.choices import Lost
+from lance_arrow.conversion.targets import (
+    check_file_target,
+    check_lance_name,
+    check_not_a_source,
+    check_table_target,
+)
+from lance_arrow.conversion.writing import write_file, write_table
+from lance_arrow.errors import TableNotFoundError
+from lance_arrow.files.salvaging.file_salvage import FileSalvage
+from lance_arrow.files.salvaging.reports import SalvageReport
+from lance_arrow.files.write_options import WriteOptions
+from lance_arrow.io import AnyFileSystem, Location, locate
+from lance_arrow.manifests.path_kinds import PathKind, kind_of
+from lance_arrow.manifests.versions import table_location
+from lance_arrow.table.salvaging.reports import TableSalvageReport
+from lance_arrow.table.salvaging.table_salvage import TableSalvage
+
+
+def salvage(
+    source: Any,
+    target: str | os.PathLike[str] | None = None,
+    *,
+    lost: Lost = "null",
+    allow_unchecked: bool = False,
+    with_deleted: bool = False,
+    filesystem: AnyFileSystem | None = None,
+    target_filesystem: AnyFileSystem | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+) -> SalvageReport | TableSalvageReport:
+    """Write the rows of a damaged file or table that can be saved to a new file or table.
+
+    A row is saved if its bytes match their checksums. The damaged file or table is not changed.
+
+    Parameters
+    ----------
+    source
+        A file as for `LanceFile`, or the folder of a table.
+    target
+        Path or URL of the new file or table. None writes nothing: the report tells what can be saved.
+    lost
+        ``"null"``: lost values become null. Rows are left out where their column allows no nulls, and where nothing of
+        them is left. ``"skip"``: rows with a lost value are left out. Columns that cannot be read at all are left out.
+    allow_unchecked
+        Whether to use files without checksums. Pages that contradict themselves are lost. A changed value in another
+        page cannot be told from the original one.
+    with_deleted
+        Whether rows are saved although the file that tells which of them are deleted is lost.
+    filesystem, target_filesystem
+        fsspec or pyarrow filesystems of the paths.
+    storage_options
+        Options for the filesystems of URLs, source and target alike.
+
+    Returns
+    -------
+    SalvageReport or TableSalvageReport
+        What was saved, and what was not: rows, columns, pages, byte ranges and causes. Its `target` is None if there
+        was no row to write.
+
+    Raises
+    ------
+    CorruptFileError
+        `source` is not a Lance file, or its schema is damaged, or no manifest of the table can be read.
+    InvalidArgumentError
+        The file or the manifest has no checksum, and `allow_unchecked` is False. The target is the source.
+    TargetExistsError, TableExistsError
+        There is something at the target.
+    FileNotFoundError, TableNotFoundError
+        There is no source.
+
+    Examples
+    --------
+    >>> report = lance_arrow.salvage("flights.lance", "saved.lance")
+    >>> report.ok, report.rows_saved, report.left_out
+    (True, 100, [])
+    """
+    place = locate(source, filesystem=filesystem, storage_options=storage_options)
+    kind = PathKind.FILE if place is None else kind_of(place)
+    if kind is PathKind.FOLDER:
+        raise TableNotFoundError(
+            "this folder is no table: it has no manifest in _versions; salvage its files one by one",
+            path=None if place is None else place.name,
+        )
+    new = None
+    if target is not None:
+        new = table_location(target, target_filesystem, None if target_filesystem is not None else storage_options)
+        check_lance_name(new)
+        check_not_a_source(new, [] if place is None else [place])
+    if kind is PathKind.FILE:
+        if new is not None:
+            check_file_target(new, overwrite=False)
+        return _salvage_file(source if place is None else place, new, lost, allow_unchecked=allow_unchecked)
+    if new is not None:
+        check_table_target(new, overwrite=False, append=False)
+    assert place is not None
+    table = TableSalvage(
+        place.path, lost=lost, allow_unchecked=allow_unchecked, with_deleted=with_deleted, filesystem=place.filesystem
+    )
+    return _write_table(table, new)
+
+
+def _salvage_file(source: Any, target: Location | None, lost: Lost, *, allow_unchecked: bool) -> SalvageReport:
+    with FileSalvage(source, lost=lost, allow_unchecked=allow_unchecked) as found:
+        report = found.report
+        if target is not None and _is_worth_writing(report):
+            options = WriteOptions(file_version=report.version)
+            write_file(_Rows(found), target, options, overwrite=False)
+            report.target = target.name
+        return report
+
+
+def _write_table(found: TableSalvage, target: Location | None) -> TableSalvageReport:
+    report = found.report
+    if target is not None and _is_worth_writing(report):
+        write_table(_Rows(found), target, append=False, overwrite=False, version=found.file_version, preset="default")
+        report.target = target.name
+    return report
+
+
+def _is_worth_writing(report: SalvageReport | TableSalvageReport) -> bool:
+    """Whether there are rows, or there were none to lose."""
+    return report.rows_saved > 0 or report.ok
+
+
+class _Rows:
+    """The saved rows, counted; an iterable of batches."""
+
+    def __init__(self, found: FileSalvage | TableSalvage) -> None:
+        self._found = found
+        self.num_rows = 0
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Schema of each batch."""
+        return self._found.schema
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        for table in self._found.tables():
+            self.num_rows += table.num_rows
+            yield from table.to_batches()

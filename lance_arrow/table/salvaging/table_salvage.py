@@ -1,0 +1,223 @@
+"""`TableSalvage`: the rows of a damaged table that can be read, and a report of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from lance_arrow.arrays.read_options import ReadOptions
+from lance_arrow.choices import Lost, check_choice, names
+from lance_arrow.container.footer import FileVersion
+from lance_arrow.errors import InvalidArgumentError, LanceError, TableNotFoundError
+from lance_arrow.files.salvaging.file_salvage import may_be_null
+from lance_arrow.files.salvaging.reports import LostRows
+from lance_arrow.files.salvaging.row_runs import Run, gaps, num_rows
+from lance_arrow.files.salvaging.rows_salvage import RowsSalvage
+from lance_arrow.io import AnyFileSystem, Location
+from lance_arrow.manifests.fragments import FragmentMeta
+from lance_arrow.manifests.manifest import ManifestMeta
+from lance_arrow.manifests.versions import list_manifests, manifest_place, read_listed, table_location
+from lance_arrow.runtime import default_runtime
+from lance_arrow.scan.fragments.fragment_rows import FragmentRows
+from lance_arrow.scan.fragments.table_columns import TableColumns
+from lance_arrow.table.salvaging.proofs import has_deletion_checksum, has_manifest_checksum
+from lance_arrow.table.salvaging.reports import FragmentReport, TableSalvageReport, UnreadableVersion
+from lance_arrow.table.salvaging.salvaged_files import SalvagedFiles
+
+_DEFAULT_VERSION = "2.2"
+_WRITABLE = ("2.0", "2.1", "2.2", "2.3")
+
+
+class TableSalvage:
+    """Rows of the newest version of a table that can be read.
+
+    Parameters
+    ----------
+    uri, filesystem, storage_options
+        As for `LanceTable.open`.
+    lost, allow_unchecked
+        As for `FileSalvage`. Without `allow_unchecked`, files without checksums count as lost.
+    with_deleted
+        Whether rows of a fragment are returned if the file that tells which are deleted is lost. Deleted rows come back
+        then. By default the fragment is left out.
+
+    Attributes
+    ----------
+    report
+        What is lost; complete from the start.
+    schema
+        Schema of the rows: columns of which nothing can be read are left out, unless they may be null.
+    file_version
+        Version of the files that the table writes.
+
+    Raises
+    ------
+    TableNotFoundError
+        There is no manifest.
+    CorruptManifestError
+        No manifest can be read.
+    InvalidArgumentError
+        The manifest has no checksum, and `allow_unchecked` is False.
+    """
+
+    def __init__(
+        self,
+        uri: Any,
+        *,
+        lost: Lost = "null",
+        allow_unchecked: bool = False,
+        with_deleted: bool = False,
+        filesystem: AnyFileSystem | None = None,
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> None:
+        check_choice("lost", names(Lost), lost)
+        self._root = table_location(uri, filesystem, storage_options)
+        self._allow_unchecked, self._with_deleted = allow_unchecked, with_deleted
+        manifest, fragments, unreadable = _newest_readable(self._root)
+        place = Location(self._root.given, manifest.facts.manifest_path)
+        is_proven = has_manifest_checksum(place)
+        if not is_proven and not allow_unchecked:
+            raise InvalidArgumentError(
+                "the manifest has no checksum, so that no row can be proven; allow_unchecked=True saves what does not "
+                "contradict itself",
+                path=place.name,
+            )
+        self.report = TableSalvageReport(
+            path=self._root.name, version=manifest.version, is_proven=is_proven, unreadable=unreadable
+        )
+        options = ReadOptions()
+        self._columns = TableColumns(manifest.facts, options)
+        self._files = SalvagedFiles(options, allow_unchecked=allow_unchecked)
+        known = manifest.data_format
+        self.file_version = known if known in _WRITABLE else _DEFAULT_VERSION
+        self._parts: list[RowsSalvage] = []
+        reports = [self._survey(fragment) for fragment in fragments]
+        self._decide(lost, reports)
+
+    def _survey(self, fragment: FragmentMeta) -> tuple[FragmentReport, RowsSalvage | None]:
+        """Find what is lost of a fragment; None if all of it is."""
+        rows = FragmentRows(self._columns, replace(fragment, deletion=None), self._files, self._root.filesystem)
+        try:
+            count = rows.num_physical
+        except LanceError as error:
+            self._lose(fragment, error, (0, 0))
+            return FragmentReport(id=fragment.id, num_rows=None, deleted=None), None
+        deleted = self._deleted(fragment, count)
+        if deleted is None and not self._with_deleted:
+            known = fragment.num_rows
+            return FragmentReport(id=fragment.id, num_rows=known, left_out=[(0, count)], deleted=None), None
+        # Whether a row is the table's is not known without its deletion file.
+        self.report.is_proven &= deleted is not None
+        part = RowsSalvage(rows, self._columns.roots, deleted or ())
+        part.survey()
+        part.release()
+        self.report.is_proven &= part.is_proven
+        self.report.lost += [replace(cause, fragment=fragment.id) for cause in part.causes]
+        return FragmentReport(id=fragment.id, num_rows=num_rows(part.live), deleted=deleted), part
+
+    def _deleted(self, fragment: FragmentMeta, count: int) -> list[Run] | None:
+        """Return the deleted rows of a fragment; None if it is not known which these are."""
+        if fragment.deletion is None:
+            return []
+        facts = self._columns.facts
+        try:
+            live = FragmentRows(self._columns, fragment, self._files, self._root.filesystem).live
+            place = Location(self._root.given, facts.deletion_path(fragment.deletion))
+            if not has_deletion_checksum(place, is_bitmap=fragment.deletion.is_bitmap):
+                self._check_unproven(place)
+        except LanceError as error:
+            self._lose(fragment, error, (0, count))
+            return None
+        return gaps(list(zip(live.starts.tolist(), live.stops.tolist(), strict=True)), (0, count))
+
+    def _check_unproven(self, place: Location) -> None:
+        if not self._allow_unchecked:
+            raise InvalidArgumentError(
+                "the deletion file has no checksum; allow_unchecked=True uses it", path=place.name
+            )
+        self.report.is_proven = False
+
+    def _lose(self, fragment: FragmentMeta, error: LanceError, rows: Run) -> None:
+        self.report.lost.append(replace(LostRows.of(error, None, rows), fragment=fragment.id))
+
+    def _decide(self, lost: Lost, surveyed: list[tuple[FragmentReport, RowsSalvage | None]]) -> None:
+        """Decide which columns and rows are left out."""
+        report, roots = self.report, self._columns.roots
+        parts = [part for _, part in surveyed if part is not None]
+        version = FileVersion(self.file_version)
+        numbers = range(len(roots))
+        nullable = [number for number in numbers if lost == "null" and may_be_null(roots[number], version)]
+        with_rows = [part for part in parts if part.live]
+        gone = [number for number in numbers if with_rows and all(part.is_gone(number) for part in with_rows)]
+        kept = [number for number in numbers if number in nullable or number not in gone]
+        report.columns_left_out = [roots[number].path for number in numbers if number not in kept]
+        for one, part in surveyed:
+            if part is None:
+                report.fragments.append(one)
+                continue
+            part.decide(kept, nullable)
+            self._parts.append(part)
+            saved = num_rows(part.saved)
+            report.fragments.append(
+                replace(one, rows_saved=saved, rows_with_nulls=part.num_with_nulls, left_out=part.left_out)
+            )
+        counts = [one.num_rows for one in report.fragments]
+        report.num_rows = None if None in counts else sum(count or 0 for count in counts)
+        report.ok = not report.lost and not report.unreadable
+        report.rows_saved = sum(one.rows_saved for one in report.fragments)
+        report.rows_with_nulls = sum(one.rows_with_nulls for one in report.fragments)
+        report.repaired = [f"{path}: {', '.join(parts)}" for path, parts in self._files.repaired.items()]
+        schema = self._columns.schema
+        self.schema = pa.schema([schema.field(number) for number in kept], schema.metadata)
+
+    def tables(self) -> Iterator[pa.Table]:
+        """Yield the saved rows in order, some MiB at a time.
+
+        Raises
+        ------
+        CorruptFileError
+            A row that could be read before cannot be read any more: a file changes.
+        """
+        for part in self._parts:
+            yield from part.tables(self.schema)
+            part.release()
+
+    def read(self) -> pa.Table:
+        """Return the saved rows.
+
+        Raises
+        ------
+        CorruptFileError
+            As `tables`.
+        """
+        return pa.concat_tables([self.schema.empty_table(), *self.tables()])
+
+
+def _newest_readable(root: Location) -> tuple[ManifestMeta, list[FragmentMeta], list[UnreadableVersion]]:
+    """Return the newest version that can be read, its fragments, and the newer ones that cannot."""
+    listed = list_manifests(root)
+    if not listed:
+        raise TableNotFoundError(
+            "there is no manifest in _versions: nothing says which files are the table's", path=root.name
+        )
+    unreadable: list[UnreadableVersion] = []
+    newest: LanceError | None = None
+    for one in reversed(listed):
+        try:
+            manifest = read_listed(root, one, default_runtime().settings.limits)
+            # Fragments are parsed when they are asked for.
+            return manifest, list(manifest.fragments), unreadable
+        except LanceError as error:
+            newest = newest or error
+            place = manifest_place(root, one.name)
+            unreadable.append(
+                UnreadableVersion(
+                    version=one.version, type=type(error).__name__, message=f"{error.message} [file {place.name!r}]"
+                )
+            )
+    assert newest is not None
+    newest.add_note(f"none of {len(listed)} versions can be read")
+    raise newest
