@@ -30,6 +30,15 @@ def fuzz_written(session: nox.Session) -> None:
 
 
 @nox.session
+def salvaged(session: nox.Session) -> None:
+    """Salvage 10,000 damaged files and 1,000 damaged tables: every saved row is the original one, at its place."""
+    install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
+    session.run("python", "tests/faults/salvaged.py", "--count", "10000")
+    session.run("python", "tests/faults/salvaged.py", "--count", "2000", "--without-checksums")
+    session.run("python", "tests/faults/salvaged_tables.py", "--count", "1000")
+
+
+@nox.session
 def crashes(session: nox.Session) -> None:
     """Kill every operation of a table at every call to its filesystem; `-- append --step 3` for some."""
     install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)

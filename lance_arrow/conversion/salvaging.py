@@ -64,8 +64,8 @@ def salvage(
     Returns
     -------
     SalvageReport or TableSalvageReport
-        What was saved, and what was not: rows, columns, pages, byte ranges and causes. Its `target` is None if there
-        was no row to write.
+        Saved and lost rows, with columns, pages, byte ranges and causes. Its `target` is None if there was no row to
+        write.
 
     Raises
     ------

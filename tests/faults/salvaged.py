@@ -65,7 +65,7 @@ class Whole:
         return cls(
             content,
             table,
-            (0, footer.data_stop),
+            (0, content.rfind(MAGIC) if reader.promises_checksums else footer.data_stop),
             columns,
             footer.column_table,
             footer.buffer_table,
@@ -84,7 +84,7 @@ class Whole:
 def _sector(whole: Whole, rng: np.random.Generator) -> bytes:
     damaged = bytearray(whole.content)
     start = int(rng.integers(0, max(whole.data[1], 1))) // SECTOR * SECTOR
-    size = min(SECTOR, len(damaged) - start)
+    size = max(0, min(SECTOR, whole.data[1] - start))
     damaged[start : start + size] = bytes(size)
     return bytes(damaged)
 
