@@ -21,6 +21,8 @@ Verify: TypeAlias = Literal["touched", "full", "off"]
 """What is compared with checksums: blocks that are read, the whole file at opening, or nothing."""
 Lost: TypeAlias = Literal["null", "skip"]
 """What salvage does with values that cannot be read: write null, or leave their rows out."""
+OnCorruption: TypeAlias = Literal["raise", "null", "skip"]
+"""What a read does with values that are damaged: raise, return null, or leave their rows out."""
 Preset: TypeAlias = Literal["fast", "default", "compact"]
 """How much time is spent to write small files."""
 FileVersionName: TypeAlias = Literal["2.0", "2.1", "2.2", "2.3", "stable", "next"]

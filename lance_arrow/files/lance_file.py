@@ -14,7 +14,17 @@ import pyarrow as pa
 from lance_arrow.arrays.column_paths import project
 from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.arrays.read_options import ReadOptions, check_paths
-from lance_arrow.choices import Blobs, Dictionaries, Json, Strings, Verify, fixed_strings
+from lance_arrow.choices import (
+    Blobs,
+    Dictionaries,
+    Json,
+    OnCorruption,
+    Strings,
+    Verify,
+    check_choice,
+    fixed_strings,
+    names,
+)
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.errors import InvalidArgumentError, NotPicklableError
 from lance_arrow.io import AnyFileSystem, Location, VerifiedSource, locate, open_source
@@ -27,6 +37,8 @@ from lance_arrow.scan.row_taking import as_table, take_noted, take_rows
 
 if TYPE_CHECKING:
     from lance_arrow.files.blob_file import BlobFile
+    from lance_arrow.files.salvaging.damaged_reads import DamagedRead
+    from lance_arrow.files.salvaging.reports import LostRows
     from lance_arrow.scan.predicates import Predicate
 
 
@@ -123,6 +135,7 @@ class LanceFile:
                 check_paths(self._rows.schema, options.read_dictionary)
             self._opened = OpenFile(self._source, self._rows, place)
             self._batches = FileBatches(self._opened)
+            self._lost: tuple[LostRows, ...] = ()
             on_failure.pop_all()
 
     def _with_dictionaries(self, options: ReadOptions) -> ReadOptions:
@@ -166,6 +179,7 @@ class LanceFile:
         *,
         filter: Predicate | None = None,
         rows: Rows | None = None,
+        on_corruption: OnCorruption = "raise",
     ) -> pa.Table:
         """Read all rows, ranges of rows, or the rows that satisfy a filter.
 
@@ -182,6 +196,11 @@ class LanceFile:
         rows
             A slice, ``(start, stop)``, or several of these in ascending order. Other rows are not read. All rows when
             None.
+        on_corruption
+            What is done with values that cannot be read. ``"raise"``: the error is raised. ``"null"``: they are null.
+            Rows are left out where their column allows no nulls, and where nothing of them is left. ``"skip"``: their
+            rows are left out. `lost` says which these are. All is read twice, rows between ranges too. Not with a
+            filter.
 
         Raises
         ------
@@ -202,9 +221,29 @@ class LanceFile:
         1
         """
         with making_objects(self._rows.file.footer.num_columns):
+            if on_corruption != "raise":
+                read = self._damaged_read(columns, filter, rows, on_corruption)
+                return pa.concat_tables([read.schema.empty_table(), *read.tables()])
             projection = self._projection(columns)
             selected = as_rows(rows, self.num_rows)
             return as_table(self._batches.at_once(projection, filter, selected), projection.schema)
+
+    @property
+    def lost(self) -> tuple[LostRows, ...]:
+        """What the last read with `on_corruption` could not read: columns, rows, pages, byte ranges and causes."""
+        return self._lost
+
+    def _damaged_read(
+        self, columns: Sequence[str] | None, filter: Predicate | None, rows: Rows | None, on_corruption: OnCorruption
+    ) -> DamagedRead:
+        from lance_arrow.files.salvaging.damaged_reads import DamagedRead  # noqa: PLC0415 - for damaged files alone
+
+        check_choice("on_corruption", names(OnCorruption), on_corruption)
+        if filter is not None:
+            raise InvalidArgumentError("a filter of damaged columns has no answer: filter what on_corruption returns")
+        read = DamagedRead(self._opened, columns, as_rows(rows, self.num_rows), on_corruption)
+        self._lost = tuple(read.lost)
+        return read
 
     def take(self, indices: Any, columns: Sequence[str] | None = None) -> pa.Table:
         """Read rows by number. The result has the order and the duplicates of `indices`.
@@ -282,6 +321,7 @@ class LanceFile:
         *,
         filter: Predicate | None = None,
         rows: Rows | None = None,
+        on_corruption: OnCorruption = "raise",
     ) -> Iterator[pa.RecordBatch]:
         """Yield rows in order, in batches, with bounded memory.
 
@@ -289,8 +329,8 @@ class LanceFile:
 
         Parameters
         ----------
-        columns, filter, rows
-            As for `read`.
+        columns, filter, rows, on_corruption
+            As for `read`. Unless it is ``"raise"``, batches may be shorter than `batch_size`.
         batch_size
             Rows of every batch except the last. With a filter, the most rows of a batch. When None, batches hold at
             most 131,072 rows, and fewer if these would take more than a part of the memory budget.
@@ -317,6 +357,9 @@ class LanceFile:
             raise InvalidArgumentError(
                 f"batch_size is {batch_size!r}, expected an integer, at least 1", detail=batch_size
             )
+        if on_corruption != "raise":
+            read = self._damaged_read(columns, filter, rows, on_corruption)
+            return (batch for table in read.tables() for batch in table.to_batches(max_chunksize=batch_size))
         batch_rows = None if batch_size is None else min(int(batch_size), max(self.num_rows, 1))
         projection = self._projection(columns)
         selected = as_rows(rows, self.num_rows)

@@ -220,3 +220,50 @@ def test_runs_of_rows():
     assert gaps([(0, 3)], (1, 3)) == []
     assert shared([(0, 3), (5, 9)], [(2, 6), (8, 20)]) == [(2, 3), (5, 6), (8, 9)]
     assert as_mask([(0, 3), (5, 9)], (2, 7)).tolist() == [True, False, False, True, True]
+
+
+def test_reads_go_on_after_damage(whole):
+    _, (start, _), _ = pages(whole, 1)[2]
+    damaged = flipped(whole, start)
+    with lance_arrow.LanceFile(damaged) as file:
+        with pytest.raises(CorruptFileError):
+            file.read()
+        table = file.read(on_corruption="null")
+        lost = as_mask([one.rows for one in file.lost], (0, ROWS))
+        assert table["key"].equals(rows()["key"])
+        assert table["text"].filter(lost).null_count == lost.sum() > 0
+        assert table["text"].filter(~lost).equals(rows()["text"].filter(~lost))
+        skipped = file.read(["text", "key"], on_corruption="skip")
+        assert skipped.equals(rows().filter(~lost).select(["text", "key"]))
+        batches = list(file.to_batches(batch_size=700, on_corruption="skip"))
+        assert pa.Table.from_batches(batches).equals(rows().filter(~lost))
+        assert max(batch.num_rows for batch in batches) == 700
+        first = int(np.flatnonzero(lost)[0])
+        part = file.read(rows=[(0, 5), (first - 3, first + 3)], on_corruption="skip")
+        assert part["key"].equals(pa.concat_tables([rows().slice(0, 5), rows().slice(first - 3, 3)])["key"])
+        assert {one.column for one in file.lost} == {"text"}
+        assert file.read(["key"], on_corruption="null").equals(rows().select(["key"]))
+        assert file.lost == ()
+
+
+def test_what_reads_after_damage_refuse(whole):
+    with lance_arrow.LanceFile(whole) as file:
+        with pytest.raises(InvalidArgumentError, match="did you mean 'skip'"):
+            file.read(on_corruption="skipp")
+        with pytest.raises(InvalidArgumentError, match="filter what on_corruption returns"):
+            file.read(filter="key > 3", on_corruption="null")
+        with pytest.raises(InvalidArgumentError, match="keyy"):
+            file.read(["keyy"], on_corruption="null")
+
+
+def test_parts_of_columns_are_read_after_damage(tmp_path):
+    path = tmp_path / "nested.lance"
+    table = pa.table({"s": [{"a": number, "b": str(number)} for number in range(ROWS)]})
+    lance_arrow.write_table(table, path, page_bytes=PAGE_BYTES)
+    _, (start, _), _ = pages(path.read_bytes(), 1)[0]
+    with lance_arrow.LanceFile(flipped(path.read_bytes(), start)) as file:
+        assert file.read(["s.a"], on_corruption="null")["a"].to_pylist() == list(range(ROWS))
+        assert file.lost == ()
+        found = file.read(["s.a", "s.b"], on_corruption="null")
+        assert found["a"].null_count == 0 < found["b"].null_count
+        assert [one.column for one in file.lost] == ["s.b"]

@@ -5,6 +5,7 @@ In: a file whose footer, column metadata or pages are damaged. Out: tables of ro
 | Module | Open it for |
 |---|---|
 | `file_salvage` | `FileSalvage`: the rows of a damaged file; start here |
+| `damaged_reads` | reads of an open file that go on after damage |
 | `rows_salvage` | which rows of a file or fragment can be saved, by all columns |
 | `column_salvage` | which rows of one column can be read |
 | `rebuilt_end` | tables and footer of a file, rebuilt and proven by its checksums |

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.errors import CorruptPageError, InternalError, InvalidArgumentError, LanceError
 from lance_arrow.files.salvaging.reports import LostRows
 from lance_arrow.files.salvaging.row_runs import Run, gaps, union
@@ -31,8 +30,8 @@ class ColumnSalvage:
     ----------
     source
         The file or fragment; all of its rows are live.
-    node
-        The column.
+    projection
+        The column, or a part of it: the only output.
 
     Attributes
     ----------
@@ -42,10 +41,10 @@ class ColumnSalvage:
         Why, in the order in which they were found.
     """
 
-    def __init__(self, source: RowSource, node: ColumnNode) -> None:
-        self.node = node
+    def __init__(self, source: RowSource, projection: Projection) -> None:
+        (self.node,) = projection.nodes
         self._source = source
-        self._projection = Projection.of([node], None, None)
+        self._projection = projection
         self._files: tuple[OpenFile, ...] = ()
         self.is_proven = True
         self.lost: list[Run] = []

@@ -27,7 +27,7 @@ from lance_arrow.errors import (
 from lance_arrow.files.salvaging.rebuilt_end import rebuild_end
 from lance_arrow.files.salvaging.reports import SalvageReport
 from lance_arrow.files.salvaging.row_runs import num_rows
-from lance_arrow.files.salvaging.rows_salvage import RowsSalvage
+from lance_arrow.files.salvaging.rows_salvage import RowsSalvage, whole_columns
 from lance_arrow.io import AnyFileSystem, RangeSource, VerifiedSource, locate, open_source
 from lance_arrow.runtime import Runtime, default_runtime
 from lance_arrow.scan.open_file import OpenFile, row_reader
@@ -97,7 +97,7 @@ class FileSalvage:
     def _survey(self, lost: Lost) -> None:
         """Read everything once, and decide which rows are left out."""
         file, report = self._file, self.report
-        self._rows = rows = RowsSalvage(file, file.roots)
+        self._rows = rows = RowsSalvage(file, whole_columns(file.roots))
         rows.survey()
         version = file.rows.file.version
         numbers = range(len(rows.columns))

@@ -13,6 +13,7 @@ from lance_arrow.errors import CorruptFileError, LanceError
 from lance_arrow.files.salvaging.column_salvage import ColumnSalvage
 from lance_arrow.files.salvaging.reports import LostRows
 from lance_arrow.files.salvaging.row_runs import Run, as_mask, gaps, num_rows, shared, union
+from lance_arrow.scan.projection import Projection
 from lance_arrow.scan.row_source import RowSource
 from lance_arrow.scan.row_weights import check_expansion
 from lance_arrow.scan.windows import Windows
@@ -26,10 +27,10 @@ class RowsSalvage:
     ----------
     source
         The file or fragment; all of its rows are live.
-    roots
-        Its columns.
-    deleted
-        Runs of rows that are neither wanted nor lost.
+    columns
+        The wanted columns, one for each projection.
+    unwanted
+        Runs of rows that are neither returned nor lost, such as deleted ones.
 
     Attributes
     ----------
@@ -41,13 +42,12 @@ class RowsSalvage:
         Runs of live rows that are not returned.
     """
 
-    def __init__(self, source: RowSource, roots: Sequence[ColumnNode], deleted: Sequence[Run] = ()) -> None:
+    def __init__(self, source: RowSource, columns: Sequence[Projection], unwanted: Sequence[Run] = ()) -> None:
         self._source = source
         self._num_rows = source.num_physical
-        self._deleted = list(deleted)
-        self.columns = [ColumnSalvage(source, node) for node in roots]
+        self.columns = [ColumnSalvage(source, projection) for projection in columns]
         self._alive: list[ColumnSalvage] = []
-        self.live = gaps(self._deleted, (0, self._num_rows))
+        self.live = gaps(unwanted, (0, self._num_rows))
         self.left_out: list[Run] = []
         self._kept: list[ColumnSalvage] = []
 
@@ -150,17 +150,22 @@ class RowsSalvage:
 
     def _windows(self) -> Iterator[Run]:
         """Cut the rows of the readable columns."""
-        if not self._alive or not self._num_rows:
+        if not self._alive or not self.live:
             return
         reading = self._source.reading([column.node for column in self._alive])
         windows = Windows(
-            RowRanges.one(0, self._num_rows),
+            RowRanges.one(self.live[0][0], self.live[-1][1]),
             None,
             weights=reading.weights(),
             max_bytes=self._source.runtime.settings.window_bytes(2),
         )
         for window in windows:
             yield int(window.rows.starts[0]), int(window.rows.stops[-1])
+
+
+def whole_columns(roots: Sequence[ColumnNode]) -> list[Projection]:
+    """Return a projection for each column."""
+    return [Projection.of([root], None, None) for root in roots]
 
 
 def _nulls(field: pa.Field, count: int) -> pa.Array:

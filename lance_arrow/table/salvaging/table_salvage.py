@@ -15,7 +15,7 @@ from lance_arrow.errors import InvalidArgumentError, LanceError, TableNotFoundEr
 from lance_arrow.files.salvaging.file_salvage import may_be_null
 from lance_arrow.files.salvaging.reports import LostRows
 from lance_arrow.files.salvaging.row_runs import Run, gaps, num_rows
-from lance_arrow.files.salvaging.rows_salvage import RowsSalvage
+from lance_arrow.files.salvaging.rows_salvage import RowsSalvage, whole_columns
 from lance_arrow.io import AnyFileSystem, Location
 from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.manifests.manifest import ManifestMeta
@@ -49,7 +49,7 @@ class TableSalvage:
     report
         What is lost; complete from the start.
     schema
-        Schema of the rows: columns of which nothing can be read are left out, unless they may be null.
+        Schema of the rows. A column that cannot be read at all is left out, unless it may be null.
     file_version
         Version of the files that the table writes.
 
@@ -111,7 +111,7 @@ class TableSalvage:
             return FragmentReport(id=fragment.id, num_rows=known, left_out=[(0, count)], deleted=None), None
         # Whether a row is the table's is not known without its deletion file.
         self.report.is_proven &= deleted is not None
-        part = RowsSalvage(rows, self._columns.roots, deleted or ())
+        part = RowsSalvage(rows, whole_columns(self._columns.roots), deleted or ())
         part.survey()
         part.release()
         self.report.is_proven &= part.is_proven
