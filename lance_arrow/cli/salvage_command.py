@@ -39,6 +39,10 @@ def _salvage(
         bool,
         typer.Option("--with-deleted", help="Save rows although it is lost which of them are deleted."),
     ] = False,
+    allow_external: Annotated[
+        bool,
+        typer.Option("--allow-external", help="Read files outside of the table's folder, and blobs at any address."),
+    ] = False,
     report: Annotated[
         Path | None, typer.Option("--report", metavar="FILE", help="Write the report as JSON to this file.")
     ] = None,
@@ -54,6 +58,8 @@ def _salvage(
         lost="null" if nulls else "skip",
         allow_unchecked=allow_unchecked,
         with_deleted=with_deleted,
+        allow_external_bases=allow_external,
+        allow_external_blobs=allow_external,
         storage_options=parse_storage_options(storage_option),
     )
     if report is not None:

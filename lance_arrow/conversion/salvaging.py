@@ -34,6 +34,8 @@ def salvage(
     lost: Lost = "null",
     allow_unchecked: bool = False,
     with_deleted: bool = False,
+    allow_external_bases: bool = False,
+    allow_external_blobs: bool = False,
     filesystem: AnyFileSystem | None = None,
     target_filesystem: AnyFileSystem | None = None,
     storage_options: Mapping[str, Any] | None = None,
@@ -56,6 +58,9 @@ def salvage(
         page cannot be told from the original one.
     with_deleted
         Whether rows are saved although the file that tells which of them are deleted is lost.
+    allow_external_bases, allow_external_blobs
+        Whether to read files outside of the table's folder, and blobs at addresses that a file names. What is there
+        counts as lost otherwise.
     filesystem, target_filesystem
         fsspec or pyarrow filesystems of the paths.
     storage_options
@@ -99,18 +104,30 @@ def salvage(
     if kind is PathKind.FILE:
         if new is not None:
             check_file_target(new, overwrite=False)
-        return _salvage_file(source if place is None else place, new, lost, allow_unchecked=allow_unchecked)
+        file = FileSalvage(
+            source if place is None else place,
+            lost=lost,
+            allow_unchecked=allow_unchecked,
+            allow_external_blobs=allow_external_blobs,
+        )
+        return _write_file(file, new)
     if new is not None:
         check_table_target(new, overwrite=False, append=False)
     assert place is not None
     table = TableSalvage(
-        place.path, lost=lost, allow_unchecked=allow_unchecked, with_deleted=with_deleted, filesystem=place.filesystem
+        place.path,
+        lost=lost,
+        allow_unchecked=allow_unchecked,
+        with_deleted=with_deleted,
+        allow_external_bases=allow_external_bases,
+        allow_external_blobs=allow_external_blobs,
+        filesystem=place.filesystem,
     )
     return _write_table(table, new)
 
 
-def _salvage_file(source: Any, target: Location | None, lost: Lost, *, allow_unchecked: bool) -> SalvageReport:
-    with FileSalvage(source, lost=lost, allow_unchecked=allow_unchecked) as found:
+def _write_file(found: FileSalvage, target: Location | None) -> SalvageReport:
+    with found:
         report = found.report
         if target is not None and _is_worth_writing(report):
             options = WriteOptions(file_version=report.version)

@@ -58,7 +58,7 @@ def read_numbers(data: bytes, check_count: Callable[[int], None]) -> NDArray[np.
         batches = [pa.ipc.read_record_batch(message, schema) for message in messages]
         table = pa.Table.from_batches(batches, schema)
         table.validate(full=True)
-    except (pa.ArrowException, OSError, EOFError, struct.error) as error:
+    except (pa.ArrowException, OSError, EOFError, struct.error, UnicodeDecodeError) as error:
         raise CorruptManifestError(f"not an Arrow file of row offsets: {type(error).__name__}") from error
     column = table.column(0)
     if column.null_count:

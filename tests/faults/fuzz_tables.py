@@ -35,8 +35,9 @@ from witness import Witness  # noqa: E402
 import lance_arrow  # noqa: E402
 from lance_arrow import LanceTable  # noqa: E402
 from lance_arrow import runtime as runtimes  # noqa: E402
-from lance_arrow.errors import CorruptManifestError, LanceError  # noqa: E402
+from lance_arrow.errors import CorruptFileError, CorruptManifestError, LanceError  # noqa: E402
 from lance_arrow.runtime import Runtime  # noqa: E402
+from lance_arrow.table.salvaging.table_salvage import TableSalvage  # noqa: E402
 
 Answer = Any
 SAYS = "says"
@@ -107,6 +108,16 @@ def deleted(path: Path) -> pa.Table:
     return opened(path).to_table()
 
 
+def salvaged(path: Path, *, allow_unchecked: bool) -> pa.Table:
+    """Salvage with proofs, or what decodes; a report of losses is an error."""
+    found = TableSalvage(path, lost="skip", allow_unchecked=allow_unchecked, allow_external_bases=True)
+    rows = found.read()
+    assert rows.num_rows == found.report.rows_saved
+    if not found.report.ok:
+        raise CorruptFileError(f"lost: {found.report.lost} {found.report.unreadable}")
+    return rows
+
+
 @dataclass(frozen=True)
 class Whole:
     """A sound table: its files, and what each door gives.
@@ -155,6 +166,7 @@ def whole(folder: Path, copy: Path) -> Whole:
         "first version": lambda path: opened(path, version=first).to_table(),
         f"tags, as _refs {SAYS}": tags,
         "verify": lambda path: lance_arrow.verify(path).ok,
+        "salvage": lambda path: salvaged(path, allow_unchecked=not folder.name.startswith(OURS)),
     }
     if opened(folder).tags:
         doors[f"tag, as _refs {SAYS}"] = lambda path: opened(path, tag="early").to_table()

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lance_arrow.errors import CorruptManifestError
+from lance_arrow.manifests.arrow_numbers import read_numbers
 from lance_arrow.manifests.deletions import DeletionVector, _ascending
 from lance_arrow.scan.fragments.field_sources import expanded
 
@@ -44,3 +48,14 @@ def test_few_rows_look_at_few_deleted_rows() -> None:
 @given(st.lists(st.integers(0, 20)))
 def test_offsets_in_any_order(offsets: list[int]) -> None:
     assert _ascending(np.array(offsets, np.int64)).tolist() == sorted(set(offsets))
+
+
+def test_a_name_that_is_no_text_is_damage() -> None:
+    sink = pa.BufferOutputStream()
+    rows = pa.table({"row_id": pa.array([1, 2], pa.uint32())})
+    with pa.ipc.new_file(sink, rows.schema) as writer:
+        writer.write_table(rows)
+    content = sink.getvalue().to_pybytes()
+    assert read_numbers(content, lambda count: None).tolist() == [1, 2]
+    with pytest.raises(CorruptManifestError, match="UnicodeDecodeError"):
+        read_numbers(content.replace(b"row_id", b"row_i\xff"), lambda count: None)

@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from lance_arrow.arrays.column_tree import ColumnNode, storage_type
+from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.choices import Lost, check_choice, names
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.container.footer import FileVersion
@@ -38,7 +39,7 @@ class FileSalvage:
 
     Parameters
     ----------
-    source, filesystem, storage_options, runtime
+    source, filesystem, storage_options, runtime, allow_external_blobs
         As for `LanceFile`.
     lost
         ``"null"``: lost values are null; rows are left out where the column allows no nulls, and where nothing of
@@ -72,6 +73,7 @@ class FileSalvage:
         *,
         lost: Lost = "null",
         allow_unchecked: bool = False,
+        allow_external_blobs: bool = False,
         filesystem: AnyFileSystem | None = None,
         storage_options: Mapping[str, Any] | None = None,
         runtime: Runtime | None = None,
@@ -83,7 +85,8 @@ class FileSalvage:
         with ExitStack() as on_failure, located(path=opened.name):
             on_failure.callback(opened.close)
             verified, file, repaired = opened_file(opened, self._runtime, allow_unchecked=allow_unchecked)
-            self._file = OpenFile(verified, row_reader(file, self._runtime), place)
+            options = ReadOptions(allow_external_blobs=allow_external_blobs)
+            self._file = OpenFile(verified, row_reader(file, self._runtime, options), place)
             self.report = SalvageReport(
                 path=opened.name,
                 version=str(file.version),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 
 from lance_arrow.arrays.read_options import ReadOptions
-from lance_arrow.choices import Lost, check_choice, names
+from lance_arrow.choices import FileVersionName, Lost, check_choice, names
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.errors import InvalidArgumentError, LanceError, TableNotFoundError
 from lance_arrow.files.salvaging.file_salvage import may_be_null
@@ -36,7 +36,7 @@ class TableSalvage:
 
     Parameters
     ----------
-    uri, filesystem, storage_options
+    uri, filesystem, storage_options, allow_external_bases, allow_external_blobs
         As for `LanceTable.open`.
     lost, allow_unchecked
         As for `FileSalvage`. Without `allow_unchecked`, files without checksums count as lost.
@@ -70,6 +70,8 @@ class TableSalvage:
         lost: Lost = "null",
         allow_unchecked: bool = False,
         with_deleted: bool = False,
+        allow_external_bases: bool = False,
+        allow_external_blobs: bool = False,
         filesystem: AnyFileSystem | None = None,
         storage_options: Mapping[str, Any] | None = None,
     ) -> None:
@@ -88,11 +90,11 @@ class TableSalvage:
         self.report = TableSalvageReport(
             path=self._root.name, version=manifest.version, is_proven=is_proven, unreadable=unreadable
         )
-        options = ReadOptions()
+        options = ReadOptions(allow_external_bases=allow_external_bases, allow_external_blobs=allow_external_blobs)
         self._columns = TableColumns(manifest.facts, options)
         self._files = SalvagedFiles(options, allow_unchecked=allow_unchecked)
         known = manifest.data_format
-        self.file_version = known if known in _WRITABLE else _DEFAULT_VERSION
+        self.file_version = cast(FileVersionName, known if known in _WRITABLE else _DEFAULT_VERSION)
         self._parts: list[RowsSalvage] = []
         reports = [self._survey(fragment) for fragment in fragments]
         self._decide(lost, reports)
@@ -125,7 +127,9 @@ class TableSalvage:
         facts = self._columns.facts
         try:
             live = FragmentRows(self._columns, fragment, self._files, self._root.filesystem).live
-            place = Location(self._root.given, facts.deletion_path(fragment.deletion))
+            external = self._columns.options.allow_external_bases
+            path = facts.deletion_path(fragment.deletion, allow_external_bases=external)
+            place = Location(self._root.given, path)
             if not has_deletion_checksum(place, is_bitmap=fragment.deletion.is_bitmap):
                 self._check_unproven(place)
         except LanceError as error:
