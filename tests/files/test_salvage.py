@@ -184,6 +184,27 @@ def test_files_without_checksums_lose_whole_pages_and_are_not_proven(tmp_path):
     assert table["text"].filter(lost).null_count == lost.sum()
 
 
+@pytest.mark.parametrize("version", ["2.0", "2.1", "2.2", "2.3"])
+def test_the_end_of_a_file_without_checksums_is_guessed(version, tmp_path):
+    content = written(tmp_path / "plain.lance", version=version, checksums=False)
+    with lance_arrow.LanceFile(content) as file:
+        footer = file._file.footer
+    end = footer.column_table_position
+    parts = {
+        "the footer": content[:-40] + bytes(40),
+        "the table of columns": content[:end] + bytes(16) + content[end + 16 :],
+    }
+    for part, damaged in parts.items():
+        with pytest.raises((CorruptFileError, InvalidArgumentError)):
+            FileSalvage(damaged)
+        table, report = salvaged(damaged, allow_unchecked=True)
+        assert table.equals(rows())
+        assert (report.is_proven, report.repaired) == (False, [part])
+    for lost in (content[:-41], content[:end] + bytes(len(content) - end), bytes(5000), bytes(90)):
+        with pytest.raises(CorruptFileError, match="not a Lance file"):
+            FileSalvage(lost, allow_unchecked=True)
+
+
 def test_a_lost_table_of_checksums_proves_nothing(whole):
     damaged = bytearray(whole)
     start = whole.rfind(b"LANCECRC")

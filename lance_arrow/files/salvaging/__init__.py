@@ -9,6 +9,7 @@ In: a file whose footer, column metadata or pages are damaged. Out: tables of ro
 | `rows_salvage` | which rows of a file or fragment can be saved, by all columns |
 | `column_salvage` | which rows of one column can be read |
 | `rebuilt_end` | tables and footer of a file, rebuilt and proven by its checksums |
+| `guessed_end` | the same without checksums, from what the parts say of each other |
 | `row_runs` | unions and intersections of runs of rows |
 | `reports` | `SalvageReport` and the runs of rows that were lost |
 """

@@ -25,6 +25,7 @@ from lance_arrow.errors import (
     UnsupportedError,
     located,
 )
+from lance_arrow.files.salvaging.guessed_end import guess_end
 from lance_arrow.files.salvaging.rebuilt_end import rebuild_end
 from lance_arrow.files.salvaging.reports import SalvageReport
 from lance_arrow.files.salvaging.row_runs import num_rows
@@ -171,29 +172,32 @@ def opened_file(
         As `FileSalvage`.
     """
     limits = runtime.settings.limits
-    repaired: list[str] = []
     verified = VerifiedSource(source)
     try:
         file = LanceFileReader(verified, limits)
     except (CorruptFileError, UnsupportedError, TruncatedReadError, ResourceLimitError):
         # Damage in the footer may look like another version, or like impossible sizes.
-        rebuilt = rebuild_end(source, limits)
-        if rebuilt is not None:
-            source, repaired = rebuilt
-        elif not allow_unchecked:
+        proven = rebuild_end(source, limits)
+        if proven is not None:
+            # Where a checksum contradicts the metadata, this is not used, whatever is allowed.
+            verified = VerifiedSource(proven[0])
+            return verified, LanceFileReader(verified, limits), proven[1]
+        if not allow_unchecked:
             raise
-        verified = VerifiedSource(source)
-        # Where a checksum contradicts the metadata, this is not used. Without checksums there is no such evidence.
-        file = LanceFileReader(verified, limits, verify="off" if rebuilt is None else "touched")
-    if file.version is FileVersion.V0_1:
-        raise UnsupportedError("files of version 0.1 cannot be salvaged", path=source.name)
-    if file.checks is None and not allow_unchecked:
-        raise InvalidArgumentError(
-            "the file has no checksums, so that no value can be proven; allow_unchecked=True saves the pages that do "
-            "not contradict themselves",
-            path=source.name,
-        )
-    return verified, file, repaired
+    else:
+        if file.version is FileVersion.V0_1:
+            raise UnsupportedError("files of version 0.1 cannot be salvaged", path=source.name)
+        if file.checks is not None:
+            return verified, file, []
+        if not allow_unchecked:
+            raise InvalidArgumentError(
+                "the file has no checksums, so that no value can be proven; allow_unchecked=True saves the pages that "
+                "do not contradict themselves",
+                path=source.name,
+            )
+    guessed = guess_end(source, limits)
+    verified = VerifiedSource(source if guessed is None else guessed[0])
+    return verified, LanceFileReader(verified, limits, verify="off"), [] if guessed is None else guessed[1]
 
 
 def may_be_null(node: ColumnNode, version: FileVersion) -> bool:

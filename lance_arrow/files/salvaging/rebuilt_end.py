@@ -23,7 +23,7 @@ from lance_arrow.kernels import crc32c
 from lance_arrow.settings import Limits
 
 _ENTRY = struct.Struct("<QQ")
-_ENCODING_TAG = 0x0A
+ENCODING_TAG = 0x0A
 """The first field of the metadata of every column, and of no other field there."""
 _MOST_VARINT_BYTES = 10
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
@@ -75,7 +75,7 @@ class RebuiltSource:
 
 
 @dataclass(frozen=True, slots=True)
-class _End:
+class FileEnd:
     """The last bytes of a file.
 
     Parameters
@@ -89,7 +89,17 @@ class _End:
     start: int
     data: Bytes
 
+    @property
+    def stop(self) -> int:
+        """Size of the file."""
+        return self.start + len(self.data)
+
+    def cut(self, start: int, stop: int) -> bytes:
+        """Return bytes by their places in the file."""
+        return self.data[start - self.start : stop - self.start].tobytes()
+
     def crc(self, start: int, stop: int) -> int:
+        """Return the checksum of bytes by their places in the file."""
         return crc32c(self.data[start - self.start : stop - self.start])
 
 
@@ -115,7 +125,7 @@ def rebuild_end(source: RangeSource, limits: Limits) -> tuple[RebuiltSource, lis
     """
     size = source.size()
     data = read_end(source, min(size, limits.max_metadata_bytes))
-    end = _End(size - len(data), data)
+    end = FileEnd(size - len(data), data)
     found = _find_table(end)
     if found is None:
         return None
@@ -125,14 +135,14 @@ def rebuild_end(source: RangeSource, limits: Limits) -> tuple[RebuiltSource, lis
     first_column = _stop_of_descriptor(end, first_descriptor, table)
     columns = _column_places(end, first_column, table)
     column_table_position = columns[-1][0] + columns[-1][1] if columns else first_column
-    column_table = _packed(columns)
+    column_table = packed(columns)
     others = table.kinds == BufferKind.GLOBAL
     buffers = [
         (first_descriptor, first_column - first_descriptor),
         *zip(table.starts[others].tolist(), table.sizes[others].tolist(), strict=True),
         (start, table.num_bytes),
     ]
-    buffer_table = _packed(buffers)
+    buffer_table = packed(buffers)
     _prove(column_table, table.metadata.column_table, "the table of columns")
     _prove(buffer_table, table.metadata.buffer_table, "the table of global buffers")
     buffer_table_position = column_table_position + len(column_table)
@@ -143,7 +153,7 @@ def rebuild_end(source: RangeSource, limits: Limits) -> tuple[RebuiltSource, lis
     )
 
 
-def _find_table(end: _End) -> tuple[int, ChecksumTable] | None:
+def _find_table(end: FileEnd) -> tuple[int, ChecksumTable] | None:
     """Return the last table that its own checksum proves, and its position."""
     content = end.data.tobytes()
     at = len(content)
@@ -159,14 +169,14 @@ def _find_table(end: _End) -> tuple[int, ChecksumTable] | None:
     return None
 
 
-def _stop_of_descriptor(end: _End, start: int, table: ChecksumTable) -> int:
-    for stop, _ in _fields(end, start):
+def _stop_of_descriptor(end: FileEnd, start: int, table: ChecksumTable) -> int:
+    for stop, _ in message_fields(end, start):
         if end.crc(start, stop) == table.metadata.descriptor:
             return stop
     raise CorruptFileError("the file descriptor contradicts its checksum, so that the schema is lost")
 
 
-def _column_places(end: _End, start: int, table: ChecksumTable) -> list[tuple[int, int]]:
+def _column_places(end: FileEnd, start: int, table: ChecksumTable) -> list[tuple[int, int]]:
     """Return position and size of the metadata of each column.
 
     Metadata that its checksum does not prove ends where the next field of the first kind begins. The table of columns
@@ -175,10 +185,10 @@ def _column_places(end: _End, start: int, table: ChecksumTable) -> list[tuple[in
     places: list[tuple[int, int]] = []
     crcs = table.metadata.columns.tolist()
     at = start
-    for stop, next_tag in _fields(end, start):
+    for stop, next_tag in message_fields(end, start):
         if len(places) == len(crcs):
             break
-        if end.crc(at, stop) == crcs[len(places)] or (next_tag == _ENCODING_TAG and len(places) + 1 < len(crcs)):
+        if end.crc(at, stop) == crcs[len(places)] or (next_tag == ENCODING_TAG and len(places) + 1 < len(crcs)):
             places.append((at, stop - at))
             at = stop
     if len(places) < len(crcs):
@@ -186,8 +196,16 @@ def _column_places(end: _End, start: int, table: ChecksumTable) -> list[tuple[in
     return places
 
 
-def _fields(end: _End, start: int) -> Iterator[tuple[int, int]]:
-    """Yield where each field of a protobuf message stops, and the byte that follows; ends where none can be read."""
+def message_fields(end: FileEnd, start: int) -> Iterator[tuple[int, int]]:
+    """Yield where each field of protobuf messages stops, and the byte that follows; ends where none can be read.
+
+    Parameters
+    ----------
+    end
+        Bytes of the file.
+    start
+        Where the first message begins in the file.
+    """
     content, at = memoryview(end.data.tobytes()), start - end.start
     while 0 <= at < len(content):
         tag, at = _varint(content, at)
@@ -235,7 +253,8 @@ def _footer(table: ChecksumTable, first: int, columns: int, buffers: int, num_co
     raise CorruptFileError("the rebuilt footer contradicts its checksum")
 
 
-def _packed(places: Sequence[tuple[int, int]]) -> bytes:
+def packed(places: Sequence[tuple[int, int]]) -> bytes:
+    """Return a table of positions and sizes."""
     return b"".join(_ENTRY.pack(*place) for place in places)
 
 
@@ -248,7 +267,7 @@ def _crc(data: bytes) -> int:
     return crc32c(np.frombuffer(data, np.uint8))
 
 
-def _differences(end: _End, position: int, parts: Sequence[bytes]) -> list[str]:
+def _differences(end: FileEnd, position: int, parts: Sequence[bytes]) -> list[str]:
     """Name the parts that differ from what the file holds."""
     said = []
     for name, part in zip(("the table of columns", "the table of global buffers", "the footer"), parts, strict=True):
