@@ -1,8 +1,8 @@
 """The end of a damaged file without checksums, rebuilt from what its parts say of each other.
 
-The descriptor, the metadata of columns, the table of columns and the table of global buffers lie side by side in files
-of all known writers. So a footer is computed from tables whose entries fit together, and a table of columns from the
-metadata itself. This is no proof: only salvage of unproven files uses it.
+In files of all known writers, the metadata lies side by side: descriptor, columns, table of columns, table of global
+buffers. So a footer is computed from tables whose entries fit together, and a table of columns from the metadata
+itself. This is no proof: only salvage of unproven files uses it.
 """
 
 from __future__ import annotations
