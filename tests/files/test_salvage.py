@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,7 @@ from lance_arrow.errors import CorruptFileError, InvalidArgumentError
 from lance_arrow.files.salvaging.file_salvage import FileSalvage
 from lance_arrow.files.salvaging.reports import SalvageReport
 from lance_arrow.files.salvaging.row_runs import as_mask, gaps, shared, union
+from lance_arrow.io.buffer_source import BufferSource
 
 ROWS = 40_000
 PAGE_BYTES = 100_000
@@ -233,6 +236,35 @@ def test_structs_of_2_0_lose_their_rows(tmp_path):
     saved, report = salvaged(flipped(path.read_bytes(), start))
     assert report.left_out == union(one.rows for one in report.lost) != []
     assert saved.equals(table.filter(~as_mask(report.left_out, (0, ROWS))))
+
+
+class Disk(BufferSource):
+    """A file on a disk that cannot read some bytes."""
+
+    def __init__(self, content: bytes, start: int, stop: int, error: int) -> None:
+        super().__init__(content)
+        self._bad = start, stop, error
+
+    def read_arena(self, starts: np.ndarray, stops: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        first, last, error = self._bad
+        if ((starts < last) & (stops > first)).any():
+            raise OSError(error, os.strerror(error))
+        return super().read_arena(starts, stops)
+
+    def positional(self) -> None:
+        return None
+
+
+def test_rows_on_sectors_that_the_disk_cannot_read_are_lost(whole):
+    _, (start, stop), _ = pages(whole, 1)[1]
+    middle = (start + stop) // 2
+    table, report = salvaged(Disk(whole, middle, middle + 512, errno.EIO))
+    lost = as_mask([one.rows for one in report.lost], (0, ROWS))
+    assert {one.type for one in report.lost} == {"TruncatedReadError"}
+    assert 0 < lost.sum() < ROWS // 4
+    assert table["text"].filter(~lost).equals(rows()["text"].filter(~lost))
+    with pytest.raises(PermissionError):
+        FileSalvage(Disk(whole, middle, middle + 512, errno.EACCES))
 
 
 def test_runs_of_rows():

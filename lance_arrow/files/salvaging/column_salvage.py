@@ -7,11 +7,12 @@ a page with damage is not believed anywhere, and all of its rows are lost.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 
 import pyarrow as pa
 
-from lance_arrow.errors import CorruptPageError, InternalError, InvalidArgumentError, LanceError
+from lance_arrow.errors import CorruptPageError, InternalError, InvalidArgumentError, LanceError, TruncatedReadError
 from lance_arrow.files.salvaging.reports import LostRows
 from lance_arrow.files.salvaging.row_runs import Run, gaps, union
 from lance_arrow.scan.filtered_reading import FilteredReading
@@ -77,6 +78,8 @@ class ColumnSalvage:
         ------
         InternalError, InvalidArgumentError
             A bug of this package; it is not taken for damage.
+        OSError
+            As the filesystem says, except that it cannot read a range (EIO): its rows are lost.
         """
         todo = [rows]
         while todo:
@@ -116,6 +119,13 @@ class ColumnSalvage:
             raise
         except LanceError as error:
             return error
+        except OSError as error:
+            # A sector that the disk cannot read; other errors of the system are not about a range of bytes.
+            if error.errno != errno.EIO:
+                raise
+            return TruncatedReadError(
+                f"the system cannot read the bytes: {error.strerror}", path=self._source.name, column=self.node.path
+            )
         return column
 
     def _lost_by(self, error: LanceError, run: Run) -> tuple[Run, LanceError]:

@@ -27,6 +27,7 @@ from lance_arrow.spi import PAGE_MESSAGES
 
 _MOST_BUFFERS = 16
 _MOST_COLUMNS = 1 << 16
+_MOST_TRIES = 4
 _V20, _, _V23, _ = (message.encode() for message in PAGE_MESSAGES)
 
 
@@ -71,7 +72,7 @@ def _with_footer(source: RangeSource, end: FileEnd) -> tuple[RebuiltSource, list
         most = min(_MOST_COLUMNS, (buffers - first) // TABLE_ENTRY_BYTES)
         table = _entries(end, buffers - TABLE_ENTRY_BYTES * most, buffers)
         assert table is not None  # it begins behind `first`
-        for row in np.flatnonzero(table[:, 0] == first).tolist():
+        for row in np.flatnonzero(table[:, 0] == first)[:_MOST_TRIES].tolist():
             columns = buffers - TABLE_ENTRY_BYTES * (most - row)
             if _are_side_by_side(table[row:], columns):
                 footer = FileFooter(

@@ -26,6 +26,9 @@ _ENTRY = struct.Struct("<QQ")
 ENCODING_TAG = 0x0A
 """The first field of the metadata of every column, and of no other field there."""
 _MOST_VARINT_BYTES = 10
+_MOST_FIELDS = 1 << 22
+_MOST_SEARCHED = 4
+"""Tables that may be found in a file are compared with their checksums for so many times its bytes."""
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _VERSIONS = (FileVersion.V2_0, FileVersion.V2_1, FileVersion.V2_2, FileVersion.V2_3)
 
@@ -98,9 +101,9 @@ class FileEnd:
         """Return bytes by their places in the file."""
         return self.data[start - self.start : stop - self.start].tobytes()
 
-    def crc(self, start: int, stop: int) -> int:
-        """Return the checksum of bytes by their places in the file."""
-        return crc32c(self.data[start - self.start : stop - self.start])
+    def crc(self, start: int, stop: int, before: int = 0) -> int:
+        """Return the checksum of bytes by their places in the file, which follow bytes of the checksum `before`."""
+        return crc32c(self.data[start - self.start : stop - self.start], before)
 
 
 def rebuild_end(source: RangeSource, limits: Limits) -> tuple[RebuiltSource, list[str]] | None:
@@ -156,13 +159,14 @@ def rebuild_end(source: RangeSource, limits: Limits) -> tuple[RebuiltSource, lis
 def _find_table(end: FileEnd) -> tuple[int, ChecksumTable] | None:
     """Return the last table that its own checksum proves, and its position."""
     content = end.data.tobytes()
-    at = len(content)
-    while (at := content.rfind(MAGIC, 0, at)) >= 0:
+    at, left = len(content), _MOST_SEARCHED * len(content)
+    while (at := content.rfind(MAGIC, 0, at)) >= 0 and left > 0:
         position = end.start + at
         num_bytes = announced_bytes(content[at : at + HEADER_BYTES])
         if position % ALIGNMENT_BYTES == 0 and num_bytes is not None and num_bytes <= len(content) - at:
+            left -= num_bytes
             try:
-                return position, ChecksumTable.parse(end.data[at : at + num_bytes], position, end.start + len(content))
+                return position, ChecksumTable.parse(end.data[at : at + num_bytes], position, end.stop)
             except LanceError:
                 # Values may hold the magic, too.
                 continue
@@ -170,8 +174,10 @@ def _find_table(end: FileEnd) -> tuple[int, ChecksumTable] | None:
 
 
 def _stop_of_descriptor(end: FileEnd, start: int, table: ChecksumTable) -> int:
+    crc, at = 0, start
     for stop, _ in message_fields(end, start):
-        if end.crc(start, stop) == table.metadata.descriptor:
+        crc, at = end.crc(at, stop, crc), stop
+        if crc == table.metadata.descriptor:
             return stop
     raise CorruptFileError("the file descriptor contradicts its checksum, so that the schema is lost")
 
@@ -184,13 +190,15 @@ def _column_places(end: FileEnd, start: int, table: ChecksumTable) -> list[tuple
     """
     places: list[tuple[int, int]] = []
     crcs = table.metadata.columns.tolist()
-    at = start
+    first = at = start
+    crc = 0
     for stop, next_tag in message_fields(end, start):
         if len(places) == len(crcs):
             break
-        if end.crc(at, stop) == crcs[len(places)] or (next_tag == ENCODING_TAG and len(places) + 1 < len(crcs)):
-            places.append((at, stop - at))
-            at = stop
+        crc, at = end.crc(at, stop, crc), stop
+        if crc == crcs[len(places)] or (next_tag == ENCODING_TAG and len(places) + 1 < len(crcs)):
+            places.append((first, stop - first))
+            first, crc = stop, 0
     if len(places) < len(crcs):
         raise CorruptFileError("the borders of the metadata of columns are lost", byte_range=(start, at))
     return places
@@ -207,7 +215,9 @@ def message_fields(end: FileEnd, start: int) -> Iterator[tuple[int, int]]:
         Where the first message begins in the file.
     """
     content, at = memoryview(end.data.tobytes()), start - end.start
-    while 0 <= at < len(content):
+    for _ in range(_MOST_FIELDS):
+        if not 0 <= at < len(content):
+            return
         tag, at = _varint(content, at)
         kind = tag & 7
         if kind == _VARINT:
