@@ -28,6 +28,13 @@ def _salvage(
         str | None,
         typer.Argument(metavar="[TARGET]", help="The new file or table. Without it, only the report is made."),
     ] = None,
+    version: Annotated[
+        int | None,
+        typer.Option("--version", "-v", min=1, metavar="N", help="Version of a table; default: the newest readable."),
+    ] = None,
+    branch: Annotated[
+        str | None, typer.Option("--branch", "-b", metavar="NAME", help="Branch of a table; default: the main branch.")
+    ] = None,
     nulls: Annotated[
         bool,
         typer.Option("--nulls/--skip", help="Write null for lost values where their column allows it, or skip rows."),
@@ -55,6 +62,8 @@ def _salvage(
     made = importlib.import_module("lance_arrow.conversion.salvaging").salvage(
         source,
         target,
+        version=version,
+        branch=branch,
         lost="null" if nulls else "skip",
         allow_unchecked=allow_unchecked,
         with_deleted=with_deleted,

@@ -16,7 +16,7 @@ from lance_arrow.conversion.targets import (
     check_table_target,
 )
 from lance_arrow.conversion.writing import write_file, write_table
-from lance_arrow.errors import TableNotFoundError
+from lance_arrow.errors import InvalidArgumentError, TableNotFoundError
 from lance_arrow.files.salvaging.file_salvage import FileSalvage
 from lance_arrow.files.salvaging.reports import SalvageReport
 from lance_arrow.files.write_options import WriteOptions
@@ -31,6 +31,8 @@ def salvage(
     source: Any,
     target: str | os.PathLike[str] | None = None,
     *,
+    version: int | None = None,
+    branch: str | None = None,
     lost: Lost = "null",
     allow_unchecked: bool = False,
     with_deleted: bool = False,
@@ -50,6 +52,8 @@ def salvage(
         A file as for `LanceFile`, or the folder of a table.
     target
         Path or URL of the new file or table. None writes nothing: the report tells what can be saved.
+    version, branch
+        Version of a table by number, on a branch. When None, the newest one that can be read, of the main branch.
     lost
         ``"null"``: lost values become null. Rows are left out where their column allows no nulls, and where nothing of
         them is left. ``"skip"``: rows with a lost value are left out. Columns that cannot be read at all are left out.
@@ -77,7 +81,10 @@ def salvage(
     CorruptFileError
         `source` is not a Lance file, or its schema is damaged, or no manifest of the table can be read.
     InvalidArgumentError
-        The file or the manifest has no checksum, and `allow_unchecked` is False. The target is the source.
+        The file or the manifest has no checksum, and `allow_unchecked` is False. The target is the source. A version is
+        asked of a file.
+    VersionNotFoundError
+        The table has no manifest of this version, or no such branch.
     TargetExistsError, TableExistsError
         There is something at the target.
     FileNotFoundError, TableNotFoundError
@@ -102,6 +109,8 @@ def salvage(
         check_lance_name(new)
         check_not_a_source(new, [] if place is None else [place])
     if kind is PathKind.FILE:
+        if version is not None or branch is not None:
+            raise InvalidArgumentError("version and branch choose a version of a table; this is a file")
         if new is not None:
             check_file_target(new, overwrite=False)
         file = FileSalvage(
@@ -116,6 +125,8 @@ def salvage(
     assert place is not None
     table = TableSalvage(
         place.path,
+        version=version,
+        branch=branch,
         lost=lost,
         allow_unchecked=allow_unchecked,
         with_deleted=with_deleted,

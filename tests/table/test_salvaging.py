@@ -9,7 +9,13 @@ import pytest
 
 import lance_arrow
 from lance_arrow import LanceTable
-from lance_arrow.errors import CorruptManifestError, InvalidArgumentError, LanceError, TableNotFoundError
+from lance_arrow.errors import (
+    CorruptManifestError,
+    InvalidArgumentError,
+    LanceError,
+    TableNotFoundError,
+    VersionNotFoundError,
+)
 from lance_arrow.table.salvaging.table_salvage import TableSalvage
 
 ROWS = 500
@@ -168,6 +174,16 @@ def test_manifests_without_a_checksum_prove_nothing(table):
     found = TableSalvage(table.uri, allow_unchecked=True)
     assert found.read().equals(table.to_table())
     assert not found.report.is_proven
+
+
+def test_a_version_and_a_branch_are_salvaged(table):
+    assert TableSalvage(table.uri, version=1).read().equals(rows(0))
+    with pytest.raises(VersionNotFoundError):
+        TableSalvage(table.uri, version=9)
+    table.branches.create("side", 1)
+    LanceTable.open(table.uri, branch="side").append(rows(5000))
+    found = TableSalvage(table.uri, branch="side")
+    assert found.read().equals(pa.concat_tables([rows(0), rows(5000)]))
 
 
 def test_what_is_no_table_is_refused(tmp_path):

@@ -11,7 +11,7 @@ import pyarrow as pa
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.choices import FileVersionName, Lost, check_choice, names
 from lance_arrow.container.footer import FileVersion
-from lance_arrow.errors import InvalidArgumentError, LanceError, TableNotFoundError
+from lance_arrow.errors import InvalidArgumentError, LanceError, TableNotFoundError, VersionNotFoundError
 from lance_arrow.files.salvaging.file_salvage import may_be_null
 from lance_arrow.files.salvaging.reports import LostRows
 from lance_arrow.files.salvaging.row_runs import Run, gaps, num_rows
@@ -19,6 +19,7 @@ from lance_arrow.files.salvaging.rows_salvage import RowsSalvage, whole_columns
 from lance_arrow.io import AnyFileSystem, Location
 from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.manifests.manifest import ManifestMeta
+from lance_arrow.manifests.references import branch_root
 from lance_arrow.manifests.versions import list_manifests, manifest_place, read_listed, table_location
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.fragments.fragment_rows import FragmentRows
@@ -38,6 +39,8 @@ class TableSalvage:
     ----------
     uri, filesystem, storage_options, allow_external_bases, allow_external_blobs
         As for `LanceTable.open`.
+    version, branch
+        Number of the version, on a branch; the newest one that can be read, of the main branch, when None.
     lost, allow_unchecked
         As for `FileSalvage`. Without `allow_unchecked`, files without checksums count as lost.
     with_deleted
@@ -57,8 +60,10 @@ class TableSalvage:
     ------
     TableNotFoundError
         There is no manifest.
+    VersionNotFoundError
+        There is no manifest of this version, or no such branch.
     CorruptManifestError
-        No manifest can be read.
+        No manifest can be read, or not that of `version`.
     InvalidArgumentError
         The manifest has no checksum, and `allow_unchecked` is False.
     """
@@ -67,6 +72,8 @@ class TableSalvage:
         self,
         uri: Any,
         *,
+        version: int | None = None,
+        branch: str | None = None,
         lost: Lost = "null",
         allow_unchecked: bool = False,
         with_deleted: bool = False,
@@ -78,7 +85,7 @@ class TableSalvage:
         check_choice("lost", names(Lost), lost)
         self._root = table_location(uri, filesystem, storage_options)
         self._allow_unchecked, self._with_deleted = allow_unchecked, with_deleted
-        manifest, fragments, unreadable = _newest_readable(self._root)
+        manifest, fragments, unreadable = _newest_readable(branch_root(self._root, branch), version)
         place = Location(self._root.given, manifest.facts.manifest_path)
         is_proven = has_manifest_checksum(place)
         if not is_proven and not allow_unchecked:
@@ -200,28 +207,33 @@ class TableSalvage:
         return pa.concat_tables([self.schema.empty_table(), *self.tables()])
 
 
-def _newest_readable(root: Location) -> tuple[ManifestMeta, list[FragmentMeta], list[UnreadableVersion]]:
-    """Return the newest version that can be read, its fragments, and the newer ones that cannot."""
-    listed = list_manifests(root)
+def _newest_readable(
+    line: Location, version: int | None
+) -> tuple[ManifestMeta, list[FragmentMeta], list[UnreadableVersion]]:
+    """Return the newest version that can be read, its fragments, and the newer ones that cannot; or only `version`."""
+    listed = list_manifests(line)
     if not listed:
         raise TableNotFoundError(
-            "there is no manifest in _versions: nothing says which files are the table's", path=root.name
+            "there is no manifest in _versions: nothing says which files are the table's", path=line.name
         )
+    wanted = [one for one in listed if version in {None, one.version}]
+    if not wanted:
+        raise VersionNotFoundError(f"there is no manifest of version {version}", path=line.name, detail=version)
     unreadable: list[UnreadableVersion] = []
     newest: LanceError | None = None
-    for one in reversed(listed):
+    for one in reversed(wanted):
         try:
-            manifest = read_listed(root, one, default_runtime().settings.limits)
+            manifest = read_listed(line, one, default_runtime().settings.limits)
             # Fragments are parsed when they are asked for.
             return manifest, list(manifest.fragments), unreadable
         except LanceError as error:
             newest = newest or error
-            place = manifest_place(root, one.name)
+            place = manifest_place(line, one.name)
             unreadable.append(
                 UnreadableVersion(
                     version=one.version, type=type(error).__name__, message=f"{error.message} [file {place.name!r}]"
                 )
             )
     assert newest is not None
-    newest.add_note(f"none of {len(listed)} versions can be read")
+    newest.add_note(f"none of {len(wanted)} versions can be read")
     raise newest
