@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from witness import Witness
 
 import lance_arrow
 from lance_arrow.errors import CorruptFileError, InvalidArgumentError
@@ -206,6 +207,20 @@ def test_the_end_of_a_file_without_checksums_is_guessed(version, tmp_path):
     for lost in (content[:-41], content[:end] + bytes(len(content) - end), bytes(5000), bytes(90)):
         with pytest.raises(CorruptFileError, match="not a Lance file"):
             FileSalvage(lost, allow_unchecked=True)
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("version", ["2.0", "2.1", "2.2", "2.3"])
+def test_files_of_the_reference_are_salvaged_unproven(version, witness: Witness, tmp_path):
+    table = pa.table({"n": list(range(5000)), "s": [f"text {number}" for number in range(5000)]})
+    content = witness.write(table, tmp_path / "theirs.lance", version).read_bytes()
+    with pytest.raises(InvalidArgumentError, match="no checksums"):
+        FileSalvage(content)
+    for damaged in (content, content[:-40] + bytes(40), content[:-20] + b"\xff" * 20):
+        saved, report = salvaged(damaged, allow_unchecked=True)
+        assert saved.equals(table)
+        assert not report.is_proven
+        assert report.repaired == ([] if damaged is content else ["the footer"])
 
 
 def test_a_lost_table_of_checksums_proves_nothing(whole):
