@@ -17,6 +17,7 @@ from lance_arrow.table.writable_branch import WritableBranch, check_durability
 
 if TYPE_CHECKING:
     from lance_arrow.arrays.read_options import ReadOptions
+    from lance_arrow.files.salvaging.reports import LostRows
     from lance_arrow.scan.fragments.table_reader import TableReader
 
 
@@ -73,6 +74,7 @@ class TableHandle:
     _reader: TableReader
     _unsafe_single_writer: bool
     _durability: Durability
+    _lost: tuple[LostRows, ...] = ()
 
     def _target(self) -> WritableBranch:
         return line_of(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from lance_arrow.choices import OnCorruption, check_choice, names
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.manifests.references import branch_root
 from lance_arrow.runtime import default_runtime
@@ -18,7 +19,9 @@ from lance_arrow.table.table_handle import TableHandle
 
 if TYPE_CHECKING:
     from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
+    from lance_arrow.files.salvaging.reports import LostRows
     from lance_arrow.table.changed_rows.version_diff import TableDiff, VersionPair
+    from lance_arrow.table.salvaging.damaged_reads import DamagedTableRead
 
 
 class TableReads(TableHandle):
@@ -40,7 +43,13 @@ class TableReads(TableHandle):
         """
         return self._reader.count(filter)
 
-    def to_table(self, columns: Sequence[str] | None = None, filter: Predicate | None = None) -> pa.Table:
+    def to_table(
+        self,
+        columns: Sequence[str] | None = None,
+        filter: Predicate | None = None,
+        *,
+        on_corruption: OnCorruption = "raise",
+    ) -> pa.Table:
         """Read all rows that are not deleted, or those of them that satisfy a filter.
 
         Parameters
@@ -51,6 +60,9 @@ class TableReads(TableHandle):
             ``_row_last_updated_at_version``.
         filter
             pyarrow expression, DNF tuples or SQL, over the same columns.
+        on_corruption
+            As for `LanceFile.read`. Missing files count as damaged. Fragments whose deletion file is lost are left out.
+            `lost` says what is missing.
 
         Raises
         ------
@@ -67,10 +79,35 @@ class TableReads(TableHandle):
         >>> table.to_table(["id"], filter="price > 49").num_rows
         1
         """
+        if on_corruption != "raise":
+            read = self._damaged_read(columns, filter, on_corruption)
+            return pa.concat_tables([read.schema.empty_table(), *read.tables()])
         return self._reader.read(self._reader.projection(columns), filter)
 
+    @property
+    def lost(self) -> tuple[LostRows, ...]:
+        """What the last read with `on_corruption` could not read: fragments, columns, rows and causes."""
+        return self._lost
+
+    def _damaged_read(
+        self, columns: Sequence[str] | None, filter: Predicate | None, on_corruption: OnCorruption
+    ) -> DamagedTableRead:
+        from lance_arrow.table.salvaging.damaged_reads import DamagedTableRead  # noqa: PLC0415 - for damage alone
+
+        check_choice("on_corruption", names(OnCorruption), on_corruption)
+        if filter is not None:
+            raise InvalidArgumentError("a filter of damaged columns has no answer: filter what on_corruption returns")
+        read = DamagedTableRead(self._root, self._manifest, self._reader.columns, columns, on_corruption)
+        self._lost = tuple(read.report.lost)
+        return read
+
     def to_batches(
-        self, columns: Sequence[str] | None = None, filter: Predicate | None = None, batch_size: int | None = None
+        self,
+        columns: Sequence[str] | None = None,
+        filter: Predicate | None = None,
+        batch_size: int | None = None,
+        *,
+        on_corruption: OnCorruption = "raise",
     ) -> Iterator[pa.RecordBatch]:
         """Yield rows in order, in batches of at most `batch_size` rows; other arguments are those of `to_table`.
 
@@ -85,6 +122,10 @@ class TableReads(TableHandle):
         >>> sum(batch.num_rows for batch in table.to_batches(["id"], batch_size=60))
         100
         """
+        if on_corruption != "raise":
+            size = _checked_size(batch_size)
+            read = self._damaged_read(columns, filter, on_corruption)
+            return (batch for table in read.tables() for batch in table.to_batches(max_chunksize=size))
         return self._reader.batches(self._reader.projection(columns), filter, _checked_size(batch_size))
 
     def take(self, indices: Any, columns: Sequence[str] | None = None) -> pa.Table:

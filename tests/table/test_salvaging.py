@@ -191,3 +191,32 @@ def test_what_is_no_table_is_refused(tmp_path):
         TableSalvage(tmp_path)
     with pytest.raises(InvalidArgumentError):
         TableSalvage(tmp_path, lost="both")
+
+
+def test_reads_of_a_table_go_on_after_damage(table):
+    whole = table.to_table(["key", "text", "_rowaddr"])
+    opened = LanceTable.open(table.uri)
+    assert opened.to_table(["key", "text", "_rowaddr"], on_corruption="null").equals(whole)
+    assert opened.lost == ()
+    path = data_file(table, 0)
+    with lance_arrow.LanceFile(path) as file:
+        (meta,) = file._file.columns([1])
+    flip(path, int(meta.pages[0].buffer_offsets[-1]))
+    with pytest.raises(LanceError):
+        LanceTable.open(table.uri).to_table()
+    opened = LanceTable.open(table.uri)
+    found = opened.to_table(["key", "text", "_rowaddr"], on_corruption="null")
+    assert found.drop(["text"]).equals(whole.drop(["text"]))
+    assert {(one.fragment, one.column, one.path) for one in opened.lost} == {(0, "text", str(path))}
+    sound = found["text"].is_valid()
+    assert found.filter(sound).equals(whole.filter(sound))
+    assert opened.to_table(on_corruption="skip").equals(whole.filter(sound).drop(["_rowaddr"]))
+    batches = list(opened.to_batches(["text"], batch_size=100, on_corruption="skip"))
+    assert max(batch.num_rows for batch in batches) <= 100
+    assert pa.Table.from_batches(batches).equals(whole.filter(sound).select(["text"]))
+    path.unlink()
+    assert LanceTable.open(table.uri).to_table(on_corruption="null").equals(whole.slice(460).drop(["_rowaddr"]))
+    with pytest.raises(InvalidArgumentError, match="filter what on_corruption returns"):
+        opened.to_table(filter="key > 3", on_corruption="null")
+    with pytest.raises(InvalidArgumentError, match="did you mean 'null'"):
+        opened.to_table(on_corruption="nulls")

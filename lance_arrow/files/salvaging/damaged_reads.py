@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
+from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.choices import OnCorruption
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.files.salvaging.file_salvage import may_be_null
 from lance_arrow.files.salvaging.reports import LostRows
 from lance_arrow.files.salvaging.row_runs import gaps
 from lance_arrow.files.salvaging.rows_salvage import RowsSalvage, whole_columns
@@ -47,29 +47,12 @@ class DamagedRead:
     def __init__(
         self, file: OpenFile, columns: Sequence[str] | None, rows: RowRanges, on_corruption: OnCorruption
     ) -> None:
-        metadata = file.rows.metadata
-        wanted = Projection.of(file.roots, metadata, columns)
-        if columns is None:
-            projections = whole_columns(file.roots)
-        else:
-            projections = [Projection.of(file.roots, metadata, [column]) for column in columns]
-            if len(wanted.schema) != len(projections):
-                raise InvalidArgumentError(
-                    "several columns are parts of one list; name the list, or read them one by one", path=file.name
-                )
-        self.schema = wanted.schema
+        self.schema, projections = wanted_columns(file.roots, file.rows.metadata, columns)
         runs = list(zip(rows.starts.tolist(), rows.stops.tolist(), strict=True))
         self._rows = RowsSalvage(file, projections, gaps(runs, (0, file.num_physical)))
         self._rows.survey()
-        numbers = range(len(projections))
-        is_null = on_corruption == "null"
-        version = file.rows.file.version
-        nullable = [
-            number
-            for number in numbers
-            if is_null and may_be_null(projections[number].nodes[0], version) and self.schema.field(number).nullable
-        ]
-        self._rows.decide(numbers, nullable)
+        nullable = nullable_columns(projections, on_corruption)
+        self._rows.decide(range(len(projections)), nullable)
         self.lost: list[LostRows] = self._rows.causes
 
     def tables(self) -> Iterator[pa.Table]:
@@ -81,3 +64,35 @@ class DamagedRead:
             The file changes.
         """
         return self._rows.tables(self.schema)
+
+
+def wanted_columns(
+    roots: Sequence[ColumnNode], metadata: Mapping[bytes, bytes] | None, columns: Sequence[str] | None
+) -> tuple[pa.Schema, list[Projection]]:
+    """Return the schema of a read, and a projection for each of its columns.
+
+    Parameters
+    ----------
+    roots, metadata
+        Columns of a file or table, and metadata of its schema.
+    columns
+        Dotted paths; all columns when None.
+
+    Raises
+    ------
+    InvalidArgumentError
+        A column does not exist, or several paths lead into one list.
+    """
+    wanted = Projection.of(roots, metadata, columns)
+    if columns is None:
+        return wanted.schema, whole_columns(roots)
+    projections = [Projection.of(roots, metadata, [column]) for column in columns]
+    if len(wanted.schema) != len(projections):
+        raise InvalidArgumentError("several columns are parts of one list: name the list, or read them one by one")
+    return wanted.schema, projections
+
+
+def nullable_columns(projections: Sequence[Projection], on_corruption: OnCorruption) -> list[int]:
+    """Return the numbers of the columns whose lost values become null."""
+    is_null = on_corruption == "null"
+    return [number for number, one in enumerate(projections) if is_null and one.schema.field(0).nullable]

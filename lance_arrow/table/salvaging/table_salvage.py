@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any, cast
 
 import pyarrow as pa
@@ -13,19 +12,17 @@ from lance_arrow.choices import FileVersionName, Lost, check_choice, names
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.errors import InvalidArgumentError, LanceError, TableNotFoundError, VersionNotFoundError
 from lance_arrow.files.salvaging.file_salvage import may_be_null
-from lance_arrow.files.salvaging.reports import LostRows
-from lance_arrow.files.salvaging.row_runs import Run, gaps, num_rows
-from lance_arrow.files.salvaging.rows_salvage import RowsSalvage, whole_columns
+from lance_arrow.files.salvaging.rows_salvage import whole_columns
 from lance_arrow.io import AnyFileSystem, Location
 from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.references import branch_root
 from lance_arrow.manifests.versions import list_manifests, manifest_place, read_listed, table_location
 from lance_arrow.runtime import default_runtime
-from lance_arrow.scan.fragments.fragment_rows import FragmentRows
 from lance_arrow.scan.fragments.table_columns import TableColumns
-from lance_arrow.table.salvaging.proofs import has_deletion_checksum, has_manifest_checksum
-from lance_arrow.table.salvaging.reports import FragmentReport, TableSalvageReport, UnreadableVersion
+from lance_arrow.table.salvaging.fragments_salvage import FragmentsSalvage
+from lance_arrow.table.salvaging.proofs import has_manifest_checksum
+from lance_arrow.table.salvaging.reports import TableSalvageReport, UnreadableVersion
 from lance_arrow.table.salvaging.salvaged_files import SalvagedFiles
 
 _DEFAULT_VERSION = "2.2"
@@ -84,7 +81,6 @@ class TableSalvage:
     ) -> None:
         check_choice("lost", names(Lost), lost)
         self._root = table_location(uri, filesystem, storage_options)
-        self._allow_unchecked, self._with_deleted = allow_unchecked, with_deleted
         manifest, fragments, unreadable = _newest_readable(branch_root(self._root, branch), version)
         place = Location(self._root.given, manifest.facts.manifest_path)
         is_proven = has_manifest_checksum(place)
@@ -99,88 +95,31 @@ class TableSalvage:
         )
         options = ReadOptions(allow_external_bases=allow_external_bases, allow_external_blobs=allow_external_blobs)
         self._columns = TableColumns(manifest.facts, options)
-        self._files = SalvagedFiles(options, allow_unchecked=allow_unchecked)
+        files = SalvagedFiles(options, allow_unchecked=allow_unchecked)
         known = manifest.data_format
         self.file_version = cast(FileVersionName, known if known in _WRITABLE else _DEFAULT_VERSION)
-        self._parts: list[RowsSalvage] = []
-        reports = [self._survey(fragment) for fragment in fragments]
-        self._decide(lost, reports)
+        self._fragments = FragmentsSalvage(
+            self._root,
+            self._columns,
+            whole_columns(self._columns.roots),
+            files,
+            self.report,
+            allow_unchecked=allow_unchecked,
+            with_deleted=with_deleted,
+        )
+        self._fragments.survey(fragments)
+        self._decide(lost)
 
-    def _survey(self, fragment: FragmentMeta) -> tuple[FragmentReport, RowsSalvage | None]:
-        """Find what is lost of a fragment; None if all of it is."""
-        rows = FragmentRows(self._columns, replace(fragment, deletion=None), self._files, self._root.filesystem)
-        try:
-            count = rows.num_physical
-        except LanceError as error:
-            self._lose(fragment, error, (0, 0))
-            return FragmentReport(id=fragment.id, num_rows=None, deleted=None), None
-        deleted = self._deleted(fragment, count)
-        if deleted is None and not self._with_deleted:
-            known = fragment.num_rows
-            return FragmentReport(id=fragment.id, num_rows=known, left_out=[(0, count)], deleted=None), None
-        # Whether a row is the table's is not known without its deletion file.
-        self.report.is_proven &= deleted is not None
-        part = RowsSalvage(rows, whole_columns(self._columns.roots), deleted or ())
-        part.survey()
-        part.release()
-        self.report.is_proven &= part.is_proven
-        self.report.lost += [replace(cause, fragment=fragment.id) for cause in part.causes]
-        return FragmentReport(id=fragment.id, num_rows=num_rows(part.live), deleted=deleted), part
-
-    def _deleted(self, fragment: FragmentMeta, count: int) -> list[Run] | None:
-        """Return the deleted rows of a fragment; None if it is not known which these are."""
-        if fragment.deletion is None:
-            return []
-        facts = self._columns.facts
-        try:
-            live = FragmentRows(self._columns, fragment, self._files, self._root.filesystem).live
-            external = self._columns.options.allow_external_bases
-            path = facts.deletion_path(fragment.deletion, allow_external_bases=external)
-            place = Location(self._root.given, path)
-            if not has_deletion_checksum(place, is_bitmap=fragment.deletion.is_bitmap):
-                self._check_unproven(place)
-        except LanceError as error:
-            self._lose(fragment, error, (0, count))
-            return None
-        return gaps(list(zip(live.starts.tolist(), live.stops.tolist(), strict=True)), (0, count))
-
-    def _check_unproven(self, place: Location) -> None:
-        if not self._allow_unchecked:
-            raise InvalidArgumentError(
-                "the deletion file has no checksum; allow_unchecked=True uses it", path=place.name
-            )
-        self.report.is_proven = False
-
-    def _lose(self, fragment: FragmentMeta, error: LanceError, rows: Run) -> None:
-        self.report.lost.append(replace(LostRows.of(error, None, rows), fragment=fragment.id))
-
-    def _decide(self, lost: Lost, surveyed: list[tuple[FragmentReport, RowsSalvage | None]]) -> None:
+    def _decide(self, lost: Lost) -> None:
         """Decide which columns and rows are left out."""
-        report, roots = self.report, self._columns.roots
-        parts = [part for _, part in surveyed if part is not None]
+        roots = self._columns.roots
         version = FileVersion(self.file_version)
         numbers = range(len(roots))
         nullable = [number for number in numbers if lost == "null" and may_be_null(roots[number], version)]
-        with_rows = [part for part in parts if part.live]
-        gone = [number for number in numbers if with_rows and all(part.is_gone(number) for part in with_rows)]
+        gone = self._fragments.gone()
         kept = [number for number in numbers if number in nullable or number not in gone]
-        report.columns_left_out = [roots[number].path for number in numbers if number not in kept]
-        for one, part in surveyed:
-            if part is None:
-                report.fragments.append(one)
-                continue
-            part.decide(kept, nullable)
-            self._parts.append(part)
-            saved = num_rows(part.saved)
-            report.fragments.append(
-                replace(one, rows_saved=saved, rows_with_nulls=part.num_with_nulls, left_out=part.left_out)
-            )
-        counts = [one.num_rows for one in report.fragments]
-        report.num_rows = None if None in counts else sum(count or 0 for count in counts)
-        report.ok = not report.lost and not report.unreadable
-        report.rows_saved = sum(one.rows_saved for one in report.fragments)
-        report.rows_with_nulls = sum(one.rows_with_nulls for one in report.fragments)
-        report.repaired = [f"{path}: {', '.join(parts)}" for path, parts in self._files.repaired.items()]
+        self.report.columns_left_out = [roots[number].path for number in numbers if number not in kept]
+        self._fragments.decide(kept, nullable)
         schema = self._columns.schema
         self.schema = pa.schema([schema.field(number) for number in kept], schema.metadata)
 
@@ -192,9 +131,7 @@ class TableSalvage:
         CorruptFileError
             A row that could be read before cannot be read any more: a file changes.
         """
-        for part in self._parts:
-            yield from part.tables(self.schema)
-            part.release()
+        return self._fragments.tables(self.schema)
 
     def read(self) -> pa.Table:
         """Return the saved rows.
