@@ -62,7 +62,7 @@ class FragmentsSalvage:
         self._report.repaired = [f"{path}: {', '.join(parts)}" for path, parts in self._files.repaired.items()]
 
     def gone(self) -> list[int]:
-        """Return the numbers of the columns of which nothing can be read."""
+        """Return the numbers of the columns that cannot be read at all."""
         parts = [part for _, part in self._surveyed if part is not None and part.live]
         return [number for number in range(len(self._wanted)) if parts and all(part.is_gone(number) for part in parts)]
 
