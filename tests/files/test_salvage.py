@@ -335,3 +335,22 @@ def test_parts_of_columns_are_read_after_damage(tmp_path):
         found = file.read(["s.a", "s.b"], on_corruption="null")
         assert found["a"].null_count == 0 < found["b"].null_count
         assert [one.column for one in file.lost] == ["s.b"]
+
+
+@pytest.mark.parametrize("version", ["2.0", "2.2"])
+def test_a_damaged_blob_is_lost_alone(version, tmp_path):
+    field = pa.field("image", pa.large_binary(), metadata={"lance-encoding:blob": "true"})
+    values = [bytes([number]) * 40_000 for number in range(1, 21)]
+    table = pa.table([values, list(range(20))], schema=pa.schema([field, pa.field("n", pa.int64())]))
+    path = tmp_path / "blobs.lance"
+    lance_arrow.write_table(table, path, file_version=version)
+    content = path.read_bytes()
+    place = content.index(values[7]) + 20_000
+    saved, report = salvaged(flipped(content, place))
+    assert saved["n"].equals(table["n"])
+    assert saved["image"].to_pylist() == [None if number == 7 else value for number, value in enumerate(values)]
+    assert [one.rows for one in report.lost] == [(7, 8)]
+    target = tmp_path / "saved.lance"
+    path.write_bytes(flipped(content, place))
+    assert lance_arrow.salvage(path, target).rows_saved == 20
+    assert lance_arrow.read_table(target)["image"].to_pylist() == saved["image"].to_pylist()

@@ -202,5 +202,5 @@ def opened_file(
 
 def may_be_null(node: ColumnNode, version: FileVersion) -> bool:
     """Whether a lost value of a column can be written as null; structs of 2.0 cannot."""
-    is_struct = isinstance(storage_type(node.field.type), pa.StructType)
+    is_struct = isinstance(storage_type(node.shown.type), pa.StructType)
     return node.field.nullable and not (is_struct and version is FileVersion.V2_0)
