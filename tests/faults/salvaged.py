@@ -65,7 +65,7 @@ class Whole:
         return cls(
             content,
             table,
-            (0, content.rfind(MAGIC) if reader.promises_checksums else footer.data_stop),
+            (0, content.rfind(MAGIC) if reader.promises_checksums else place.start),
             columns,
             footer.column_table,
             footer.buffer_table,
@@ -144,7 +144,7 @@ class Tally:
 
     def __str__(self) -> str:
         read, saved = (100 * part / max(self.values, 1) for part in (self.by_read, self.saved))
-        changed = f", {self.changed:,} unproven values differ" if self.changed else ""
+        changed = f", {self.changed:,} unproven columns differ" if self.changed else ""
         return f"{self.files:5,} files: read {read:5.1f} %, salvage {saved:5.1f} %, refused {self.refused:,}{changed}"
 
 
