@@ -121,7 +121,11 @@ def salvaged(seed: int, folder: Path) -> tuple[str, Tally, list[str]]:
     shutil.rmtree(path, ignore_errors=True)
     if not _made(path, seed, rng):
         return "none", Tally(), []
-    whole = Whole.of(path)
+    try:
+        whole = Whole.of(path)
+    except UnsupportedError:
+        # As in `salvaged.py`.
+        return "none", Tally(), []
     kind = _damage(path, rng)
     if kind is None:
         return "none", Tally(), []

@@ -12,7 +12,7 @@ import pytest
 from witness import Witness
 
 import lance_arrow
-from lance_arrow.errors import CorruptFileError, InvalidArgumentError
+from lance_arrow.errors import CorruptFileError, InvalidArgumentError, UnsupportedError
 from lance_arrow.files.salvaging.file_salvage import FileSalvage
 from lance_arrow.files.salvaging.reports import SalvageReport
 from lance_arrow.files.salvaging.row_runs import as_mask, gaps, shared, union
@@ -354,3 +354,19 @@ def test_a_damaged_blob_is_lost_alone(version, tmp_path):
     path.write_bytes(flipped(content, place))
     assert lance_arrow.salvage(path, target).rows_saved == 20
     assert lance_arrow.read_table(target)["image"].to_pylist() == saved["image"].to_pylist()
+
+
+def test_rows_that_cannot_be_read_together_are_not_lost(tmp_path):
+    path = tmp_path / "codes.lance"
+    schema = pa.schema([pa.field("code", pa.dictionary(pa.int8(), pa.string()))])
+    with lance_arrow.LanceWriter(path, schema, page_bytes=64) as writer:
+        for first in range(0, 300, 100):
+            items = pa.array([f"item {number}" for number in range(first, first + 100)])
+            codes = pa.array(range(100), pa.int8())
+            writer.write(pa.record_batch([pa.DictionaryArray.from_arrays(codes, items)], schema=schema))
+    with lance_arrow.LanceFile(path) as file, pytest.raises(UnsupportedError):
+        file.read()
+    with FileSalvage(path) as found:
+        assert (found.report.lost, found.report.rows_saved) == ([], 300)
+        values = [value for table in found.tables() for value in table["code"].to_pylist()]
+    assert values == [f"item {number}" for number in range(300)]

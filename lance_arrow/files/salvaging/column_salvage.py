@@ -93,6 +93,11 @@ class ColumnSalvage:
                 yield run, found
                 continue
             lost, cause = self._lost_by(found, run)
+            if cause is None:
+                # These rows can be read apart, but not together: a limit is met, or codes are too small.
+                middle = (run[0] + run[1]) // 2
+                todo += ((middle, run[1]), (run[0], middle))
+                continue
             self.lost = union([*self.lost, lost])
             self.causes.append(LostRows.of(cause, self.node.path, lost))
             todo.append(run)
@@ -128,15 +133,15 @@ class ColumnSalvage:
             )
         return column
 
-    def _lost_by(self, error: LanceError, run: Run) -> tuple[Run, LanceError]:
-        """Return the first rows of `run` that are lost by its error, and the error of these rows."""
+    def _lost_by(self, error: LanceError, run: Run) -> tuple[Run, LanceError | None]:
+        """Return the first rows of `run` that are lost by its error, and their own error; None if they have none."""
         page = None if self.is_proven else self._page_rows(error)
         if page is not None and page[0] < run[1] and run[0] < page[1]:
             return page, error
         lost = self._refused_run(run)
         # The whole run may have met other damage first.
         found = self._try((lost[0], lost[0] + 1))
-        return lost, found if isinstance(found, LanceError) else error
+        return lost, found if isinstance(found, LanceError) else None
 
     def _page_rows(self, error: LanceError) -> Run | None:
         """Return the rows of the page that an error names; None where the file does not tell them exactly."""
