@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from lance_arrow.pages.arrays import LoadedNulls as LoadedNulls
     from lance_arrow.pages.arrays import decode_integers as decode_integers
     from lance_arrow.pages.arrays import fetched_parts as fetched_parts
-    from lance_arrow.pages.arrays import few_borders as few_borders
-    from lance_arrow.pages.arrays import few_slices as few_slices
     from lance_arrow.pages.arrays import joined_plan as joined_plan
     from lance_arrow.pages.arrays import load_whole as load_whole
     from lance_arrow.pages.arrays import native_indexed as native_indexed
@@ -98,8 +96,6 @@ else:
                 "LoadedNulls",
                 "decode_integers",
                 "fetched_parts",
-                "few_borders",
-                "few_slices",
                 "joined_plan",
                 "load_whole",
                 "ALL_NULL",

@@ -14,7 +14,7 @@ from lance_arrow.engine import NativePage
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
 from lance_arrow.pages.native_pages import list_parts, row_bits, value_bits
 from lance_arrow.settings import Limits
-from lance_arrow.spi.arrays import BoundArray, FindsFewValues, PlainValues
+from lance_arrow.spi.arrays import BoundArray, PlainValues
 from lance_arrow.spi.block_runs import clear_block
 from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes, FixedSizeList, FixedWidth, VariableWidth
 from lance_arrow.spi.codecs import BoundBufferScheme
@@ -74,14 +74,6 @@ class ArrayPages:
     def load_index(self, page: PageFacts, fetched: tuple[FetchedSlices, ...]) -> PageIndex | None:
         whole = {buffer: part.one() for buffer, part in zip(self.array.index_buffers, fetched, strict=True)}
         return self.array.load_index(page, whole)
-
-    def few_index_slices(self, page: PageFacts, rows: RowRanges) -> tuple[BufferSlices, ...] | None:
-        self.roles(page)
-        return self.array.few_index_slices(page, rows) if isinstance(self.array, FindsFewValues) else None
-
-    def load_few_index(self, page: PageFacts, rows: RowRanges, fetched: tuple[FetchedSlices, ...]) -> PageIndex:
-        assert isinstance(self.array, FindsFewValues)
-        return self.array.load_few_index(page, rows, fetched)
 
     def native_page(self, page: PageFacts) -> NativePage | None:
         return native_array(page, self.array)
@@ -271,47 +263,6 @@ def decode_integers(loaded: LoadedPage, width_bytes: int = 8) -> NDArray[np.unsi
     block = new_block(FixedWidth(8 * width_bytes), loaded.num_values)
     loaded.decode(block)
     return block.values.view(f"<u{width_bytes}")
-
-
-def few_slices(ends: BoundArray, page: PageFacts, rows: RowRanges) -> tuple[BufferSlices, ...] | None:
-    """Return slices with the ends of some values, and the end before each run; None if the ends are encoded."""
-    return None if ends.index_buffers else ends.plan(page, None, _with_one_before(_merged(rows))).slices
-
-
-def few_borders(
-    ends: BoundArray, page: PageFacts, rows: RowRanges, fetched: tuple[FetchedSlices, ...]
-) -> tuple[NDArray[np.uint64], RowRanges]:
-    """Decode the slices of `few_slices`.
-
-    Returns
-    -------
-    borders
-        For each run of values its start and the end of each value, as stored; one run after the other. Runs that touch
-        are joined.
-    rows
-        The values by their number among the borders: value i lies between borders i and i + 1. The gap between two runs
-        counts as a value too.
-    """
-    rows = _merged(rows)
-    loaded = ends.load(page, None, ends.plan(page, None, _with_one_before(rows)), fetched)
-    borders = decode_integers(loaded).astype(np.uint64, copy=False)
-    if not len(rows) or rows.starts[0] == 0:
-        borders = np.concatenate([np.zeros(1, np.uint64), borders])
-    lengths = rows.stops - rows.starts
-    starts = np.cumsum(lengths + 1) - (lengths + 1)
-    return borders, RowRanges(starts, starts + lengths)
-
-
-def _merged(rows: RowRanges) -> RowRanges:
-    """Join runs that touch: the end before the second run is the last end of the first."""
-    apart = rows.starts[1:] != rows.stops[:-1]
-    if apart.all():
-        return rows
-    return RowRanges(rows.starts[np.append(True, apart)], rows.stops[np.append(apart, True)])
-
-
-def _with_one_before(rows: RowRanges) -> RowRanges:
-    return RowRanges(np.maximum(rows.starts - 1, 0), rows.stops)
 
 
 def require_width(array: BoundArray, bits: int, what: str) -> BoundArray:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from lance_arrow.spi.arrays import ArrayContent as ArrayContent
     from lance_arrow.spi.arrays import BoundArray as BoundArray
     from lance_arrow.spi.arrays import EncodedArray as EncodedArray
-    from lance_arrow.spi.arrays import FindsFewValues as FindsFewValues
     from lance_arrow.spi.arrays import HoldsItems as HoldsItems
     from lance_arrow.spi.arrays import PlainValues as PlainValues
     from lance_arrow.spi.block_runs import clear_block as clear_block
@@ -94,7 +93,6 @@ if TYPE_CHECKING:
     from lance_arrow.spi.layouts import BufferSlices as BufferSlices
     from lance_arrow.spi.layouts import DictionaryItems as DictionaryItems
     from lance_arrow.spi.layouts import FetchedSlices as FetchedSlices
-    from lance_arrow.spi.layouts import FindsFewRows as FindsFewRows
     from lance_arrow.spi.layouts import LoadedPage as LoadedPage
     from lance_arrow.spi.layouts import ManyPages as ManyPages
     from lance_arrow.spi.layouts import OpensManyPages as OpensManyPages
@@ -140,7 +138,6 @@ else:
                 "ArrayContent",
                 "BoundArray",
                 "EncodedArray",
-                "FindsFewValues",
                 "HoldsItems",
                 "PlainValues",
             ),
@@ -216,7 +213,6 @@ else:
                 "BufferSlices",
                 "DictionaryItems",
                 "FetchedSlices",
-                "FindsFewRows",
                 "LoadedPage",
                 "ManyPages",
                 "OpensManyPages",

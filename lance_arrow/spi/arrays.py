@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes
 from lance_arrow.spi.keys import BufferRole
-from lance_arrow.spi.layouts import BufferSlices, FetchedSlices, LoadedPage, PageFacts, PageIndex, PageReadPlan
+from lance_arrow.spi.layouts import FetchedSlices, LoadedPage, PageFacts, PageIndex, PageReadPlan
 from lance_arrow.spi.leaf_type import LeafType
 from lance_arrow.spi.rows import RowRanges
 
@@ -76,17 +76,6 @@ class HoldsItems(Protocol):
     @property
     def num_items(self) -> int:
         """Number of items in all lists of the page. Items are stored in the order of the pages."""
-
-
-@runtime_checkable
-class FindsFewValues(Protocol):
-    """Optional part of a bound array, as `FindsFewRows` of a layout."""
-
-    def few_index_slices(self, page: PageFacts, rows: RowRanges) -> tuple[BufferSlices, ...] | None:
-        """Return the slices for `load_few_index`; None if the whole index is needed."""
-
-    def load_few_index(self, page: PageFacts, rows: RowRanges, fetched: tuple[FetchedSlices, ...]) -> PageIndex:
-        """Parse and check these bytes."""
 
 
 @runtime_checkable

@@ -155,20 +155,6 @@ class BoundLayout(Protocol):
         """
 
 
-@runtime_checkable
-class FindsFewRows(Protocol):
-    """Optional part of a bound layout whose index grows with the page: it loads an index for a few rows only.
-
-    The index is for one `plan` and `load` of exactly these rows, and is not kept.
-    """
-
-    def few_index_slices(self, page: PageFacts, rows: RowRanges) -> tuple[BufferSlices, ...] | None:
-        """Return the slices for `load_few_index`; None if the whole index is needed."""
-
-    def load_few_index(self, page: PageFacts, rows: RowRanges, fetched: tuple[FetchedSlices, ...]) -> PageIndex:
-        """Parse and check these bytes."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class ManyPages:
     """Pages of one description in memory, such as those of a column in many small files.

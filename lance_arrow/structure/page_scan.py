@@ -25,7 +25,6 @@ from lance_arrow.spi import (
     BufferRole,
     BufferSlices,
     FetchedSlices,
-    FindsFewRows,
     LoadedPage,
     PageFacts,
     PageIndex,
@@ -35,8 +34,6 @@ from lance_arrow.spi import (
 from lance_arrow.structure.index_cache import IndexCache
 
 R = TypeVar("R")
-FEW_ROWS = 64
-"""At most one row in this many is few: their part of an index is read each time, instead of the whole once."""
 
 
 @dataclass(slots=True, eq=False)
@@ -102,17 +99,11 @@ def load_indices(
     whole: list[bool] = []
     wanted: list[tuple[int, BufferSlices]] = []
     index_slices: dict[int, tuple[BufferSlices, ...]] = {}
-    few: set[int] = set()
     for n, task in enumerate(tasks):
         if task.cache_key is not None and task.index is None:
             task.index = _index_of_layout(cache.get(task.cache_key))
         if task.index is None:
-            slices_of_few = _few_slices(task) if with_whole_pages and not cache.proves_rows else None
-            if slices_of_few is not None:
-                few.add(n)
-                index_slices[n] = slices_of_few
-            else:
-                index_slices[n] = _at(task, "reading", lambda t=task: t.layout.index_slices(t.facts))
+            index_slices[n] = _at(task, "reading", lambda t=task: t.layout.index_slices(t.facts))
         proves = cache.proves_rows and n in index_slices and BufferRole.ROW_INDEX in task.layout.roles(task.facts)
         whole.append((with_whole_pages and task.is_whole) or proves)
         if whole[n]:
@@ -123,9 +114,6 @@ def load_indices(
     for n, slices in index_slices.items():
         task = tasks[n]
         got = fetched.get(n, ())
-        if n in few:
-            task.index = _at(task, "opening rows of", lambda t=task, b=got: t.layout.load_few_index(t.facts, t.rows, b))
-            continue
         mine = tuple(_slice_of(got, wanted_slices) for wanted_slices in slices) if whole[n] else got
         task.index = _at(task, "opening the index of", lambda t=task, b=mine: t.layout.load_index(t.facts, b))
         if cache.proves_rows and BufferRole.ROW_INDEX in task.layout.roles(task.facts):
@@ -163,18 +151,6 @@ def index_ranges(tasks: Sequence[PageTask]) -> tuple[Positions, Positions]:
 def _index_of_layout(held: PageIndex | None) -> PageIndex | None:
     """Return the index if a layout loaded it: layouts cannot use pages of the engine."""
     return None if isinstance(held, NativePage) else held
-
-
-def _few_slices(task: PageTask) -> tuple[BufferSlices, ...] | None:
-    """Return the slices for an index of only the selected rows, if it is so much smaller that it is not kept."""
-    layout = task.layout
-    is_few = task.rows.num_rows * FEW_ROWS <= task.meta.num_rows and not task.is_whole
-    if not is_few or not isinstance(layout, FindsFewRows):
-        return None
-    found: tuple[BufferSlices, ...] | None = _at(
-        task, "reading", lambda: layout.few_index_slices(task.facts, task.rows)
-    )
-    return found
 
 
 def _prove(task: PageTask, whole: tuple[FetchedSlices, ...]) -> None:

@@ -20,7 +20,6 @@ from lance_arrow.spi import (
     BoundArray,
     BufferSlices,
     FetchedSlices,
-    FindsFewValues,
     FixedSizeList,
     HoldsItems,
     ItemValidity,
@@ -84,17 +83,6 @@ class ArrayPage:
         index = index if is_loaded else self.load_index()
         plan = self.bound.plan(self.facts, index, rows)
         return self._opened(index, plan, rows)
-
-    def read_few(self, rows: RowRanges) -> list[Any] | None:
-        """Read rows with an index of only these rows; None if the array has no such index."""
-        if not isinstance(self.bound, FindsFewValues):
-            return None
-        ArrayPages(self.bound).roles(self.facts)
-        wanted = self.bound.few_index_slices(self.facts, rows)
-        if wanted is None:
-            return None
-        index = self.bound.load_few_index(self.facts, rows, self._fetched(wanted))
-        return self._opened(index, self.bound.plan(self.facts, index, rows), rows)
 
     def read_natively(self, rows: RowRanges) -> list[Any] | str | None:
         """Read rows by the engine; returns the text of its error, or None if it does not support the page."""
@@ -294,7 +282,6 @@ def read_or_refuse(page: ArrayPage, selections: list[RowRanges]) -> None:
     """Read a damaged page in every way; each must raise a `LanceError` or return the requested rows."""
     for rows in selections:
         found = _rows_or_none(page.read, rows)
-        _rows_or_none(page.read_few, rows)
         natively = page.read_natively(rows)
         if isinstance(natively, list):
             # In reads of few rows, the engine does not see damage elsewhere.

@@ -1,8 +1,8 @@
 """`ArraySuite`: base class for tests of an array encoding.
 
 The author lists the columns that the encoding can hold, and writes one `encode` from the text of the format. The suite
-then reads every sample by many selections of rows, from scattered unaligned bytes into guarded memory. It reads with
-the whole index, and with an index of few rows and by the engine if these are supported. `array_damage_suite` damages
+then reads every sample by many selections of rows, from scattered unaligned bytes into guarded memory. It reads
+with the whole index, and by the engine if that is supported. `array_damage_suite` damages
 the bytes and the description. `array_write_suite` tests the encoder. This suite inherits from both.
 """
 
@@ -54,8 +54,6 @@ class ArraySuite(ArrayDamageSuite, ArrayWriteSuite):
     """Rows of the sample "exactly full chunk"; longer samples have twice as many and 7 more."""
     read_together: ClassVar[int | None] = 1
     """Number of neighbours that a plan may read together with a value; None if every plan reads the whole page."""
-    finds_few: ClassVar[bool] = False
-    """Whether it must be a `FindsFewValues` and find the rows of the samples with an index of only these rows."""
     is_native: ClassVar[bool] = False
     """Whether the engine must be able to read the samples."""
 
@@ -108,8 +106,6 @@ class ArraySuite(ArrayDamageSuite, ArrayWriteSuite):
         for selected in selections(sample.num_values):
             expected = [one for run in _runs(selected) for one in rows[slice(*run)]]
             assert page.read(selected, index, is_loaded=True) == expected
-            few = page.read_few(selected)
-            assert few == expected if self.finds_few else few in (None, expected)
             natively = page.read_natively(selected)
             assert natively in (None, expected)
             assert natively is not None or not self.is_native or not selected.num_rows

@@ -8,20 +8,15 @@ import forged_arrays
 import numpy as np
 import pyarrow as pa
 import pytest
-from compare import compare
 from forge import take
 from forge_pages import words
 from same import assert_same, taken
-from witness import Witness
 
 import lance_arrow
 from lance_arrow.errors import CorruptPageError
-from lance_arrow.scan.legacy.v2_0_row_reader import V20RowReader
 from lance_arrow.spi import ReadReport
-from lance_arrow.structure import page_scan
 
 NUM_ROWS = 60_000
-ALWAYS = 0
 
 
 def lists_and_words() -> pa.Table:
@@ -36,39 +31,22 @@ def test_few_bytes_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     path = tmp_path / "file.lance"
     lance_arrow.write_table(expected, path, file_version="2.0", rows_per_zone=0, checksums=False)
     picks = [0, 1, 5, 7, 30_000, NUM_ROWS - 1]
-    fetched: dict[int, int] = {}
-    # The engine reads few ends in any case.
-    monkeypatch.setattr(V20RowReader, "_native_page", lambda *_: None)
-    for few_rows in (page_scan.FEW_ROWS, 2 * NUM_ROWS):
-        monkeypatch.setattr(page_scan, "FEW_ROWS", few_rows)
-        with lance_arrow.LanceFile(path) as file:
-            reports: list[ReadReport] = []
-            monkeypatch.setattr(type(file._runtime), "is_watched", True)
-            monkeypatch.setattr(file._runtime, "finished", reports.append)
-            assert_same(taken(expected, picks), file.take(picks))
-        fetched[few_rows] = reports[-1].requested_bytes
-    few, whole = fetched.values()
-    assert few < 2_000
-    # All ends of the lists and strings.
-    assert whole > 7 * NUM_ROWS
+    with lance_arrow.LanceFile(path) as file:
+        reports: list[ReadReport] = []
+        monkeypatch.setattr(type(file._runtime), "is_watched", True)
+        monkeypatch.setattr(file._runtime, "finished", reports.append)
+        assert_same(taken(expected, picks), file.take(picks))
+    assert reports[-1].requested_bytes < 2_000
 
 
 @pytest.mark.parametrize("name", forged_arrays.GOOD)
-def test_every_encoding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr(page_scan, "FEW_ROWS", ALWAYS)
+def test_every_encoding(tmp_path: Path, name: str) -> None:
     file = forged_arrays.GOOD[name]
     path = tmp_path / "file.lance"
     path.write_bytes(file.build())
     last = file.table.num_rows - 1
     for rows in ([last], [0], [last, 0], list(range(0, last + 1, 2)), list(range(1, last + 1))):
         assert_same(taken(file.table, rows), take(path, rows))
-
-
-@pytest.mark.interop
-def test_random_tables(witness: Witness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page_scan, "FEW_ROWS", ALWAYS)
-    outcomes = {seed: compare(witness, tmp_path, "2.0", seed) for seed in range(40)}
-    assert not {seed: outcome.failures for seed, outcome in outcomes.items() if outcome.failures}
 
 
 @pytest.mark.parametrize(
@@ -81,10 +59,7 @@ def test_random_tables(witness: Witness, tmp_path: Path, monkeypatch: pytest.Mon
         (forged_arrays.LISTS, [2, 8, 5, 4], [2]),
     ],
 )
-def test_damaged_ends_are_noticed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: forged_arrays.Forged, ends: list[int], rows: list[int]
-) -> None:
-    monkeypatch.setattr(page_scan, "FEW_ROWS", ALWAYS)
+def test_damaged_ends_are_noticed(tmp_path: Path, file: forged_arrays.Forged, ends: list[int], rows: list[int]) -> None:
     path = tmp_path / "file.lance"
     path.write_bytes(file.with_page(file.page.with_buffer(0, words(ends, 8))).build())
     with pytest.raises(CorruptPageError) as caught:

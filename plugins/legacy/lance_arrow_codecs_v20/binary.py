@@ -18,8 +18,6 @@ from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedEr
 from lance_arrow.pages import (
     decode_integers,
     fetched_parts,
-    few_borders,
-    few_slices,
     joined_plan,
     load_whole,
     native_strings,
@@ -34,7 +32,6 @@ from lance_arrow.spi import (
     BlockSlice,
     BoundArray,
     BufferRole,
-    BufferSlices,
     Bytes,
     EncodedArray,
     EncodeScope,
@@ -111,12 +108,11 @@ class Binary:
 
 @dataclass(slots=True, eq=False)
 class _Ends:
-    """Borders of values, their validity, and the index of the bytes; `rows` if they are not all of the page."""
+    """Borders of values, their validity, and the index of the bytes."""
 
     borders: NDArray[np.int64]
     validity: Bytes | None
     values: Any = None
-    rows: RowRanges | None = None
 
     @property
     def nbytes(self) -> int:
@@ -167,17 +163,6 @@ class BoundBinary:
         """Return a native page of what these byte strings are codes of; `codes` is the capsule of a value codec."""
         return native_strings(page, shape, self.ends, self.values, self.null_adjustment, self.limits, codes)
 
-    def few_index_slices(self, page: PageFacts, rows: RowRanges) -> tuple[BufferSlices, ...] | None:
-        """Return the slices of the ends of these rows, if the bytes need no index."""
-        is_plain = self.end_bytes == _END_BYTES and not self.values.index_buffers
-        return few_slices(self.ends, page, rows) if is_plain else None
-
-    def load_few_index(self, page: PageFacts, rows: RowRanges, fetched: tuple[FetchedSlices, ...]) -> _Ends:
-        borders, own = few_borders(self.ends, page, rows, fetched)
-        ends = self._ends(borders.view(np.int64))
-        ends.rows = own
-        return ends
-
     def _ends(self, borders: NDArray[np.int64]) -> _Ends:
         """Remove the adjustment from borders, in place, and check that they ascend."""
         stored = borders.view(np.uint64)
@@ -196,7 +181,6 @@ class BoundBinary:
         return _Ends(borders, validity)
 
     def plan(self, page: PageFacts, index: Any, rows: RowRanges) -> PageReadPlan:
-        rows = rows if index.rows is None else index.rows
         starts, stops = index.borders[rows.starts], index.borders[rows.stops]
         kept = stops > starts
         of_bytes = self.values.plan(_bytes_of(page, index.borders), index.values, RowRanges(starts[kept], stops[kept]))

@@ -17,8 +17,6 @@ from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedEr
 from lance_arrow.pages import (
     LoadedLists,
     decode_integers,
-    few_borders,
-    few_slices,
     load_whole,
     native_lists,
     require_width,
@@ -32,7 +30,6 @@ from lance_arrow.spi import (
     BlockSlice,
     BoundArray,
     BufferRole,
-    BufferSlices,
     Bytes,
     EncodedArray,
     EncodeScope,
@@ -91,11 +88,10 @@ class List:
 
 @dataclass(slots=True, eq=False)
 class _Lists:
-    """Lists, their items below, and the borders of both; `rows` if they are not all of the page."""
+    """Lists, their items below, and the borders of both."""
 
     layers: tuple[SlotLayer, SlotLayer]
     borders: NDArray[np.int64]
-    rows: RowRanges | None = None
 
     @property
     def nbytes(self) -> int:
@@ -137,16 +133,6 @@ class BoundList:
             )
         return lists
 
-    def few_index_slices(self, page: PageFacts, rows: RowRanges) -> tuple[BufferSlices, ...] | None:
-        """Return the slices of the ends of these lists."""
-        return few_slices(self.ends, page, rows)
-
-    def load_few_index(self, page: PageFacts, rows: RowRanges, fetched: tuple[FetchedSlices, ...]) -> _Lists:
-        stored, own = few_borders(self.ends, page, rows, fetched)
-        lists = self._lists(stored)
-        lists.rows = own
-        return lists
-
     def _lists(self, borders: NDArray[np.uint64]) -> _Lists:
         """Remove the adjustment from borders, and check that they ascend within the items."""
         nulls = borders >= np.uint64(self.null_adjustment)
@@ -171,7 +157,7 @@ class BoundList:
         return _Lists((items, lists), places)
 
     def plan(self, page: PageFacts, index: Any, rows: RowRanges) -> PageReadPlan:
-        return PageReadPlan((), rows if index.rows is None else index.rows)
+        return PageReadPlan((), rows)
 
     def load(self, page: PageFacts, index: Any, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]) -> LoadedPage:
         return LoadedLists(SlotStructure.select(index.layers, plan.notes))

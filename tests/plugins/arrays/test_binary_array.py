@@ -28,7 +28,6 @@ class TestBinary(ArraySuite):
     shapes = (VariableWidth(32), VariableWidth(64))
     null_names = NULL_NAMES
     is_written = True
-    finds_few = True
     is_native = True
 
     def encode(self, sample: ArraySample) -> EncodedArraySample:
@@ -52,7 +51,6 @@ class TestBinary(ArraySuite):
 class TestCompressed(TestBinary):
     """The bytes in one frame, which is expanded whole."""
 
-    finds_few = False
     is_native = False
 
     def write_options(self) -> EncodeOptions:
@@ -75,7 +73,6 @@ class TestNarrowEnds(TestBinary):
     """Ends of 32 bits, and bytes in a wrapper as releases 0.14 to 0.16 wrote it."""
 
     shapes = (VariableWidth(32),)
-    finds_few = False
 
     def encode(self, sample: ArraySample) -> EncodedArraySample:
         ends, data, adjustment = ends_and_bytes(sample)

@@ -21,7 +21,6 @@ class TestList(ArraySuite):
     shapes = (None,)
     null_names = NULL_NAMES
     is_written = True
-    finds_few = True
 
     def leaf(self, shape: BlockShape | None) -> LeafType:
         return LISTS
