@@ -23,6 +23,7 @@ from lance_arrow.arrow_dataset.scanner_options import (
     ScannerOptions,
 )
 from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.files.frame_reads import FrameReads
 from lance_arrow.scan.predicates import Predicate, all_of
 from lance_arrow.scan.row_arguments import as_offsets
 from lance_arrow.scan.row_taking import rows_without_columns
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from lance_arrow.scan.fragments.table_reader import TableReader
 
 
-class LanceDataset(DatasetOfFragments):
+class LanceDataset(DatasetOfFragments, FrameReads):
     """A `pyarrow.dataset.FileSystemDataset` of Lance files; get one from `lance_arrow.dataset` or `from_dataset`.
 
     It works wherever pyarrow's datasets do. Filters may also be SQL or DNF tuples.
@@ -435,6 +436,15 @@ class LanceDataset(DatasetOfFragments):
         if self._tables_own is None:
             self._tables_own = self.schema.equals(table.columns.schema)
         return self._tables_own
+
+    def __len__(self) -> int:
+        return self.count_rows()
+
+    def _schema_of(self, columns: Sequence[str] | None) -> pyarrow.Schema:
+        return self.scanner(columns=columns if columns is None else list(columns)).projected_schema
+
+    def _as_table(self, columns: Sequence[str] | None, filter: Predicate | None) -> pyarrow.Table:
+        return self.to_table(columns, filter)
 
     def filter(self, expression: pyarrow.compute.Expression) -> LanceDataset:
         """Return the rows that satisfy a filter, as `pyarrow.dataset.Dataset.filter`.

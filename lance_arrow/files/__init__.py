@@ -6,6 +6,7 @@ In: a path, a buffer or a stream, and columns, rows, filters, options. Out: tabl
 |---|---|
 | `lance_file` | `LanceFile`: one open file; start here |
 | `whole_files` | `read_table`, `read_schema`, `read_metadata` |
+| `frame_reads` | `head`, `sample`, frames of pandas and Polars: alike for files, datasets and tables |
 | `blob_file` | one blob as a file object |
 | `lance_writer`, `write_options` | `LanceWriter`, `write_table`, and the options that every writer has |
 | `batch_inputs`, `stored_rows`, `offset_checks` | what may be written, as files store it, checked |

@@ -27,6 +27,7 @@ from lance_arrow.choices import (
 )
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.errors import InvalidArgumentError, NotPicklableError
+from lance_arrow.files.frame_reads import FrameReads
 from lance_arrow.io import AnyFileSystem, Location, VerifiedSource, locate, open_source
 from lance_arrow.runtime import Runtime, default_runtime, making_objects
 from lance_arrow.scan.file_batches import FileBatches
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from lance_arrow.scan.predicates import Predicate
 
 
-class LanceFile:
+class LanceFile(FrameReads):
     """One Lance data file: read columns and rows, count, take rows by number. A context manager that closes the file.
 
     Parameters
@@ -454,6 +455,12 @@ class LanceFile:
         """Export all rows as an Arrow C stream, a fresh one at each call."""
         reader = pa.RecordBatchReader.from_batches(self.schema, self.to_batches())
         return reader.__arrow_c_stream__(requested_schema)
+
+    def _schema_of(self, columns: Sequence[str] | None) -> pa.Schema:
+        return self._projection(columns).schema
+
+    def _as_table(self, columns: Sequence[str] | None, filter: Predicate | None) -> pa.Table:
+        return self.read(columns, filter=filter)
 
     def _projection(self, columns: Sequence[str] | None) -> Projection:
         """Resolve columns; that of all columns, which most takes want, is kept."""

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from lance_arrow.choices import OnCorruption, check_choice, names
 from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.files.frame_reads import FrameReads
 from lance_arrow.manifests.references import branch_root
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.predicates import Predicate
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from lance_arrow.table.salvaging.damaged_reads import DamagedTableRead
 
 
-class TableReads(TableHandle):
+class TableReads(TableHandle, FrameReads):
     """Methods of `LanceTable` that read rows. Rows that are deleted are never among them."""
 
     @property
@@ -127,6 +128,12 @@ class TableReads(TableHandle):
             read = self._damaged_read(columns, filter, on_corruption)
             return (batch for table in read.tables() for batch in table.to_batches(max_chunksize=size))
         return self._reader.batches(self._reader.projection(columns), filter, _checked_size(batch_size))
+
+    def _schema_of(self, columns: Sequence[str] | None) -> pa.Schema:
+        return self._reader.projection(columns).schema
+
+    def _as_table(self, columns: Sequence[str] | None, filter: Predicate | None) -> pa.Table:
+        return self.to_table(columns, filter)
 
     def take(self, indices: Any, columns: Sequence[str] | None = None) -> pa.Table:
         """Read rows by number. The result has the order and the duplicates of `indices`.

@@ -60,7 +60,9 @@ FACTORIES: dict[str, Callable[[Path], Any]] = {
     "Limits": lambda folder: lance_arrow.Limits(max_description_depth=4),
     "Receipts": a_receipt,
     "Runtime": lambda folder: lance_arrow.Runtime(),
+    "SalvageReport": lambda folder: lance_arrow.salvage(folder / "file.lance"),
     "Settings": lambda folder: lance_arrow.Settings(num_threads=3),
+    "TableSalvageReport": lambda folder: lance_arrow.salvage(folder / "table"),
     "VerifyReport": lambda folder: lance_arrow.verify(folder / "file.lance"),
 }
 # Objects that methods of these return.

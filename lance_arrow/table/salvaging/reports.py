@@ -70,6 +70,12 @@ class TableSalvageReport:
         Path of what was written; None if nothing was.
     ok
         Whether nothing was lost, and no newer version is unreadable.
+
+    Examples
+    --------
+    >>> report = lance_arrow.salvage("flights")
+    >>> report.version, report.rows_saved, report.unreadable
+    (1, 100, [])
     """
 
     path: str
