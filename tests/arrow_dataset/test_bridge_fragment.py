@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import time
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -168,5 +169,9 @@ def test_handlers_and_payloads_die_with_their_last_user(path: str) -> None:
     gc.collect()
     assert all(watcher() is not None for watcher in watchers)
     del fragment, dataset
-    gc.collect()
+    # Threads of Arrow let go of a scan some moments after it ended.
+    patience = time.monotonic() + 10
+    while any(watcher() is not None for watcher in watchers) and time.monotonic() < patience:
+        gc.collect()
+        time.sleep(0.01)
     assert [watcher() for watcher in watchers] == [None, None]
