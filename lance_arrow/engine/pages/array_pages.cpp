@@ -184,9 +184,7 @@ class ListRowsPage : public Page {
     if (is_indexed()) return success();
     for (size_t part = 0; part + 1 < parts.size(); ++part) {
       if (form_.buffers[part] < 0) continue;
-      const auto buffer = static_cast<size_t>(form_.buffers[part]);
-      if (buffer >= std::min(buffers.count, PageBuffers::kMost)) return misuse("a page has another number of buffers");
-      const Outcome outcome = read_buffer(buffers, buffer, fetcher, &bitmaps_[part]);
+      const Outcome outcome = read_buffer(buffers, static_cast<size_t>(form_.buffers[part]), fetcher, &bitmaps_[part]);
       if (outcome.message != nullptr) return outcome;
       if (static_cast<int64_t>(bitmaps_[part].size()) < (num_rows * parts[part] + 7) / 8)
         return corrupt("a bitmap is shorter than its items", 0);

@@ -136,7 +136,6 @@ class FramedBinaryPage : public BinaryPage {
   Outcome load_index(const PageBuffers& buffers, Fetcher* fetcher) const override {
     const std::lock_guard<std::mutex> guard(lock_);
     if (is_indexed()) return success();
-    if (frame_.buffer >= buffers.count) return misuse("a page has another number of buffers");
     const Leased<std::vector<uint8_t>> leased;
     std::vector<uint8_t>& stored = *leased;
     Outcome outcome = read_buffer(buffers, frame_.buffer, fetcher, &stored);
@@ -146,10 +145,14 @@ class FramedBinaryPage : public BinaryPage {
     const int64_t plain_bytes = frames.plain_bytes(frames.self, stored.data(), size);
     outcome = refused(check_declared(plain_bytes, frame_.most_bytes));
     if (outcome.message != nullptr) return outcome;
-    bytes_.resize(static_cast<size_t>(plain_bytes));
-    outcome = refused(frames.decompress(frames.self, stored.data(), size, bytes_.data(), plain_bytes));
-    if (outcome.message == nullptr) is_indexed_.store(true, std::memory_order_release);
-    return outcome;
+    // Not cleared: of what a frame declares, only what it holds is written.
+    uint8_t* to = bytes_.reserve(0, plain_bytes, frame_.most_bytes);
+    if (to == nullptr) return above_limit();
+    outcome = refused(frames.decompress(frames.self, stored.data(), size, to, plain_bytes));
+    if (outcome.message != nullptr) return outcome;
+    num_bytes_ = plain_bytes;
+    is_indexed_.store(true, std::memory_order_release);
+    return success();
   }
 
   Outcome plan(const LaRuns& rows, Ranges* out) const override {
@@ -167,8 +170,7 @@ class FramedBinaryPage : public BinaryPage {
     if (to == nullptr) return above_limit();
     for (size_t range = 0; range < wanted.starts.size(); ++range) {
       const int64_t start = wanted.starts[range], size = wanted.stops[range] - start;
-      if (wanted.stops[range] > static_cast<int64_t>(bytes_.size()))
-        return corrupt("a string ends behind the bytes of its frame", -1);
+      if (wanted.stops[range] > num_bytes_) return corrupt("a string ends behind the bytes of its frame", -1);
       copy_bytes(to, bytes_.data() + start, size);
       to += size;
     }
@@ -178,7 +180,9 @@ class FramedBinaryPage : public BinaryPage {
  private:
   const FrameForm frame_;
   mutable std::mutex lock_;
-  mutable std::vector<uint8_t> bytes_;  // written by one thread, before `is_indexed_`
+  // Written by one thread, before `is_indexed_`.
+  mutable Buffer bytes_;
+  mutable int64_t num_bytes_ = 0;
   mutable std::atomic<bool> is_indexed_ = false;
 };
 

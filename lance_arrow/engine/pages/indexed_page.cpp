@@ -44,8 +44,9 @@ class IndexedPage : public Page {
     const int64_t start = 0, stop = form_.num_items;
     if (stop < 0 || stop > held_.limit) return above_limit();
     if (stop > 0) {
-      const Outcome outcome =
-          read_leaf({ref}, fetcher->reader(), nullptr, {&start, &stop, 1}, &held_, &fetcher->count());
+      Outcome outcome = read_leaf({ref}, fetcher->reader(), nullptr, {&start, &stop, 1}, &held_, &fetcher->count());
+      // Items have no page of the column: what reads this one tells where it is.
+      outcome.page_row = -1;
       if (outcome.message != nullptr) return outcome;
     }
     if (held_.num_values != stop) return misuse("a page has another number of items");

@@ -1,6 +1,7 @@
 // Whole buffers of a page, for indices that pages read by themselves.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "engine/plan/fetch.hpp"
@@ -8,6 +9,8 @@
 namespace lance_arrow::engine {
 
 inline Outcome read_buffer(const PageBuffers& buffers, size_t number, Fetcher* fetcher, std::vector<uint8_t>* out) {
+  // Only so many are noted, however many a page has.
+  if (number >= std::min(buffers.count, PageBuffers::kMost)) return misuse("a page has another number of buffers");
   const int64_t size = buffers.sizes[number];
   fetcher->count().ranges += 1;
   fetcher->count().bytes_wanted += size;

@@ -1,6 +1,7 @@
 #include "engine/plan/judged_items.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "engine/decode/item_flags.hpp"
 
@@ -48,6 +49,8 @@ Outcome JudgedItems::add_by(const ItemIndices& wanted, const Page& page, uint8_t
   const uint8_t* __restrict flags = page.flags.data();
   if (page.num_flagged <= few) {
     for (uint64_t item = 0; item < num_items; ++item) {
+      // Later items have no index of this width.
+      if (item > std::numeric_limits<Index>::max()) break;
       if (flags[item] == 0) continue;
       const auto flagged = static_cast<Index>(item);
       for (int64_t value = 0; value < count; ++value)

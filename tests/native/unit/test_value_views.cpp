@@ -124,6 +124,8 @@ TEST_CASE("flags of indices of every width, of few and of many matching items") 
     for (const int every : {1, 2, 40})
       for (const bool null_flag : {false, true})
         for (const bool has_def : {false, true}) {
+          // Items from number 256 on have no index of 8 bits.
+          check_flags<uint8_t>(300, count, 130, null_flag, has_def);
           check_flags<uint8_t>(7, count, every, null_flag, has_def);
           check_flags<uint8_t>(200, count, every, null_flag, has_def);
           check_flags<uint16_t>(300, count, every, null_flag, has_def);
