@@ -158,8 +158,7 @@ class FrameReads:
         """
         import polars  # noqa: PLC0415 - not a dependency
 
-        frame: polars.DataFrame = polars.from_arrow(self._as_table(columns, filter))  # type: ignore[assignment]
-        return frame
+        return polars.DataFrame(self._as_table(columns, filter))
 
 
 def _check_count(num_rows: int) -> None:

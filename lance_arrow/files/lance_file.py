@@ -223,8 +223,7 @@ class LanceFile(FrameReads):
         """
         with making_objects(self._rows.file.footer.num_columns):
             if on_corruption != "raise":
-                read = self._damaged_read(columns, filter, rows, on_corruption)
-                return pa.concat_tables([read.schema.empty_table(), *read.tables()])
+                return self._damaged_read(columns, filter, rows, on_corruption).read()
             projection = self._projection(columns)
             selected = as_rows(rows, self.num_rows)
             return as_table(self._batches.at_once(projection, filter, selected), projection.schema)

@@ -36,9 +36,6 @@ from lance_arrow.spi.slots import ItemValidity, PageStructure, SlotStructure
 ALL_VALID, ALL_NULL = engine.ALL_VALID, engine.ALL_NULL
 """What stands for a buffer of items that are all valid, or all null."""
 
-_MOST_BUFFERS = 6
-"""Buffers of a page that reads its index natively."""
-
 NOTHING = PageReadPlan(())
 """The plan of a node that reads no bytes."""
 
@@ -144,7 +141,7 @@ def _native_lists(
     page: PageFacts, shape: BlockShape | None, buffers: tuple[int, ...], validity_buffer: int
 ) -> NativePage | None:
     """Build a native page of fixed-size lists whose items may be null, from the buffers of their parts."""
-    if not isinstance(shape, FixedSizeList) or row_bits(shape) is None or len(page.buffer_sizes) > _MOST_BUFFERS:
+    if not isinstance(shape, FixedSizeList) or row_bits(shape) is None:
         return None
     if len(buffers) == 2 and min(buffers) >= 0 and isinstance(shape.items, FixedWidth):
         bitmap, data = buffers

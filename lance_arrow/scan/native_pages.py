@@ -179,7 +179,8 @@ def pages_at_hand(
     for natives, members in unopened.opened():
         for opened, (leaf, meta, number, pages, place, key) in zip(natives, members, strict=True):
             if not isinstance(opened, NativePage):
-                found.missing.append((PageTask(leaf.path, meta.pages[number], opened, rows, key), pages, place))
+                own_rows = scaled(rows, leaf.lengths_per_row)
+                found.missing.append((PageTask(leaf.path, meta.pages[number], opened, own_rows, key), pages, place))
                 continue
             pages[place] = (opened, *pages[place][1:])
             if not opened.is_counted:

@@ -81,8 +81,7 @@ class TableReads(TableHandle, FrameReads):
         1
         """
         if on_corruption != "raise":
-            read = self._damaged_read(columns, filter, on_corruption)
-            return pa.concat_tables([read.schema.empty_table(), *read.tables()])
+            return self._damaged_read(columns, filter, on_corruption).read()
         return self._reader.read(self._reader.projection(columns), filter)
 
     @property

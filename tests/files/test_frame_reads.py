@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas
+import polars
 import pyarrow as pa
 import pyarrow.compute
 import pytest
@@ -78,6 +79,9 @@ def test_streams_and_frames(rows: tuple[Any, pa.Table]) -> None:
     assert source.to_pandas(["id", "text"]).equals(expected.select(["id", "text"]).to_pandas())
     frame = source.to_pandas(["id"], types_mapper={pa.int64(): pandas.Int64Dtype()}.get)
     assert str(frame["id"].dtype) == "Int64"
-    polars = pytest.importorskip("polars")
+
+
+def test_frames_of_polars(rows: tuple[Any, pa.Table]) -> None:
+    source, expected = rows
     few = expected.filter(pa.compute.field("id") < 9).select(["id"])
     assert source.to_polars(["id"], filter="id < 9").equals(polars.from_arrow(few))

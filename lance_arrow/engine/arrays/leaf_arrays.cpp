@@ -27,12 +27,14 @@ bool has_lists(const Leaf& leaf) {
   return false;
 }
 
+// Whether nodes differ in their slots.
+bool is_nested(const Leaf& leaf) { return has_lists(leaf) || !leaf.dimensions.empty(); }
+
 // Level at which a node is null, 0 where it cannot be.
 int null_level(const std::vector<uint8_t>& layers, size_t node) {
-  static constexpr int used[7] = {0, 0, 0, 1, 1, 1, 2};
   if (layers[node] != kNullableItem) return 0;
   int level = 0;
-  for (size_t layer = 0; layer <= node; ++layer) level += used[layers[layer]];
+  for (size_t layer = 0; layer <= node; ++layer) level += num_def_levels(layers[layer]);
   return level;
 }
 
@@ -73,15 +75,14 @@ Outcome share_levels(Leaf* leaf) {
 Outcome measure_leaf(const Leaf& leaf, int64_t* slots, bool* nullable) {
   const size_t num_nodes = leaf.offset_bits.size();
   std::fill(slots, slots + num_nodes, 0);
-  const bool is_nested = has_lists(leaf) || !leaf.dimensions.empty();
-  std::fill(nullable, nullable + num_nodes, is_nested);
+  const bool nested = is_nested(leaf);
+  std::fill(nullable, nullable + num_nodes, nested);
   return for_each_level_part(leaf, [&](const LevelStreams& streams, const std::vector<uint8_t>& layers) {
     if (layers.size() != num_nodes) return misuse("layers and nodes differ in number");
     // Where a page has lists of its own, offsets of the schema's would be left unwritten.
     for (size_t node = 0; node < num_nodes; ++node)
-      if ((layers[node] != kAllValidItem && layers[node] != kNullableItem) != (leaf.offset_bits[node] != 0))
-        return misuse("layers and nodes differ in kind");
-    if (!is_nested) {
+      if (is_list_kind(layers[node]) != (leaf.offset_bits[node] != 0)) return misuse("layers and nodes differ in kind");
+    if (!nested) {
       for (size_t node = 0; node < num_nodes; ++node) {
         slots[node] += streams.num_entries;
         const int level = null_level(layers, node);
@@ -148,7 +149,7 @@ Outcome fill_nested(const Leaf& leaf, NodeOut* nodes) {
 
 Outcome fill_structure(const Leaf& leaf, NodeOut* nodes) {
   if (leaf.offset_bits.size() > kMaxLayers) return misuse("there must be 1 to 64 layers");
-  return has_lists(leaf) || !leaf.dimensions.empty() ? fill_nested(leaf, nodes) : fill_flat(leaf, nodes);
+  return is_nested(leaf) ? fill_nested(leaf, nodes) : fill_flat(leaf, nodes);
 }
 
 namespace {

@@ -4,17 +4,6 @@
 
 namespace lance_arrow::engine {
 
-namespace {
-
-bool is_list_kind(uint8_t kind) { return kind != kAllValidItem && kind != kNullableItem; }
-
-int num_def_levels(uint8_t kind) {
-  static constexpr int used[7] = {0, 0, 0, 1, 1, 1, 2};
-  return kind <= kNullAndEmptyList ? used[kind] : 0;
-}
-
-}  // namespace
-
 Outcome share_levels(const uint8_t* layers, int64_t num_layers, const int64_t* dimensions, uint16_t* rep,
                      const uint16_t* def, int64_t num_entries) {
   int num_lists = 0, reach = 0;  // lists inside; levels of the layers up to the next list

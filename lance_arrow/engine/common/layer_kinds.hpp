@@ -14,4 +14,12 @@ enum LayerKind : uint8_t {
   kNullAndEmptyList = 6,
 };
 
+inline bool is_list_kind(uint8_t kind) { return kind != kAllValidItem && kind != kNullableItem; }
+
+// Definition levels that a layer uses; none of a kind that does not exist.
+inline int num_def_levels(uint8_t kind) {
+  constexpr int used[] = {0, 0, 0, 1, 1, 1, 2};
+  return kind <= kNullAndEmptyList ? used[kind] : 0;
+}
+
 }  // namespace lance_arrow::engine

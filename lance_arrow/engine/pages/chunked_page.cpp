@@ -72,7 +72,7 @@ Outcome ChunkedPage::open_selected(int64_t start, int64_t stop, const SelectionB
   if (outcome.message != nullptr) return outcome;
   if (to != place.values + count * width) return misuse("rows lie outside the pages");
   const uint16_t* def = form_.def == nullptr ? nullptr : out->def.data() + def_at;
-  if (expands()) return append_indices({indices->data(), def, count}, out);
+  if (expands()) return out->append_items({indices->data(), def, count}, width, form_.items);
   if (form_.keeps_items) {
     const Outcome settled = form_.items.settle(place.values, width, def, count);
     if (settled.message != nullptr) return settled;

@@ -45,10 +45,9 @@ class ChunkedPage : public Page {
   int64_t close_stop(int64_t row) const override { return batch_stop(row); }
 
   bool has_few_items() const override {
-    constexpr int64_t least_rows_per_item = 8;
     if (!expands()) return false;
     const int64_t num_items = own_ != nullptr ? own_->form.num_items : form_.items.num_items;
-    return num_items * least_rows_per_item <= num_rows;
+    return num_items <= num_rows / kRowsPerItem;
   }
 
   const Items* items() const override { return expands() ? &form_.items : nullptr; }
@@ -248,17 +247,7 @@ class ChunkedPage : public Page {
     LaValues picked{indices.data(), 0, nullptr, 0, nullptr, nullptr};
     const LaRefusal refusal = form_.values->select(form_.values->self, &opened.chunk, &runs, &picked);
     if (refusal != nullptr) return refused(refusal);
-    return append_indices({indices.data(), def, count}, out);
-  }
-
-  Outcome append_indices(const ItemIndices& wanted, LeafPart* out) const {
-    const int64_t width = form_.values->bits / 8;
-    if (out->takes_indices()) return out->add_indices(wanted, width, form_.items);
-    LaValues place = out->place(wanted.count, form_.items.bits);
-    if (place.values == nullptr) return above_limit();
-    const Outcome outcome = form_.items.expand(wanted, width, &place);
-    if (outcome.message == nullptr) out->took(wanted.count, place);
-    return outcome;
+    return out->append_items({indices.data(), def, count}, width, form_.items);
   }
 
   Outcome whole_chunk(const LaChunk& chunk, int64_t limit, std::vector<uint8_t>* decoded, const uint8_t** values) const;

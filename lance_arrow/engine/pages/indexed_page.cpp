@@ -59,10 +59,7 @@ class IndexedPage : public Page {
   int64_t close_stop(int64_t row) const override { return form_.indices->close_stop(row); }
   Outcome plan(const LaRuns& rows, Ranges* out) const override { return form_.indices->plan(rows, out); }
 
-  bool has_few_items() const override {
-    constexpr int64_t least_rows_per_item = 8;
-    return !form_.keeps_items && form_.num_items <= num_rows / least_rows_per_item;
-  }
+  bool has_few_items() const override { return !form_.keeps_items && form_.num_items <= num_rows / kRowsPerItem; }
   const Items* items() const override { return form_.keeps_items ? nullptr : &items_; }
   const Items* kept_items() const override { return form_.keeps_items ? &items_ : nullptr; }
 
@@ -116,12 +113,7 @@ class IndexedPage : public Page {
       if (outcome.message == nullptr) out->took(count, place);
       return outcome;
     }
-    if (out->takes_indices()) return out->add_indices(wanted, width, items_);
-    LaValues place = out->place(count, value_bits);
-    if (place.values == nullptr) return above_limit();
-    const Outcome outcome = items_.expand(wanted, width, &place);
-    if (outcome.message == nullptr) out->took(count, place);
-    return outcome;
+    return out->append_items(wanted, width, items_);
   }
 
   static uint64_t index_at(const uint8_t* indices, int64_t width, int64_t value) {

@@ -197,6 +197,16 @@ struct LeafPart {
     return outcome;
   }
 
+  // Appends the items that indices name: as codes, views or flags where these are asked for, else their values.
+  Outcome append_items(const ItemIndices& wanted, int64_t index_bytes, const Items& items) {
+    if (takes_indices()) return add_indices(wanted, index_bytes, items);
+    LaValues to = place(wanted.count, items.bits);
+    if (to.values == nullptr) return above_limit();
+    const Outcome outcome = items.expand(wanted, index_bytes, &to);
+    if (outcome.message == nullptr) took(wanted.count, to);
+    return outcome;
+  }
+
   static uint8_t* reserve(void* self, int64_t end, int64_t num_bytes) {
     auto* part = static_cast<LeafPart*>(self);
     return part->values.reserve(end, num_bytes, part->limit);
@@ -261,6 +271,9 @@ constexpr int64_t kBatchBytes = 256 << 10;
 
 // Plain values of rows that begin so many bytes from each other are read with all that lies between them.
 constexpr int64_t kCloseBytes = 1 << 10;
+
+// Items are few, compared with rows, where each is named so often.
+constexpr int64_t kRowsPerItem = 8;
 
 // Bytes that were read: range i lies at data + places[i].
 struct Fetched {

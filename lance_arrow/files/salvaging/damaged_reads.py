@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
@@ -11,13 +11,13 @@ from lance_arrow.choices import OnCorruption
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.files.salvaging.reports import LostRows
 from lance_arrow.files.salvaging.row_runs import gaps
-from lance_arrow.files.salvaging.rows_salvage import RowsSalvage, whole_columns
+from lance_arrow.files.salvaging.rows_salvage import RowsSalvage, SavedRows, whole_columns
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.projection import Projection
 from lance_arrow.spi import RowRanges
 
 
-class DamagedRead:
+class DamagedRead(SavedRows):
     """Rows of an open file, as far as they can be read.
 
     Parameters
@@ -49,21 +49,11 @@ class DamagedRead:
     ) -> None:
         self.schema, projections = wanted_columns(file.roots, file.rows.metadata, columns)
         runs = list(zip(rows.starts.tolist(), rows.stops.tolist(), strict=True))
-        self._rows = RowsSalvage(file, projections, gaps(runs, (0, file.num_physical)))
-        self._rows.survey()
+        self._saved = RowsSalvage(file, projections, gaps(runs, (0, file.num_physical)))
+        self._saved.survey()
         nullable = nullable_columns(projections, on_corruption)
-        self._rows.decide(range(len(projections)), nullable)
-        self.lost: list[LostRows] = self._rows.causes
-
-    def tables(self) -> Iterator[pa.Table]:
-        """Yield the rows in order, some MiB at a time.
-
-        Raises
-        ------
-        CorruptFileError
-            The file changes.
-        """
-        return self._rows.tables(self.schema)
+        self._saved.decide(range(len(projections)), nullable)
+        self.lost: list[LostRows] = self._saved.causes
 
 
 def wanted_columns(

@@ -5,7 +5,7 @@ A first pass reads every column to find what is lost, so that the report is know
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
@@ -29,13 +29,13 @@ from lance_arrow.files.salvaging.guessed_end import guess_end
 from lance_arrow.files.salvaging.rebuilt_end import rebuild_end
 from lance_arrow.files.salvaging.reports import SalvageReport
 from lance_arrow.files.salvaging.row_runs import num_rows
-from lance_arrow.files.salvaging.rows_salvage import RowsSalvage, whole_columns
+from lance_arrow.files.salvaging.rows_salvage import RowsSalvage, SavedRows, whole_columns
 from lance_arrow.io import AnyFileSystem, RangeSource, VerifiedSource, locate, open_source
 from lance_arrow.runtime import Runtime, default_runtime
 from lance_arrow.scan.open_file import OpenFile, row_reader
 
 
-class FileSalvage:
+class FileSalvage(SavedRows):
     """Rows of one damaged file. A context manager that closes the file.
 
     Parameters
@@ -101,7 +101,7 @@ class FileSalvage:
     def _survey(self, lost: Lost) -> None:
         """Read everything once, and decide which rows are left out."""
         file, report = self._file, self.report
-        self._rows = rows = RowsSalvage(file, whole_columns(file.roots))
+        self._saved = rows = RowsSalvage(file, whole_columns(file.roots))
         rows.survey()
         version = file.rows.file.version
         numbers = range(len(rows.columns))
@@ -113,26 +113,6 @@ class FileSalvage:
         report.columns_left_out = [file.roots[number].path for number in numbers if number not in kept]
         report.rows_saved, report.rows_with_nulls = num_rows(rows.saved), rows.num_with_nulls
         self.schema = pa.schema([rows.columns[number].field for number in kept], file.rows.schema.metadata)
-
-    def tables(self) -> Iterator[pa.Table]:
-        """Yield the saved rows in order, some MiB at a time.
-
-        Raises
-        ------
-        CorruptFileError
-            A row that could be read before cannot be read any more: the file changes.
-        """
-        return self._rows.tables(self.schema)
-
-    def read(self) -> pa.Table:
-        """Return the saved rows.
-
-        Raises
-        ------
-        CorruptFileError
-            As `tables`.
-        """
-        return pa.concat_tables([self.schema.empty_table(), *self.tables()])
 
     def close(self) -> None:
         """Close the file."""
@@ -179,7 +159,7 @@ def opened_file(
         # Damage in the footer may look like another version, or like impossible sizes.
         proven = rebuild_end(source, limits)
         if proven is not None:
-            # Where a checksum contradicts the metadata, this is not used, whatever is allowed.
+            # `rebuild_end` has raised if a checksum contradicts the metadata: no option uses such metadata.
             verified = VerifiedSource(proven[0])
             return verified, LanceFileReader(verified, limits), proven[1]
         if not allow_unchecked:

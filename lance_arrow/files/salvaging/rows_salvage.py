@@ -1,8 +1,9 @@
-"""`RowsSalvage`: the rows of one file or fragment that can be read, by all of its columns."""
+"""`RowsSalvage`: the rows of one file or fragment that can be read, by all of its columns; `SavedRows` reads them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +19,46 @@ from lance_arrow.scan.row_source import RowSource
 from lance_arrow.scan.row_weights import check_expansion
 from lance_arrow.scan.windows import Windows
 from lance_arrow.spi import RowRanges
+
+
+class YieldsTables(Protocol):
+    """What has surveyed damaged rows: `RowsSalvage`, or the same of all fragments of a table."""
+
+    def tables(self, schema: pa.Schema) -> Iterator[pa.Table]:
+        """Yield the saved rows in order."""
+
+
+class SavedRows:
+    """Rows that can be read of something damaged.
+
+    Attributes
+    ----------
+    schema
+        Their schema.
+    """
+
+    schema: pa.Schema
+    _saved: YieldsTables
+
+    def tables(self) -> Iterator[pa.Table]:
+        """Yield the rows in order, some MiB at a time.
+
+        Raises
+        ------
+        CorruptFileError
+            A row that could be read before cannot be read any more: a file changes.
+        """
+        return self._saved.tables(self.schema)
+
+    def read(self) -> pa.Table:
+        """Return the rows.
+
+        Raises
+        ------
+        CorruptFileError
+            As `tables`.
+        """
+        return pa.concat_tables([self.schema.empty_table(), *self.tables()])
 
 
 class RowsSalvage:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-
-import pyarrow as pa
+from collections.abc import Sequence
 
 from lance_arrow.choices import OnCorruption
 from lance_arrow.files.salvaging.damaged_reads import nullable_columns, wanted_columns
+from lance_arrow.files.salvaging.rows_salvage import SavedRows
 from lance_arrow.io import Location
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.scan.fragments.table_columns import TableColumns
@@ -16,7 +15,7 @@ from lance_arrow.table.salvaging.reports import TableSalvageReport
 from lance_arrow.table.salvaging.salvaged_files import SalvagedFiles
 
 
-class DamagedTableRead:
+class DamagedTableRead(SavedRows):
     """Live rows of an open table, as far as they can be read.
 
     Parameters
@@ -56,19 +55,9 @@ class DamagedTableRead:
         self.schema, projections = wanted_columns(roots, table.schema.metadata, columns)
         # As other reads, which check what has checksums.
         files = SalvagedFiles(table.options, allow_unchecked=True)
-        self._fragments = FragmentsSalvage(
+        self._saved = FragmentsSalvage(
             root, table, projections, files, self.report, allow_unchecked=True, with_deleted=False
         )
-        self._fragments.survey(manifest.fragments)
+        self._saved.survey(manifest.fragments)
         nullable = nullable_columns(projections, on_corruption)
-        self._fragments.decide(range(len(projections)), nullable)
-
-    def tables(self) -> Iterator[pa.Table]:
-        """Yield the rows in order, some MiB at a time.
-
-        Raises
-        ------
-        CorruptFileError
-            A file changes.
-        """
-        return self._fragments.tables(self.schema)
+        self._saved.decide(range(len(projections)), nullable)

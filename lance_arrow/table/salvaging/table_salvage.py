@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, cast
 
 import pyarrow as pa
@@ -12,7 +12,7 @@ from lance_arrow.choices import FileVersionName, Lost, check_choice, names
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.errors import InvalidArgumentError, LanceError, TableNotFoundError, VersionNotFoundError
 from lance_arrow.files.salvaging.file_salvage import may_be_null
-from lance_arrow.files.salvaging.rows_salvage import whole_columns
+from lance_arrow.files.salvaging.rows_salvage import SavedRows, whole_columns
 from lance_arrow.io import AnyFileSystem, Location
 from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.manifests.manifest import ManifestMeta
@@ -29,7 +29,7 @@ _DEFAULT_VERSION = "2.2"
 _WRITABLE = ("2.0", "2.1", "2.2", "2.3")
 
 
-class TableSalvage:
+class TableSalvage(SavedRows):
     """Rows of the newest version of a table that can be read.
 
     Parameters
@@ -98,7 +98,7 @@ class TableSalvage:
         files = SalvagedFiles(options, allow_unchecked=allow_unchecked)
         known = manifest.data_format
         self.file_version = cast(FileVersionName, known if known in _WRITABLE else _DEFAULT_VERSION)
-        self._fragments = FragmentsSalvage(
+        self._saved = FragmentsSalvage(
             self._root,
             self._columns,
             whole_columns(self._columns.roots),
@@ -107,7 +107,7 @@ class TableSalvage:
             allow_unchecked=allow_unchecked,
             with_deleted=with_deleted,
         )
-        self._fragments.survey(fragments)
+        self._saved.survey(fragments)
         self._decide(lost)
 
     def _decide(self, lost: Lost) -> None:
@@ -116,32 +116,12 @@ class TableSalvage:
         version = FileVersion(self.file_version)
         numbers = range(len(roots))
         nullable = [number for number in numbers if lost == "null" and may_be_null(roots[number], version)]
-        gone = self._fragments.gone()
+        gone = self._saved.gone()
         kept = [number for number in numbers if number in nullable or number not in gone]
         self.report.columns_left_out = [roots[number].path for number in numbers if number not in kept]
-        self._fragments.decide(kept, nullable)
+        self._saved.decide(kept, nullable)
         schema = self._columns.schema
         self.schema = pa.schema([schema.field(number) for number in kept], schema.metadata)
-
-    def tables(self) -> Iterator[pa.Table]:
-        """Yield the saved rows in order, some MiB at a time.
-
-        Raises
-        ------
-        CorruptFileError
-            A row that could be read before cannot be read any more: a file changes.
-        """
-        return self._fragments.tables(self.schema)
-
-    def read(self) -> pa.Table:
-        """Return the saved rows.
-
-        Raises
-        ------
-        CorruptFileError
-            As `tables`.
-        """
-        return pa.concat_tables([self.schema.empty_table(), *self.tables()])
 
 
 def _newest_readable(

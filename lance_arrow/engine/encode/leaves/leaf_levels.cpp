@@ -15,13 +15,6 @@ const uint8_t* validity_of(const ArrowArray& array) {
   return static_cast<const uint8_t*>(array.n_buffers > 0 && array.null_count != 0 ? array.buffers[0] : nullptr);
 }
 
-bool is_list(uint8_t layer) { return layer != kAllValidItem && layer != kNullableItem; }
-
-int64_t num_def_levels(uint8_t layer) {
-  if (layer == kNullAndEmptyList) return 2;
-  return layer == kAllValidItem || layer == kAllValidList ? 0 : 1;
-}
-
 template <class Offset>
 bool descend(const uint8_t* offsets, int64_t start, int64_t stop) {
   bool found = false;
@@ -184,7 +177,7 @@ Outcome LeafLevels::number(const std::vector<PathStep>& path) {
                                      num_entries_, layers_.data(), &has_levels);
   if (!has_levels) def_.clear();
   for (const uint8_t layer : layers_) max_def_ += num_def_levels(layer);
-  for (size_t layer = 0; layer < layers_.size() && !is_list(layers_[layer]); ++layer)
+  for (size_t layer = 0; layer < layers_.size() && !is_list_kind(layers_[layer]); ++layer)
     max_visible_ += num_def_levels(layers_[layer]);
   return outcome;
 }
