@@ -98,7 +98,7 @@ class TableSalvage(SavedRows):
         files = SalvagedFiles(options, allow_unchecked=allow_unchecked)
         known = manifest.data_format
         self.file_version = cast(FileVersionName, known if known in _WRITABLE else _DEFAULT_VERSION)
-        self._saved = FragmentsSalvage(
+        saved = FragmentsSalvage(
             self._root,
             self._columns,
             whole_columns(self._columns.roots),
@@ -107,19 +107,20 @@ class TableSalvage(SavedRows):
             allow_unchecked=allow_unchecked,
             with_deleted=with_deleted,
         )
-        self._saved.survey(fragments)
-        self._decide(lost)
+        saved.survey(fragments)
+        self._saved = saved
+        self._decide(lost, saved)
 
-    def _decide(self, lost: Lost) -> None:
+    def _decide(self, lost: Lost, saved: FragmentsSalvage) -> None:
         """Decide which columns and rows are left out."""
         roots = self._columns.roots
         version = FileVersion(self.file_version)
         numbers = range(len(roots))
         nullable = [number for number in numbers if lost == "null" and may_be_null(roots[number], version)]
-        gone = self._saved.gone()
+        gone = saved.gone()
         kept = [number for number in numbers if number in nullable or number not in gone]
         self.report.columns_left_out = [roots[number].path for number in numbers if number not in kept]
-        self._saved.decide(kept, nullable)
+        saved.decide(kept, nullable)
         schema = self._columns.schema
         self.schema = pa.schema([schema.field(number) for number in kept], schema.metadata)
 
