@@ -66,13 +66,17 @@ class Limits:
         """
         ceiling: int = getattr(self, name)
         if wanted > ceiling:
-            raise ResourceLimitError(
-                f"{wanted:,} bytes or units are declared, above the limit {name}={ceiling:,}; "
-                f"raise it with Settings(limits=Limits({name}=...)), or LANCE_ARROW_LIMITS={name}=... in the "
-                "environment, if the file is trusted",
-                detail=name,
-            )
+            raise above_limit(f"{wanted:,} bytes or units are declared", name, ceiling)
         return wanted
+
+
+def above_limit(wanted: str, name: str, ceiling: int) -> ResourceLimitError:
+    """Return the error of what is wanted above one of `Limits`."""
+    return ResourceLimitError(
+        f"{wanted}, above the limit {name}={ceiling:,}; raise it with Settings(limits=Limits({name}=...)), or "
+        f"LANCE_ARROW_LIMITS={name}=... in the environment, if the file is trusted",
+        detail=name,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

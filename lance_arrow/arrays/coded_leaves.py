@@ -138,16 +138,9 @@ def from_codes(
         Rows, and nulls among them.
     items
         The dictionary: number of items, offsets, values.
-
-    Raises
-    ------
-    CorruptPageError
-        An item of text is not UTF-8.
     """
     num_items, offsets, values = items
     value_type = type_.value_type
-    bits = 64 if pa.types.is_large_string(value_type) or pa.types.is_large_binary(value_type) else 32
-    check_text(value_type, LeafBuffers(VariableWidth(bits), num_items, values, offsets))
     dictionary = pa.Array.from_buffers(value_type, num_items, [None, offsets, values], 0)
     num_rows, null_count = counts
     indices = pa.Array.from_buffers(type_.index_type, num_rows, [validity, codes], null_count)

@@ -132,7 +132,7 @@ def kept_dictionary(
 
     Raises
     ------
-    CorruptPageError, UnsupportedError
+    UnsupportedError
         As `decode_dictionary`.
     """
     type_, shape = leaf.storage, leaf.leaf.items
@@ -144,9 +144,7 @@ def kept_dictionary(
         codes = pa.Array.from_buffers(type_.index_type, num_values, buffers, offset=start)
         items = pa.array([], type_.value_type)
         if num_items:
-            values = LeafBuffers(shape, num_items, data, offsets)
-            check_text(type_.value_type, values)
-            items = _array(type_.value_type, values, None, 0)
+            items = _array(type_.value_type, LeafBuffers(shape, num_items, data, offsets), None, 0)
         array = pa.DictionaryArray.from_arrays(codes, items, safe=False)
         chunks.append(array if array.type == type_ else array.cast(type_))
         start += num_values

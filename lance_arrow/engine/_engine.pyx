@@ -22,7 +22,7 @@ import numpy
 import pyarrow as pa
 
 from lance_arrow.engine.refusals import Refusal, refusal
-from lance_arrow.errors import InternalError, InvalidArgumentError
+from lance_arrow.errors import InternalError, InvalidArgumentError, PluginContractError
 from lance_arrow.libarrow.builds import arrow_functions
 
 include "door/shared.pxi"

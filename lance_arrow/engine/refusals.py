@@ -31,14 +31,15 @@ class Refusal:
         What is wrong.
     index
         The chunk or value that the message speaks of. For `Blame.SHORT` the position where the bytes end, for
-        `Blame.SYSTEM` the number of the system's error, for `Blame.CHECKSUM` the block.
+        `Blame.SYSTEM` the number of the system's error, for `Blame.CHECKSUM` the block, for `Blame.LIMIT` 1 if it is the
+        limit of dictionaries, else 0.
     blame
         A `Blame`.
     leaf, list_column, page_row
         Where, or -1. The number of the leaf. Which of the columns of lists above it, outer-most first. The first row of
         the page in its column.
     cause
-        What a codec in Python raised.
+        What a codec in Python, or an allocation, raised.
     """
 
     message: str

@@ -26,6 +26,7 @@ from lance_arrow.engine._engine import (
     zipped_pages_encoder,
 )
 from lance_arrow.engine._engine import byte_streams_codec as byte_streams
+from lance_arrow.engine._engine import called_chunks_codec as called_chunks
 from lance_arrow.engine._engine import called_codec as called
 from lance_arrow.engine._engine import compressed_codec as compressed
 from lance_arrow.engine._engine import compressed_values_codec as compressed_values
@@ -73,6 +74,7 @@ __all__ = [
     "best_chunks_encoder",
     "byte_streams",
     "called",
+    "called_chunks",
     "chunk_pages_encoder",
     "compressed",
     "compressed_blocks_encoder",

@@ -52,20 +52,16 @@ if TYPE_CHECKING:
     from lance_arrow.pages.loaded_chunks import DictionaryPage as DictionaryPage
     from lance_arrow.pages.loaded_chunks import IndexPage as IndexPage
     from lance_arrow.pages.loaded_values import StructuredPage as StructuredPage
-    from lance_arrow.pages.native_pages import NO_VALUES as NO_VALUES
-    from lance_arrow.pages.native_pages import list_parts as list_parts
     from lance_arrow.pages.native_pages import native_constant as native_constant
     from lance_arrow.pages.native_pages import native_places as native_places
     from lance_arrow.pages.native_pages import native_sparse as native_sparse
     from lance_arrow.pages.native_pages import native_spread as native_spread
-    from lance_arrow.pages.native_pages import row_bits as row_bits
-    from lance_arrow.pages.native_pages import row_parts as row_parts
-    from lance_arrow.pages.native_pages import struct_field_bytes as struct_field_bytes
-    from lance_arrow.pages.native_pages import value_bits as value_bits
     from lance_arrow.pages.one_buffer import OneBufferArray as OneBufferArray
     from lance_arrow.pages.one_buffer import SelectedValues as SelectedValues
     from lance_arrow.pages.one_buffer import ValidValues as ValidValues
     from lance_arrow.pages.open_chunks import OpenChunks as OpenChunks
+    from lance_arrow.pages.packed_rows import packed_parts as packed_parts
+    from lance_arrow.pages.packed_rows import packed_widths as packed_widths
     from lance_arrow.pages.picked_values import values_at as values_at
     from lance_arrow.pages.repeated import RepeatedPage as RepeatedPage
     from lance_arrow.pages.repeated import fits as fits
@@ -75,6 +71,13 @@ if TYPE_CHECKING:
     from lance_arrow.pages.value_policy import ZIPPED_FROM_BYTES as ZIPPED_FROM_BYTES
     from lance_arrow.pages.value_policy import lacks_structs as lacks_structs
     from lance_arrow.pages.value_policy import prefers_chunks as prefers_chunks
+    from lance_arrow.pages.value_rows import NO_VALUES as NO_VALUES
+    from lance_arrow.pages.value_rows import has_rows_of_any_length as has_rows_of_any_length
+    from lance_arrow.pages.value_rows import list_parts as list_parts
+    from lance_arrow.pages.value_rows import row_bits as row_bits
+    from lance_arrow.pages.value_rows import row_parts as row_parts
+    from lance_arrow.pages.value_rows import struct_field_bytes as struct_field_bytes
+    from lance_arrow.pages.value_rows import value_bits as value_bits
     from lance_arrow.pages.zip_writing import ZippedParts as ZippedParts
     from lance_arrow.pages.zip_writing import write_zipped as write_zipped
     from lance_arrow.pages.zip_writing import zippable as zippable
@@ -122,23 +125,27 @@ else:
             "lance_arrow.pages.loaded_chunks": ("DictionaryPage", "IndexPage"),
             "lance_arrow.pages.loaded_values": ("StructuredPage",),
             "lance_arrow.pages.native_pages": (
-                "NO_VALUES",
-                "list_parts",
                 "native_constant",
                 "native_places",
                 "native_sparse",
                 "native_spread",
+            ),
+            "lance_arrow.pages.one_buffer": ("OneBufferArray", "SelectedValues", "ValidValues"),
+            "lance_arrow.pages.open_chunks": ("OpenChunks",),
+            "lance_arrow.pages.packed_rows": ("packed_parts", "packed_widths"),
+            "lance_arrow.pages.picked_values": ("values_at",),
+            "lance_arrow.pages.repeated": ("RepeatedPage", "fits"),
+            "lance_arrow.pages.scalar_writing": ("common_scalar", "is_inline", "scalar_buffer"),
+            "lance_arrow.pages.value_policy": ("ZIPPED_FROM_BYTES", "lacks_structs", "prefers_chunks"),
+            "lance_arrow.pages.value_rows": (
+                "NO_VALUES",
+                "has_rows_of_any_length",
+                "list_parts",
                 "row_bits",
                 "row_parts",
                 "struct_field_bytes",
                 "value_bits",
             ),
-            "lance_arrow.pages.one_buffer": ("OneBufferArray", "SelectedValues", "ValidValues"),
-            "lance_arrow.pages.open_chunks": ("OpenChunks",),
-            "lance_arrow.pages.picked_values": ("values_at",),
-            "lance_arrow.pages.repeated": ("RepeatedPage", "fits"),
-            "lance_arrow.pages.scalar_writing": ("common_scalar", "is_inline", "scalar_buffer"),
-            "lance_arrow.pages.value_policy": ("ZIPPED_FROM_BYTES", "lacks_structs", "prefers_chunks"),
             "lance_arrow.pages.zip_writing": ("ZippedParts", "write_zipped", "zippable"),
             "lance_arrow.pages.zipped": ("RowIndex", "ZippedForm", "ZippedPage", "ZippedPages", "bind_zipped"),
         },

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lance_arrow import engine
 from lance_arrow.engine import NativePage
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
-from lance_arrow.pages.native_pages import list_parts, row_bits, value_bits
+from lance_arrow.pages.value_rows import list_parts, row_bits, value_bits
 from lance_arrow.settings import Limits
 from lance_arrow.spi.arrays import BoundArray, PlainValues
 from lance_arrow.spi.block_runs import clear_block

@@ -20,14 +20,14 @@ from lance_arrow.engine import NativePage
 from lance_arrow.errors import CorruptFileError, CorruptPageError, InternalError, UnsupportedError
 from lance_arrow.kernels import native_codecs
 from lance_arrow.pages.bound_pages import BoundEntries, EntryForm
+from lance_arrow.pages.called_codecs import value_side
 from lance_arrow.pages.loaded_values import LocatedPage
-from lance_arrow.pages.native_pages import called_values, native_entries
+from lance_arrow.pages.native_pages import native_entries
 from lance_arrow.spi.blocks import BlockSlice, FixedWidth, LayerKind, Levels
 from lance_arrow.spi.chunks import ValueBatch
 from lance_arrow.spi.codecs import BoundPerValueCodec
 from lance_arrow.spi.keys import BufferRole
 from lance_arrow.spi.layouts import BufferSlices, FetchedSlices, ManyPages, PageFacts, PageReadPlan
-from lance_arrow.spi.native import native_side
 from lance_arrow.spi.rows import RowRanges
 from lance_arrow.spi.scopes import BindScope
 from lance_arrow.spi.scratch import Scratch
@@ -117,8 +117,7 @@ class Booleans:
         return self.stored.value_bits
 
     def native(self) -> object | None:
-        stored = native_side(self.stored) or called_values(self.stored)
-        return native_codecs.zipped_booleans(stored)
+        return native_codecs.zipped_booleans(value_side(self.stored))
 
     def measure(self, values: ValueBatch) -> int:
         return 0

@@ -14,7 +14,7 @@ from lance_arrow.engine import NativePage
 from lance_arrow.errors import located
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan.file_pages import Wrapper
-from lance_arrow.scan.native_pages import PagesAtHand
+from lance_arrow.scan.native_pages import PagesAtHand, page_without_index
 from lance_arrow.scan.native_take import Pages
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.row_reader import RowReader
@@ -113,8 +113,12 @@ class JoinedRowReader(RowReader):
         for number in numbers:
             page = meta.pages[number]
             layout = self._bound(leaf, meta, number)  # type: ignore[arg-type]
-            tasks.append(PageTask(leaf.path, page, layout, RowRanges.one(0, page.num_rows)))
+            natives[number] = page_without_index(layout, page, self.runtime.indices)
+            if natives[number] is None:
+                tasks.append((number, PageTask(leaf.path, page, layout, RowRanges.one(0, page.num_rows))))
         if tasks:
-            load_indices(self.source, tasks, self.runtime.indices, with_whole_pages=False)
-        for number, task in zip(numbers, tasks, strict=True):
+            load_indices(
+                self.source, [task for _, task in tasks], self.runtime.indices, with_whole_pages=False
+            )
+        for number, task in tasks:
             natives[number] = getattr(task.index, "native", None)

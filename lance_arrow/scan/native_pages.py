@@ -287,7 +287,7 @@ class _Unopened:
             if together is None:
                 layout, cache = group.layout, self._cache
                 pages = [meta.pages[number] for _, meta, number, *_ in group.members]
-                opened.append(([_page_without_index(layout, page, cache) or layout for page in pages], group.members))
+                opened.append(([page_without_index(layout, page, cache) or layout for page in pages], group.members))
             else:
                 opened.append((together, group.members))
         return opened
@@ -318,7 +318,7 @@ class _Unopened:
             return None
 
 
-def _page_without_index(layout: BoundLayout, page: PageMeta, cache: IndexCache) -> NativePage | None:
+def page_without_index(layout: BoundLayout, page: PageMeta, cache: IndexCache) -> NativePage | None:
     """Make a page that needs no index from here; None where there is none, or its row index must be proven."""
     # The method of `ReadNatively`: a check of the protocol itself would take longer than the rest of this function.
     make = getattr(layout, "native_page", None)

@@ -22,7 +22,7 @@ from lance_arrow.arrays.column_destination import LeafBuffers
 from lance_arrow.arrays.column_tree import ItemJudge, LeafNode, storage_type
 from lance_arrow.arrays.unravel import NodeStructure
 from lance_arrow.io import MeteredSource, Positional, RangeSource
-from lance_arrow.pages import NO_VALUES, list_parts, row_bits, struct_field_bytes
+from lance_arrow.pages import NO_VALUES, has_rows_of_any_length, list_parts, row_bits, struct_field_bytes
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan.blobs.native_blobs import BlobLimits, read_laid_out
 from lance_arrow.settings import Limits
@@ -68,7 +68,7 @@ class TakePlan:
     kind
         Of `engine.KINDS`, where values are one buffer, or one with offsets, under their validity; else None.
     is_text
-        Whether values are checked as UTF-8.
+        Whether values, or items of dictionaries, are checked as UTF-8.
     form
         The form of its values, as `engine.ReadForms` takes it.
     list_parts
@@ -123,6 +123,7 @@ class TakePlan:
         layers, type_ = _no_bitmaps(shape), leaf.field.type
         is_plain = bits > 0 and isinstance(shape, FixedWidth) and is_column and type_ == leaf.storage
         offset_bits = shape.offset_bits if isinstance(shape, VariableWidth) else 0
+        offset_bits = 64 if has_rows_of_any_length(shape) else offset_bits
         is_bytes = offset_bits > 0 and is_column and (pa.types.is_binary(type_) or pa.types.is_large_binary(type_))
         plain_type = type_ if is_plain or is_bytes else None
         kind = None
@@ -130,7 +131,8 @@ class TakePlan:
         if not leaf.is_json and not leaf.has_form and not is_kept and isinstance(shape, FixedWidth | VariableWidth):
             kind = "strings" if offset_bits else "values"
         # JSON is shown as text, and is stored in another form.
-        is_text = not leaf.is_json and (pa.types.is_string(leaf.storage) or pa.types.is_large_string(leaf.storage))
+        stored = leaf.storage.value_type if isinstance(leaf.storage, pa.DictionaryType) else leaf.storage
+        is_text = not leaf.is_json and (pa.types.is_string(stored) or pa.types.is_large_string(stored))
         fields = struct_field_bytes(shape)
         parts = list_parts(shape)
         return cls(leaf, bits, offset_bits, layers, fields, plain_type, None, kind, is_text, form, parts)
@@ -210,7 +212,12 @@ class TakePlan:
             array = pa.Array.from_buffers(storage, num_values, [validity, offsets, values], null_count)
             return type_.wrap_array(array) if is_extended else array
         shape = self.leaf.leaf.shape
-        if isinstance(shape, PackedStruct):
+        if has_rows_of_any_length(shape):
+            from lance_arrow.arrays.packed_fields import packed_fields  # noqa: PLC0415 - for such structs alone
+
+            assert isinstance(shape, PackedStruct)
+            buffers = packed_fields(shape, num_values, values, offsets)
+        elif isinstance(shape, PackedStruct):
             fields = tuple(
                 LeafBuffers(field, num_values, buffer, None, _no_bitmaps(field))
                 for field, buffer in zip(shape.fields, values, strict=True)

@@ -12,6 +12,7 @@ from lance_arrow.errors import CorruptPageError, LanceError, TruncatedReadError,
 from lance_arrow.io import VerifiedSource
 from lance_arrow.scan.file_pages import FilePages
 from lance_arrow.scan.native_take import TakePlan
+from lance_arrow.settings import above_limit
 
 
 def error_of(refusal: Refusal, plans: Sequence[TakePlan], file: FilePages) -> BaseException | None:
@@ -29,8 +30,8 @@ def error_of(refusal: Refusal, plans: Sequence[TakePlan], file: FilePages) -> Ba
     Returns
     -------
     BaseException or None
-        With column, page and byte range as far as they are known; or what a codec in Python raised. None where layouts
-        shall read the same rows: they name a limit that was met, and read what the engine does not.
+        With column, page and byte range as far as they are known; or what a codec in Python raised. None where nothing
+        is wrong: the caller has to ask otherwise.
     """
     error = refusal.cause if refusal.cause is not None else _made(refusal, file)
     if isinstance(error, LanceError) and 0 <= refusal.leaf < len(plans):
@@ -43,6 +44,9 @@ def _made(refusal: Refusal, file: FilePages) -> BaseException | None:
         return CorruptPageError(refusal.message)
     if refusal.blame == Blame.UNSUPPORTED:
         return UnsupportedError(refusal.message)
+    if refusal.blame == Blame.LIMIT:
+        name = ("max_batch_bytes", "max_dictionary_bytes")[refusal.index]
+        return above_limit(refusal.message, name, getattr(file.runtime.settings.limits, name))
     if refusal.blame == Blame.SHORT:
         end = refusal.index
         return TruncatedReadError(f"{refusal.message}: the file became shorter, or ends at {end}", path=file.file.name)

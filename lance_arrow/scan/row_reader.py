@@ -315,17 +315,13 @@ class RowReader(FilePages):
             pages = found.pages
         if place is None:
             place, pages = self._fetched(wanted, pages, found, rows, pool, beside)
-        try:
-            done: Taken = (
-                place
-                if isinstance(place, Refusal)
-                else take_leaves(
-                    wanted, pages, (rows, num_rows), (source, place), self.runtime, pool, num_threads, _INT32_MAX
-                )
+        done: Taken = (
+            place
+            if isinstance(place, Refusal)
+            else take_leaves(
+                wanted, pages, (rows, num_rows), (source, place), self.runtime, pool, num_threads, _INT32_MAX
             )
-        except ResourceLimitError:
-            # The layouts ask for the same memory, and can name the column.
-            done = []
+        )
         if found is not None:
             found.keep_counted(self.runtime.indices)
         if isinstance(done, pa.RecordBatch):
@@ -335,11 +331,9 @@ class RowReader(FilePages):
             if done.blame == Blame.OFFSETS and num_rows > 1:
                 return self._read_halves(nodes, rows, pool), ReadCounts(pages.num_pages, wanted.paths)
             return self._read(nodes, rows, pool, {} if found is None else found.loaded)
-        try:
-            decoded = {**wanted.decoded(done), **beside.decoded}
-        except (CorruptPageError, UnsupportedError):
-            # The layouts read the same rows, and can name the column and the page.
-            return self._read(nodes, rows, pool, {} if found is None else found.loaded)
+        if wanted.has_packed_rows and num_rows > 1 and wanted.has_many_bytes(done):
+            return self._read_halves(nodes, rows, pool), ReadCounts(pages.num_pages, wanted.paths)
+        decoded = {**wanted.decoded(done), **beside.decoded}
         num_pages = pages.num_pages + beside.num_pages
         return self._completed(nodes, wanted, decoded, rows, pool, num_pages, found)
 

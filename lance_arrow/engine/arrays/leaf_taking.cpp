@@ -80,7 +80,7 @@ Outcome LeafTaking::begin(std::span<const int64_t> part_rows, ResultMemory* memo
     else leaf_.parts[number] = std::make_unique<LeafPart>();
     LeafPart* part = leaf_.parts[number].get();
     part->limit = limits_.bytes;
-    if (form_ == Form::kCodes) part->coded = std::make_unique<ItemCodes>();
+    if (form_ == Form::kCodes) part->coded = std::make_unique<ItemCodes>(shape_->is_text);
     if (has_codes) part->coded->lend(reinterpret_cast<int32_t*>(lent_.bytes), num_rows);
     if (is_viewed())
       part->viewed =
@@ -351,7 +351,10 @@ Outcome LeafTaking::lay_dictionaries(ResultMemory* memory, LeafOut* out) {
       if (outcome.message == nullptr) copy_bytes(dictionary.items.bytes, items->values, items->values_bytes);
       if (outcome.message == nullptr && is_variable)
         outcome = items->copy_offsets(dictionary.offsets.bytes, kept.item_offset_bits);
-      if (outcome.message != nullptr) return outcome;
+      if (outcome.message == nullptr && is_variable && shape_->is_text)
+        outcome = check_utf8({dictionary.offsets.bytes, dictionary.offsets.size, kept.item_offset_bits},
+                             dictionary.items.bytes, dictionary.items.size);
+      if (outcome.message != nullptr) return outcome.in_page(span.page_row);
     }
     out->dictionaries.push_back(dictionary);
     at += span.num_values;

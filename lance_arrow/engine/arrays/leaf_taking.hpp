@@ -45,7 +45,7 @@ struct LeafShape {
   int64_t lengths_per_row = 1;  // rows that pages count for one row
   int64_t value_bits = 0;  // 0: variable width; kNoValues. Pages whose values are rows of parts tell their own
   int value_offset_bits = 0;  // of Arrow's offsets, for variable width
-  bool is_text = false;  // whether plain values of variable width are checked as UTF-8
+  bool is_text = false;  // whether values of variable width, or their items, are checked as UTF-8
   std::vector<int64_t> field_bits;  // of a packed struct, all whole bytes
   Form form = Form::kPlain;  // but for plain ones, rows are one part
   std::vector<int64_t> list_parts;  // of fixed-size lists: bits of each part, were there a bitmap of each layer

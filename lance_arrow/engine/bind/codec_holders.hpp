@@ -62,6 +62,16 @@ struct HeldStoredValues : LaStoredValues {
 HeldStoredValues* hold_stored_zstd(int64_t most_bytes);
 
 using Expand = LaRefusal (*)(const void*, const uint8_t*, const int64_t*, const int64_t*, int64_t, LaValues*);
-HeldValueCodec* hold_called(int64_t bits, void* decode, Expand expand);
+using Select = LaRefusal (*)(const void*, const LaChunk*, const LaRuns*, LaValues*);
+// Codecs whose method in Python, `decode`, is called for what `own` leaves to it, and to name a limit; for everything
+// where `own` is null.
+HeldValueCodec* hold_called(int64_t bits, const LaValueCodec* own, void* decode, Expand expand);
+HeldChunkCodec* hold_called_chunks(int64_t bits, int64_t num_buffers, const LaChunkCodec* own, void* decode,
+                                   Select select);
+
+// What such a method made of all values of a chunk: its runs go where they belong. `offsets` are of values of any
+// length.
+LaRefusal pick_decoded(int64_t bits, const uint8_t* values, int64_t num_bytes, const int64_t* offsets,
+                       int64_t num_values, const LaRuns& runs, LaValues* out);
 
 }  // namespace lance_arrow::engine

@@ -21,6 +21,9 @@ enum Blame : int {
   kUnsupported = 8,  // nothing says what the bytes mean
 };
 
+// What a limit is of; a refusal has it as its index.
+enum Limited : int64_t { kBatch = 0, kDictionary = 1 };
+
 // message == nullptr means success. `index` is the chunk or value the message speaks of.
 struct Outcome {
   const char* message;
@@ -52,7 +55,9 @@ inline Outcome success() { return {nullptr, -1, kNobody}; }
 inline Outcome corrupt(const char* message, int64_t index) { return {message, index, kBytes}; }
 inline Outcome misuse(const char* message, int64_t index = -1) { return {message, index, kCaller}; }
 inline Outcome unsupported(const char* message, int64_t index = -1) { return {message, index, kUnsupported}; }
-inline Outcome above_limit() { return {"a read is above its limit of bytes", -1, kLimit}; }
+inline Outcome above_limit(Limited limited = kBatch) {
+  return {"more bytes are wanted than a limit allows", limited, kLimit};
+}
 inline Outcome beyond_offsets() { return {"rows have more bytes or items than their offsets count", -1, kOffsets}; }
 
 // File bytes have no alignment: memcpy compiles to one unaligned move.

@@ -72,12 +72,6 @@ cdef class LentBuffers:
         buffer = self.by_address[<size_t>region.bytes]
         return buffer if buffer.size == region.size else buffer.slice(0, region.size)
 
-    cdef int raise_error(self) except -1:
-        """Raise what an allocation raised."""
-        error, self.error = self.error, None
-        if error is not None:
-            raise error
-        return 0
 
 
 cdef LentBuffers lent_buffers(allocate):

@@ -16,7 +16,14 @@ cdef extern from "engine/bind/codec_holders.hpp" namespace "lance_arrow::engine"
     ctypedef const char* (*Expand)(
         const void*, const uint8_t*, const int64_t*, const int64_t*, int64_t, LaValues*) noexcept nogil
 
-    HeldValueCodec* hold_called(int64_t bits, void* decode, Expand expand) except +
+    ctypedef const char* (*Select)(const void*, const LaChunk*, const LaRuns*, LaValues*) noexcept nogil
+
+    HeldValueCodec* hold_called(int64_t bits, const LaValueCodec* own, void* decode, Expand expand) except +
+    HeldChunkCodec* hold_called_chunks(
+        int64_t bits, int64_t num_buffers, const LaChunkCodec* own, void* decode, Select select) except +
+    const char* pick_decoded(
+        int64_t bits, const uint8_t* values, int64_t num_bytes, const int64_t* offsets, int64_t num_values,
+        const LaRuns& runs, LaValues* out) noexcept
     cdef cppclass HeldStoredValues:
         pass
 
@@ -327,14 +334,66 @@ cdef object take_cause():
     return error
 
 
-def called_codec(int64_t bits, decode) -> object:
+cdef const char* _select_called(
+    const void* decode, const LaChunk* chunk, const LaRuns* runs, LaValues* out) noexcept with gil:
+    cdef int64_t bits
+    cdef const uint8_t[::1] plain
+    cdef const int64_t[::1] offsets
+    cdef const int64_t* ends = NULL
+    cdef int64_t number
+    try:
+        bits, call = <object>decode
+        buffers = [
+            <const uint8_t[:chunk.sizes[number]]>chunk.buffers[number] if chunk.sizes[number] else b""
+            for number in range(chunk.num_buffers)
+        ]
+        plain, bounds = call(buffers, chunk.num_values)
+        if bounds is not None:
+            offsets = bounds
+            if offsets.shape[0] != chunk.num_values + 1:
+                raise PluginContractError(f"a codec made {offsets.shape[0]} offsets of {chunk.num_values} values")
+            ends = &offsets[0]
+        return pick_decoded(
+            bits, &plain[0] if plain.shape[0] else NULL, plain.shape[0], ends, chunk.num_values, runs[0], out)
+    except BaseException as error:  # nothing can pass through the C function around this one
+        _state.error = error
+        return b"a codec written in Python rejected the values"
+
+
+def called_codec(int64_t bits, own, decode) -> object:
     """Values of `bits` each, or (0) of any length, that a Python function decodes.
 
     ``decode(data, starts, sizes, first)`` gets the bytes from `first` on, and returns the decoded bytes and, for values
     of any length, ``(num_values + 1,) int64`` offsets into them, else None. In place of bytes of any length it may return
-    a function that writes them: it is called with writable memory for exactly ``offsets[-1]`` bytes.
+    a function that writes them: it is called with writable memory for exactly ``offsets[-1]`` bytes. With `own`, the
+    capsule of the codec's C side, it is called for what that leaves to it, and to name a limit.
     """
-    cdef HeldValueCodec* held = hold_called(bits, <void*>decode, <Expand>_expand)
-    Py_INCREF(decode)
-    held.child = <void*>decode
+    cdef const LaValueCodec* c_side = NULL
+    if own is not None:
+        c_side = <const LaValueCodec*>PyCapsule_GetPointer(own, _VALUE)
+        if c_side.is_plain:
+            return own
+    cdef HeldValueCodec* held = hold_called(bits, c_side, <void*>decode, <Expand>_expand)
+    parts = (own, decode)
+    Py_INCREF(parts)
+    held.child = <void*>parts
     return PyCapsule_New(held, _VALUE, _drop_value)
+
+
+def called_chunks_codec(int64_t bits, int64_t num_buffers, own, decode) -> object:
+    """Chunks of values of `bits` each, or (0) of any length, that a Python function decodes.
+
+    ``decode(buffers, num_values)`` gets the bytes of each of the `num_buffers` buffers of a chunk, and returns the
+    decoded bytes of all its values and, for values of any length, offsets as for `called_codec`. So is `own`.
+    """
+    cdef const LaChunkCodec* c_side = NULL
+    if own is not None:
+        c_side = <const LaChunkCodec*>PyCapsule_GetPointer(own, _CHUNK)
+        if c_side.plain_bytes > 0:
+            return own
+    call = bits, decode
+    cdef HeldChunkCodec* held = hold_called_chunks(bits, num_buffers, c_side, <void*>call, <Select>_select_called)
+    parts = (own, call)
+    Py_INCREF(parts)
+    held.child = <void*>parts
+    return _chunk(held)

@@ -48,13 +48,13 @@ cdef inline int _check(Outcome outcome) except -1:
     return 0
 
 
-cdef inline object refusal_of(const Outcome& outcome):
+cdef inline object refusal_of(const Outcome& outcome, cause=None):
     """Tell what a read refused, with what a codec in Python raised meanwhile in this thread; None where it did not."""
     if outcome.message == NULL:
         return None
     return Refusal(
         outcome.message.decode("ascii"), outcome.index, outcome.blame, outcome.leaf, outcome.list_, outcome.page_row,
-        take_cause())
+        take_cause() or cause)
 
 
 cdef inline Parts part_table(const uint8_t[::1] values, const int64_t[::1] value_starts) noexcept:

@@ -127,9 +127,7 @@ cdef class RowsInTheMaking:
 
     cdef object _result(self, Outcome outcome, ArrowArray* batch):
         if outcome.message != NULL:
-            if self.lent is not None:
-                self.lent.raise_error()
-            return refusal_of(outcome)
+            return refusal_of(outcome, None if self.lent is None else self.lent.error)
         if self.lent is not None:
             return [
                 self._laid_out(leaf) if self.pages.is_read[leaf] else None for leaf in range(self.forms.shapes.size())

@@ -63,11 +63,16 @@ Outcome ChunkedPage::load_items(const std::vector<uint8_t>& stored) const {
   own.items.clear();
   own.items.limit = own.form.most_item_bytes;
   const int64_t fixed_bytes = codec.bits / 8, item_bytes = std::max<int64_t>(fixed_bytes, 8);
-  if (count < 0 || count > own.items.limit / item_bytes) return above_limit();
-  // Memory is not taken on the word of a description: what expands so much is measured by the layouts first.
-  if (count * item_bytes > kTrustedBytes && count * item_bytes / kMostExpanded > size) return above_limit();
+  if (count < 0 || count > own.items.limit / item_bytes) return above_limit(kDictionary);
+  if (count * item_bytes > kTrustedBytes && count * item_bytes / kMostExpanded > size) {
+    // Memory is not taken on the word of a description: what expands so much must be what its codec can hold.
+    const LaRuns none{&start, &count, 0};
+    LaValues nothing{nullptr, 0, nullptr, 0, nullptr, nullptr};
+    const Outcome outcome = refused(codec.select(codec.self, &block, &none, &nothing));
+    if (outcome.message != nullptr) return outcome;
+  }
   LaValues place = own.items.place(count, codec.bits);
-  if (count > 0 && place.values == nullptr) return above_limit();
+  if (count > 0 && place.values == nullptr) return above_limit(kDictionary);
   const LaRefusal refusal = count > 0 ? codec.select(codec.self, &block, &all, &place) : nullptr;
   if (refusal != nullptr) return refused(refusal);
   own.items.took(count, place);

@@ -42,7 +42,7 @@ class IndexedPage : public Page {
     held_.clear();
     held_.limit = form_.most_item_bytes;
     const int64_t start = 0, stop = form_.num_items;
-    if (stop < 0 || stop > held_.limit) return above_limit();
+    if (stop < 0 || stop > held_.limit) return above_limit(kDictionary);
     if (stop > 0) {
       Outcome outcome = read_leaf({ref}, fetcher->reader(), nullptr, {&start, &stop, 1}, &held_, &fetcher->count());
       // Items have no page of the column: what reads this one tells where it is.

@@ -5,6 +5,7 @@
 
 #include "engine/common/hashing.hpp"
 #include "engine/common/scratch.hpp"
+#include "engine/common/utf8.hpp"
 
 namespace lance_arrow::engine {
 
@@ -23,6 +24,8 @@ Outcome ItemCodes::code_of(const uint8_t* bytes, int64_t size, int64_t limit, in
     return success();
   }
   if (size > limit - num_item_bytes() || ends_.size() >= std::numeric_limits<int32_t>::max()) return above_limit();
+  if (is_text_ && !valid_utf8(bytes, size))
+    return corrupt("a string is not valid UTF-8", static_cast<int64_t>(ends_.size()));
   *code = slots_[slot] = static_cast<int32_t>(ends_.size());
   bytes_.insert(bytes_.end(), bytes, bytes + size);
   ends_.push_back(num_item_bytes() + size);

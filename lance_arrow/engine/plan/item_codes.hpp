@@ -11,6 +11,9 @@ namespace lance_arrow::engine {
 
 class ItemCodes {
  public:
+  // Items of text are checked as UTF-8, each once.
+  explicit ItemCodes(bool is_text = false) : is_text_(is_text) {}
+
   // Writes codes to memory of the caller's, with room for so many; without it they lie in memory of their own.
   void lend(int32_t* codes, int64_t room) {
     lent_ = codes;
@@ -38,6 +41,7 @@ class ItemCodes {
   int64_t kept_bytes() const;
 
  private:
+  bool is_text_;
   static constexpr int32_t kUnknown = -1, kEmpty = -2;
   // Dictionaries of few items are taken whole, so that batches of a page have equal ones.
   static constexpr int64_t kFewItems = 1024;

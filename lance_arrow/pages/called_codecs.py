@@ -1,0 +1,92 @@
+"""The native side of bound codecs, with their methods in Python behind it: these decode what the native side does not.
+
+A codec without a native side is decoded by its methods alone, a call for each chunk or each batch of zipped values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lance_arrow.kernels import native_codecs
+from lance_arrow.pages.packed_rows import joined_fields
+from lance_arrow.pages.value_rows import (
+    has_rows_of_any_length,
+    in_bytes,
+    joined_parts,
+    row_bits,
+    row_parts,
+    struct_field_bytes,
+    whole_bytes,
+)
+from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes, PackedStruct, VariableWidth
+from lance_arrow.spi.chunks import ChunkBatch, ValueBatch
+from lance_arrow.spi.codecs import BoundChunkCodec, BoundPerValueCodec
+from lance_arrow.spi.native import native_side
+from lance_arrow.spi.scratch import new_block
+
+_Decoded: TypeAlias = tuple[Bytes, NDArray[np.int64] | None]
+
+
+def value_side(codec: BoundPerValueCodec) -> object | None:
+    """Return a capsule of a codec of zipped values; None if the engine has no form of its values."""
+    bits = row_bits(codec.shape)
+    own = None if has_rows_of_any_length(codec.shape) else native_side(codec)
+    if bits is None or (bits == 1 and own is None):
+        return None
+
+    def decode(data: Any, starts: Any, sizes: Any, first: int) -> _Decoded:
+        values = ValueBatch(np.frombuffer(data, np.uint8), np.asarray(starts) - first, np.array(sizes))
+        return _decoded(codec, values)
+
+    return native_codecs.called(bits, own, decode)
+
+
+def chunk_side(codec: BoundChunkCodec) -> object | None:
+    """Return a capsule of a codec of chunks, or of blocks; None if the engine has no form of its values."""
+    bits = row_bits(codec.shape)
+    if bits is None:
+        return None
+    own = None if has_rows_of_any_length(codec.shape) else native_side(codec)
+
+    def decode(buffers: Sequence[Any], num_values: int) -> _Decoded:
+        sizes = np.array([len(buffer) for buffer in buffers], np.int64)
+        data = np.concatenate([np.frombuffer(buffer, np.uint8) for buffer in buffers])
+        places = (np.cumsum(sizes) - sizes)[:, None]
+        return _decoded(codec, ChunkBatch(data, places, sizes[:, None], np.array([0, num_values], np.int64)))
+
+    return native_codecs.called_chunks(bits, codec.num_buffers, own, decode)
+
+
+def _decoded(codec: Any, values: ChunkBatch | ValueBatch) -> _Decoded:
+    """Decode values as the engine has them, those of any length with offsets of 64 bits."""
+    num_bytes = codec.measure(values)
+    block = new_block(_wide(codec.shape), values.num_values, num_bytes)
+    codec.decode(values, block)
+    if has_rows_of_any_length(block.shape):
+        return joined_fields(block)
+    if isinstance(block.shape, VariableWidth):
+        return block.values, block.offsets.view(np.int64)
+    return rows_of(block), None
+
+
+def _wide(shape: BlockShape) -> BlockShape:
+    if isinstance(shape, PackedStruct) and has_rows_of_any_length(shape):
+        return PackedStruct(tuple(VariableWidth(64) if isinstance(one, VariableWidth) else one for one in shape.fields))
+    return VariableWidth(64) if isinstance(shape, VariableWidth) else shape
+
+
+def rows_of(block: BlockSlice) -> Bytes:
+    """Return values of one width as the engine has them: those of packed structs, and of lists, are rows of parts."""
+    shape, count = block.shape, block.num_values
+    if isinstance(shape, PackedStruct):
+        return joined_parts([field.values for field in block.fields], struct_field_bytes(shape), count)
+    *layers, item_bits = [bits for bits in row_parts(shape) if bits] or [0]
+    if not item_bits:
+        return block.values
+    bitmaps = [in_bytes(one.values, count, bits) for one, bits in zip(block.validity, layers, strict=True)]
+    items = in_bytes(block.values, count, item_bits)
+    return joined_parts([*bitmaps, items], [whole_bytes(bits) for bits in (*layers, item_bits)], count)
