@@ -13,8 +13,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from lance_arrow.arrays.arrow_arrays import check_text
-from lance_arrow.arrays.column_destination import LeafBuffers
 from lance_arrow.arrays.column_tree import ColumnNode, ItemJudge, LeafNode, type_over
 from lance_arrow.arrays.view_arrays import view_type
 from lance_arrow.errors import InvalidArgumentError

@@ -364,6 +364,8 @@ def _leaf(field: pa.Field, storage: pa.DataType, column: LeafColumn, above: tupl
             shape = _shape(stored.type)
     elif isinstance(storage, pa.DictionaryType):
         shape, items = _shape(storage.index_type), _shape(storage.value_type)
+        if items is None:
+            refusal = f"dictionaries of {storage.value_type}"
     elif not pa.types.is_null(storage) and (column.is_packed or not isinstance(storage, pa.StructType)):
         shape = _shape(storage)
         if shape is None:
@@ -457,9 +459,11 @@ def _shape(storage: pa.DataType) -> BlockShape | None:
     if isinstance(storage, pa.FixedSizeListType):
         # Lists of nulls are stored only as bitmaps; their values are not read, so any width is valid.
         items = FixedWidth(1) if pa.types.is_null(storage.value_type) else _shape(storage.value_type)
-        return FixedSizeList(items, storage.list_size) if isinstance(items, (FixedWidth, FixedSizeList)) else None
+        has_shape = isinstance(items, (FixedWidth, FixedSizeList)) and storage.list_size > 0
+        return FixedSizeList(items, storage.list_size) if has_shape else None
     if types.is_fixed_size_binary(storage):
-        return FixedWidth(8 * storage.byte_width)
+        # Values of no bytes have no place in a page: 0 stands for any width elsewhere.
+        return FixedWidth(8 * storage.byte_width) if storage.byte_width > 0 else None
     if types.is_primitive(storage) or types.is_decimal(storage):
         return FixedWidth(storage.bit_width)
     return None

@@ -31,8 +31,8 @@ class Refusal:
         What is wrong.
     index
         The chunk or value that the message speaks of. For `Blame.SHORT` the position where the bytes end, for
-        `Blame.SYSTEM` the number of the system's error, for `Blame.CHECKSUM` the block, for `Blame.LIMIT` 1 if it is the
-        limit of dictionaries, else 0.
+        `Blame.SYSTEM` the number of the system's error, for `Blame.CHECKSUM` the block. For `Blame.LIMIT` it is 1 if
+        the limit is that of dictionaries, else 0.
     blame
         A `Blame`.
     leaf, list_column, page_row

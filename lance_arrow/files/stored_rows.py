@@ -223,6 +223,10 @@ def _stored_field(field: pa.Field, path: str, above: tuple[pa.DataType, ...], ve
 
 def _stored_type(type_: pa.DataType, path: str, above: tuple[pa.DataType, ...], version: FileVersion) -> pa.DataType:
     types = pa.types
+    if types.is_fixed_size_binary(type_) and type_.byte_width == 0:
+        raise UnsupportedError(
+            "fixed-size binaries of no bytes cannot be stored: use binary", column=path, detail=type_
+        )
     if type_.id in _PLAIN_IDS:
         return type_
     for is_kind, suggestion in _SUGGESTIONS:

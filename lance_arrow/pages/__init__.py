@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from lance_arrow.pages.loaded_chunks import DictionaryPage as DictionaryPage
     from lance_arrow.pages.loaded_chunks import IndexPage as IndexPage
     from lance_arrow.pages.loaded_values import StructuredPage as StructuredPage
+    from lance_arrow.pages.native_pages import native_by_index as native_by_index
     from lance_arrow.pages.native_pages import native_constant as native_constant
     from lance_arrow.pages.native_pages import native_places as native_places
     from lance_arrow.pages.native_pages import native_sparse as native_sparse
@@ -125,6 +126,7 @@ else:
             "lance_arrow.pages.loaded_chunks": ("DictionaryPage", "IndexPage"),
             "lance_arrow.pages.loaded_values": ("StructuredPage",),
             "lance_arrow.pages.native_pages": (
+                "native_by_index",
                 "native_constant",
                 "native_places",
                 "native_sparse",

@@ -106,7 +106,7 @@ def chunk_template(layout: BoundChunks) -> engine.ChunkTemplate | None:
 def _item_bits(layout: BoundChunks, shape: BlockShape) -> int | None:
     """Return the bits of a dictionary item, 0 for variable width; None if the engine does not support such items."""
     bits = row_bits(shape)
-    return bits if bits is not None and bits != 1 and isinstance(layout.values.shape, FixedWidth) else None
+    return bits if isinstance(layout.values.shape, FixedWidth) else None
 
 
 def native_entries(layout: BoundEntries, page: PageFacts, row_starts: NDArray[Any] | None) -> engine.NativePage | None:
@@ -207,6 +207,26 @@ def native_spread(values: engine.NativePage | None, slots: SlotLayer) -> engine.
     if values is None or not slots.has_nulls:
         return values
     return engine.spread_page(values, slots.num_slots, slots.positions, slots.lists_nulls)
+
+
+def native_by_index(indices: BlockSlice, items: BlockSlice, *, keeps_items: bool) -> engine.NativePage | None:
+    """Build a page of values by index, both in memory; None if the engine does not support such items.
+
+    Parameters
+    ----------
+    indices
+        An index for each row, those of nulls too.
+    items
+        What they count.
+    keeps_items
+        Whether values are the indices.
+    """
+    bits = row_bits(items.shape)
+    if bits is None or not isinstance(indices.shape, FixedWidth):
+        return None
+    width = offset_bits(items.shape)
+    held = (bits, items.values if width else rows_of(items), items.offsets if width else None, width, items.num_values)
+    return _with_parts(engine.held_page(indices.values, indices.shape.bits, held, keeps_items), items.shape)
 
 
 def native_places(index: PageIndex | None, layers: tuple[LayerKind, ...]) -> engine.NativePage | None:

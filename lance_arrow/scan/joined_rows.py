@@ -117,8 +117,6 @@ class JoinedRowReader(RowReader):
             if natives[number] is None:
                 tasks.append((number, PageTask(leaf.path, page, layout, RowRanges.one(0, page.num_rows))))
         if tasks:
-            load_indices(
-                self.source, [task for _, task in tasks], self.runtime.indices, with_whole_pages=False
-            )
+            load_indices(self.source, [task for _, task in tasks], self.runtime.indices, with_whole_pages=False)
         for number, task in tasks:
             natives[number] = getattr(task.index, "native", None)

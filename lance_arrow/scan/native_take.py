@@ -106,7 +106,7 @@ class TakePlan:
         """
         shape = leaf.leaf.shape
         bits = NO_VALUES if shape is None else row_bits(shape)
-        if bits is None or leaf.refusal or not leaf.tells_ancestors:
+        if bits is None or leaf.refusal:
             return None
         if leaf.lengths_per_row != 1 and leaf.list_columns:
             return None
@@ -240,7 +240,7 @@ def _form_of(leaf: LeafNode) -> str | ItemJudge | tuple[int, int, int] | None:
         )
         if isinstance(items, VariableWidth):
             return 0, items.offset_bits, most_items
-        return (items.bits, 0, most_items) if isinstance(items, FixedWidth) and items.bits % 8 == 0 else None
+        return (items.bits, 0, most_items) if isinstance(items, FixedWidth) else None
     if leaf.judge is not None:
         return leaf.judge
     if leaf.is_coded:

@@ -110,7 +110,9 @@ class ReadPlan:
 
     def has_many_bytes(self, done: Sequence[Done | None]) -> bool:
         """Whether such rows have more bytes together than these offsets count."""
-        packed = [one for plan, one in zip(self.plans, done, strict=True) if has_rows_of_any_length(plan.leaf.leaf.shape)]
+        packed = [
+            one for plan, one in zip(self.plans, done, strict=True) if has_rows_of_any_length(plan.leaf.leaf.shape)
+        ]
         return any(one is not None and one[1].size > _INT32_MAX for one in packed)
 
     @cached_property

@@ -31,6 +31,7 @@ from lance_arrow.scan.native_take import Taken, take_leaves, take_noted
 from lance_arrow.scan.read_counts import ReadCounts
 from lance_arrow.scan.read_plan import ReadPlan
 from lance_arrow.scan.sparse_selection import are_short, hull, in_order, is_cheaper_whole, marks_of, picked
+from lance_arrow.scan.unread_leaves import refuse_unread
 from lance_arrow.spi import LoadedPage, RowRanges
 from lance_arrow.structure.page_scan import load_pages
 from lance_arrow.structure.row_selection import halves
@@ -285,7 +286,9 @@ class RowReader(FilePages):
         A scan is one of several windows that threads read; a take has all threads to itself.
         """
         wanted = self._read_plan(nodes)
-        if not wanted.plans or not rows.starts.size:
+        if not rows.starts.size:
+            return [self._no_rows(wanted)], ReadCounts(0, wanted.paths)
+        if not wanted.plans:
             return self._read(nodes, rows, pool, {})
         try:
             if len(wanted.plans) < MANY_COLUMNS:
@@ -295,6 +298,13 @@ class RowReader(FilePages):
         except LanceError as error:
             located(path=self.file.name).fill(error)
             raise
+
+    def _no_rows(self, wanted: ReadPlan) -> pa.RecordBatch:
+        with located(path=self.file.name):
+            for leaf in wanted.leaves:
+                refuse_unreadable(leaf)
+        columns = [column.combine_chunks() for column in wanted.schema.empty_table().columns]
+        return pa.RecordBatch.from_arrays(columns, schema=wanted.schema)
 
     def _read_planned(
         self,
@@ -355,24 +365,20 @@ class RowReader(FilePages):
         num_pages: int,
         found: PagesFound | None,
     ) -> tuple[list[pa.RecordBatch], ReadCounts]:
-        """Let the layouts read what the engine did not, or all of it."""
+        """Let layouts of strangers read what the engine did not."""
         num_rows, loaded = rows.num_rows, {} if found is None else found.loaded
+        if len(decoded) == len(wanted.leaves):
+            return [wanted.batch(decoded, num_rows)], ReadCounts(num_pages, wanted.paths)
+        if found is not None:
+            refuse_unread(self, wanted, found.at_hand, rows)
         if not decoded:
             return self._read(nodes, rows, pool, loaded)
-
-        def finish(rest: dict[int, DecodedLeaf]) -> pa.RecordBatch:
-            return wanted.batch({**decoded, **rest} if rest else decoded, num_rows)
-
-        try:
-            if len(decoded) == len(wanted.leaves):
-                return [finish({})], ReadCounts(num_pages, wanted.paths)
-            others = [leaf for leaf in wanted.leaves if leaf.column not in decoded]
-            batch, more_pages = self._decode_leaves(others, rows, pool, finish, loaded)
-        except CorruptPageError:
-            # The layouts read the same rows, and can name the page.
-            return self._read(nodes, rows, pool, loaded)
+        others = [leaf for leaf in wanted.leaves if leaf.column not in decoded]
+        batch, more_pages = self._decode_leaves(
+            others, rows, pool, lambda rest: wanted.batch({**decoded, **rest}, num_rows), loaded
+        )
         if batch is None:
-            return self._read(nodes, rows, pool, loaded)
+            return self._read_halves(nodes, rows, pool), ReadCounts(num_pages + more_pages, wanted.paths)
         return [batch], ReadCounts(num_pages + more_pages, wanted.paths)
 
     def _fetched(
@@ -397,7 +403,10 @@ class RowReader(FilePages):
 
         natively = {plan.leaf.column for plan in wanted.plans}
         if at_hand is not None:
-            natively -= {leaf.column for leaf in left_to_layouts(wanted.plans, at_hand)}
+            left = left_to_layouts(wanted.plans, at_hand)
+            natively -= {leaf.column for leaf in left}
+            if left:
+                refuse_unread(self, wanted, at_hand, rows)
         others = [leaf for leaf in wanted.leaves if leaf.column not in natively]
         if not others or not natively:
             return fetch()

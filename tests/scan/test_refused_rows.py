@@ -12,7 +12,7 @@ from stores import CountingStore
 
 import lance_arrow
 from lance_arrow.engine import Blame, Refusal
-from lance_arrow.errors import CorruptPageError, LanceError, TruncatedReadError
+from lance_arrow.errors import CorruptPageError, LanceError, ResourceLimitError, TruncatedReadError
 from lance_arrow.scan.refused_rows import error_of
 from lance_arrow.scan.row_reader import RowReader
 
@@ -141,10 +141,14 @@ def test_no_byte_of_a_damaged_far_page_is_asked_for_twice(path: Path, column: st
     assert asked[start:stop].max() == 1
 
 
-def test_limits_and_what_is_not_read_here_are_left_to_the_layouts(path: Path) -> None:
+def test_the_errors_of_refusals(path: Path) -> None:
     with lance_arrow.LanceFile(path) as file:
-        for blame in (Blame.LIMIT, Blame.CALLER, Blame.OFFSETS):
+        for blame in (Blame.CALLER, Blame.OFFSETS):
             assert error_of(Refusal("said", -1, blame), [], file._rows) is None
+        for index, name in enumerate(("max_batch_bytes", "max_dictionary_bytes")):
+            error = error_of(Refusal("said", index, Blame.LIMIT), [], file._rows)
+            assert isinstance(error, ResourceLimitError)
+            assert error.detail == name
         for blame in (Blame.BYTES, Blame.SHORT):
             assert isinstance(error_of(Refusal("said", 3, blame), [], file._rows), LanceError)
         error = error_of(Refusal("said", 5, Blame.SYSTEM), [], file._rows)

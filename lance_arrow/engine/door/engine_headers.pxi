@@ -84,6 +84,15 @@ cdef extern from "engine/pages/indexed_page.hpp" namespace "lance_arrow::engine"
 
     Page* new_indexed_page(const IndexedForm&) except +
 
+cdef extern from "engine/pages/held_page.hpp" namespace "lance_arrow::engine" nogil:
+    cdef struct HeldForm:
+        const uint8_t* indices
+        int64_t index_bytes
+        Items items
+        cbool keeps_items
+
+    Page* new_held_page(const HeldForm&) except +
+
 cdef extern from "engine/pages/list_page.hpp" namespace "lance_arrow::engine" nogil:
     const int64_t LIST_ENDS "lance_arrow::engine::kListEnds"
     Page* new_list_page(uint64_t, int64_t) except +

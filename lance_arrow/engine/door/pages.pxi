@@ -93,20 +93,17 @@ cdef bint _has_form(ChunkForm* form, tuple levels, bint large, values, rep, def_
     return True
 
 
-cdef bint _has_items(ChunkForm* form, tuple items) except -1:
-    """Write down a dictionary; False where the indices into it are beyond the engine."""
+cdef int _set_items(Items* to, tuple items) except -1:
+    """Write down a dictionary; the caller keeps what it points to."""
     cdef const uint8_t[::1] values = items[1]
     cdef const uint8_t[::1] offsets
-    if form.values.bits not in (8, 16, 32, 64):
-        return False
-    form.has_items = True
-    form.items.bits, form.items.offset_bits, form.items.num_items = items[0], items[3], items[4]
-    form.items.values, form.items.values_bytes = &values[0], values.shape[0]
-    form.items.offsets = NULL
+    to.bits, to.offset_bits, to.num_items = items[0], items[3], items[4]
+    to.values, to.values_bytes = &values[0], values.shape[0]
+    to.offsets = NULL
     if items[2] is not None:
         offsets = items[2]
-        form.items.offsets = &offsets[0]
-    return True
+        to.offsets = &offsets[0]
+    return 0
 
 
 def chunked_page(
@@ -145,8 +142,11 @@ def chunked_page(
     cdef ChunkPlaces places
     if not _has_form(&form, levels, large, values, rep, def_):
         return None
-    if items is not None and not _has_items(&form, items):
-        return None
+    if items is not None:
+        if form.values.bits not in (8, 16, 32, 64):
+            return None
+        form.has_items = True
+        _set_items(&form.items, items)
     form.keeps_items = keeps_items
     places.chunk_starts, places.value_starts = &chunk_starts[0], &value_starts[0]
     places.num_chunks = chunk_starts.shape[0] - 1

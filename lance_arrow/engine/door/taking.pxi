@@ -294,6 +294,10 @@ cdef class ReadForms:
         for child in children:
             self._add(child, depth + 1)
 
+    def reads(self, size_t leaf, NativePage page) -> bool:
+        """Return whether values of a page, or None, are what the schema says of a leaf."""
+        return page is not None and leaf < self.shapes.size() and _fits(&self.shapes[leaf], page)
+
     cdef RowsInTheMaking _begin(
         self, PagesWithRows pages, int64_t num_rows, int64_t limit_bytes, int64_t largest_offset, pool, allocate,
         table_schema=None,

@@ -62,7 +62,7 @@ Outcome ChunkedPage::load_items(const std::vector<uint8_t>& stored) const {
   const LaRuns all{&start, &count, count > 0 ? 1 : 0};
   own.items.clear();
   own.items.limit = own.form.most_item_bytes;
-  const int64_t fixed_bytes = codec.bits / 8, item_bytes = std::max<int64_t>(fixed_bytes, 8);
+  const int64_t item_bytes = std::max<int64_t>(codec.bits / 8, 8);
   if (count < 0 || count > own.items.limit / item_bytes) return above_limit(kDictionary);
   if (count * item_bytes > kTrustedBytes && count * item_bytes / kMostExpanded > size) {
     // Memory is not taken on the word of a description: what expands so much must be what its codec can hold.
@@ -78,7 +78,7 @@ Outcome ChunkedPage::load_items(const std::vector<uint8_t>& stored) const {
   own.items.took(count, place);
   Items& items = form_.items;
   items.values = own.items.values.data();
-  items.values_bytes = codec.bits == 0 ? own.items.num_bytes : count * fixed_bytes;
+  items.values_bytes = codec.bits == 0 ? own.items.num_bytes : (count * codec.bits + 7) / 8;
   if (codec.bits == 0) {
     own.item_offsets.assign(1, 0);
     own.item_offsets.insert(own.item_offsets.end(), own.items.ends.begin(), own.items.ends.end());

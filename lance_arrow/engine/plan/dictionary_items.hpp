@@ -115,6 +115,10 @@ struct Items {
     if (offsets != nullptr)
       return offset_bits == 32 ? copy_variable<Index, uint32_t>(wanted, out)
                                : copy_variable<Index, uint64_t>(wanted, out);
+    if (bits == 1) {
+      copy_bits<Index>(wanted, out);
+      return success();
+    }
     switch (bits / 8) {
       case 1: copy_fixed<Index, 1>(wanted, out->values); break;
       case 2: copy_fixed<Index, 2>(wanted, out->values); break;
@@ -133,6 +137,18 @@ struct Items {
   template <class Index>
   static uint64_t index_of(const ItemIndices& wanted, int64_t value) {
     return load<Index>(wanted.indices, value);
+  }
+
+  // Items are single bits, and nulls are 0.
+  template <class Index>
+  void copy_bits(const ItemIndices& wanted, LaValues* out) const {
+    for (int64_t value = 0; value < wanted.count; ++value) {
+      const uint64_t item = index_of<Index>(wanted, value);
+      const bool is_set = !is_null(wanted, value) && (values[item / 8] >> (item % 8) & 1) != 0;
+      const int64_t bit = out->bit_offset + value;
+      uint8_t* to = out->values + bit / 8;
+      *to = static_cast<uint8_t>((*to & ~(1 << bit % 8)) | is_set << bit % 8);
+    }
   }
 
   // kWidth bytes are moved at once where the compiler knows them.

@@ -19,6 +19,7 @@ from lance_arrow.pages import (
     ZippedPages,
     bind_chunked,
     bind_zipped,
+    native_by_index,
     native_constant,
     native_spread,
 )
@@ -271,7 +272,11 @@ class IndexedSlots:
 
     def load_index(self, page: Slots, fetched: tuple[FetchedSlices, ...]) -> ItemIndex:
         first = self.indices.num_buffers
-        return ItemIndex(self._items(page, fetched[first:]), self._indices(page.validity.num_slots, fetched[:first]))
+        indices = self._indices(page.validity.num_slots, fetched[:first])
+        everything = SlotStructure.select(page.layers, RowRanges.one(0, page.layers[-1].num_slots))
+        # Of nulls they may be anything.
+        kernels.clear_null_indices(indices.values, self.indices.shape.bits, self.num_items, 0, everything.null_flags())
+        return ItemIndex(self._items(page, fetched[first:]), indices)
 
     def _items(self, page: Slots, fetched: tuple[FetchedSlices, ...]) -> BlockSlice:
         if not self.num_items:
@@ -298,8 +303,12 @@ class IndexedSlots:
         self.indices.decode(batch, block)
         return block
 
-    def native(self, page: Slots, index: ItemIndex) -> None:
-        """Return None: the engine does not have indices apart from chunks."""
+    def native(self, page: Slots, index: ItemIndex) -> object | None:
+        if not self.num_items:
+            shape = self.indices.shape if self.keeps_items else self.items.values.shape
+            facts = page.facts(page.validity.num_slots, 0, 0)
+            return native_constant(facts, (LayerKind.NULLABLE_ITEM,), shape, None, (None, None), (0, 0), 0)
+        return native_by_index(index.indices, index.items, keeps_items=self.keeps_items)
 
     def plan(self, page: Slots, index: ItemIndex, slots: RowRanges) -> PageReadPlan:
         return PageReadPlan((), slots)
@@ -315,8 +324,6 @@ class IndexedSlots:
         slots: RowRanges = plan.notes
         chosen = new_block(self.indices.shape, selected.num_slots)
         copy_runs(index.indices, slots.starts, slots.stops, chosen)
-        flags = selected.null_flags()
-        kernels.clear_null_indices(chosen.values, self.indices.shape.bits, self.num_items, 0, flags)
         if self.keeps_items:
             return IndexPage(selected, chosen, index.items)
         if not self.num_items:
