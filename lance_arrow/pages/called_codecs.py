@@ -5,7 +5,6 @@ A codec without a native side is decoded by its methods alone, a call for each c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,11 +21,12 @@ from lance_arrow.pages.value_rows import (
     struct_field_bytes,
     whole_bytes,
 )
+from lance_arrow.settings import above_limit
 from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes, PackedStruct, VariableWidth
 from lance_arrow.spi.chunks import ChunkBatch, ValueBatch
 from lance_arrow.spi.codecs import BoundChunkCodec, BoundPerValueCodec
 from lance_arrow.spi.native import native_side
-from lance_arrow.spi.scratch import new_block
+from lance_arrow.spi.scratch import block_bytes, new_block
 
 _Decoded: TypeAlias = tuple[Bytes, NDArray[np.int64] | None]
 
@@ -45,26 +45,29 @@ def value_side(codec: BoundPerValueCodec) -> object | None:
     return native_codecs.called(bits, own, decode)
 
 
-def chunk_side(codec: BoundChunkCodec) -> object | None:
-    """Return a capsule of a codec of chunks, or of blocks; None if the engine has no form of its values."""
+def chunk_side(codec: BoundChunkCodec, most_bytes: int) -> object | None:
+    """Return a capsule of a codec of chunks, or of blocks; None if the engine has no form of its values.
+
+    Its methods in Python decode no more than `most_bytes` at once.
+    """
     bits = row_bits(codec.shape)
     if bits is None:
         return None
     own = None if has_rows_of_any_length(codec.shape) else native_side(codec)
 
-    def decode(buffers: Sequence[Any], num_values: int) -> _Decoded:
-        sizes = np.array([len(buffer) for buffer in buffers], np.int64)
-        data = np.concatenate([np.frombuffer(buffer, np.uint8) for buffer in buffers])
-        places = (np.cumsum(sizes) - sizes)[:, None]
-        return _decoded(codec, ChunkBatch(data, places, sizes[:, None], np.array([0, num_values], np.int64)))
+    def decode(data: Any, starts: Any, sizes: Any, value_starts: Any) -> _Decoded:
+        return _decoded(codec, ChunkBatch(np.frombuffer(data, np.uint8), starts, sizes, value_starts), most_bytes)
 
     return native_codecs.called_chunks(bits, codec.num_buffers, own, decode)
 
 
-def _decoded(codec: Any, values: ChunkBatch | ValueBatch) -> _Decoded:
+def _decoded(codec: Any, values: ChunkBatch | ValueBatch, most_bytes: int | None = None) -> _Decoded:
     """Decode values as the engine has them, those of any length with offsets of 64 bits."""
-    num_bytes = codec.measure(values)
-    block = new_block(_wide(codec.shape), values.num_values, num_bytes)
+    num_bytes, shape = codec.measure(values), _wide(codec.shape)
+    wanted = block_bytes(shape, values.num_values, num_bytes)
+    if most_bytes is not None and wanted > most_bytes:
+        raise above_limit(f"values take {wanted:,} bytes", "max_batch_bytes", most_bytes)
+    block = new_block(shape, values.num_values, num_bytes)
     codec.decode(values, block)
     if has_rows_of_any_length(block.shape):
         return joined_fields(block)

@@ -48,9 +48,10 @@ def native_chunks(
     """Build the page, or return None if the engine does not support its values, levels or items."""
     if row_bits(layout.shape) is None:
         return None
-    rep = None if layout.rep is None else chunk_side(layout.rep)
-    def_ = None if layout.def_ is None else chunk_side(layout.def_)
-    values = chunk_side(layout.values)
+    most_bytes = layout.limits.max_batch_bytes
+    rep = None if layout.rep is None else chunk_side(layout.rep, most_bytes)
+    def_ = None if layout.def_ is None else chunk_side(layout.def_, most_bytes)
+    values = chunk_side(layout.values, most_bytes)
     held = None
     if items is not None:
         bits = _item_bits(layout, items.shape)
@@ -86,7 +87,9 @@ def chunk_template(layout: BoundChunks) -> engine.ChunkTemplate | None:
     if layout.items is not None and _item_bits(layout, layout.items.shape) is None:
         return None
     bound = (layout.values, layout.rep, layout.def_, layout.items)
-    values, rep, def_, items = (None if one is None else chunk_side(one) for one in bound)
+    values, rep, def_, items = (
+        None if one is None else chunk_side(one, layout.limits.max_batch_bytes) for one in bound
+    )
     made = engine.chunk_template(
         layout.layers,
         _levels(layout.layers),
@@ -161,7 +164,7 @@ def native_constant(
     bits = NO_VALUES if shape is None else row_bits(shape)
     if bits is None:
         return None
-    rep, definition = (None if codec is None else chunk_side(codec) for codec in levels)
+    rep, definition = (None if codec is None else chunk_side(codec, most_level_bytes) for codec in levels)
     made = engine.constant_page(
         page.num_rows,
         len(page.buffer_sizes),

@@ -1,9 +1,12 @@
 // Codecs whose method in Python is called where their C side leaves values to it, or has none.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 
 #include "engine/bind/codec_holders.hpp"
+#include "engine/bind/codec_tables.hpp"
+#include "engine/common/scratch.hpp"
 
 namespace lance_arrow::engine {
 
@@ -30,10 +33,15 @@ struct CalledValues {
   }
 };
 
+inline int64_t kept_bytes(const DecodedChunks& held) {
+  return engine::kept_bytes(held.values) + engine::kept_bytes(held.offsets);
+}
+
 struct CalledChunks {
+  int64_t bits;
   const LaChunkCodec* own;
   void* decode;
-  Select call;
+  DecodeChunks call;
 
   static LaRefusal select(const void* self, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
     const auto& form = *static_cast<const CalledChunks*>(self);
@@ -43,8 +51,51 @@ struct CalledChunks {
       if (!asks_python(refusal)) return refusal;
       out->end = end;
     }
-    return form.call(form.decode, chunk, runs, out);
+    const Leased<DecodedChunks> decoded;
+    const LaRefusal refusal = form.call(form.decode, chunk, 1, &*decoded);
+    return refusal != nullptr ? refusal : pick(form.bits, *decoded, 0, chunk->num_values, *runs, out);
+  }
+
+  // The codec, if Python decodes all of its chunks, several in one call.
+  static const CalledChunks* of(const LaChunkCodec* codec) {
+    if (codec->select != &CalledChunks::select) return nullptr;
+    const auto* form = static_cast<const CalledChunks*>(codec->self);
+    // Single bits of a chunk need not begin at a byte.
+    return form->own == nullptr && form->bits != 1 ? form : nullptr;
+  }
+
+  // Runs of one of the chunks, whose values begin at `first`, go where they belong.
+  static LaRefusal pick(int64_t bits, const DecodedChunks& decoded, int64_t first, int64_t num_values,
+                        const LaRuns& runs, LaValues* out) {
+    if (!runs_fit(runs, num_values)) return "a chunk is shorter than its values";
+    if (bits > 0) {
+      const uint8_t* values = decoded.values.data() + first * bits / 8;
+      const int64_t num_bytes = static_cast<int64_t>(decoded.values.size()) - first * bits / 8;
+      const LaChunk plain{&values, &num_bytes, 1, num_values};
+      const Flat flat{bits};
+      return Flat::select(&flat, &plain, &runs, out);
+    }
+    const int64_t* offsets = decoded.offsets.data() + first;
+    int64_t* ends = out->ends;
+    for (int64_t run = 0; run < runs.num_runs; ++run) {
+      const int64_t start = offsets[runs.starts[run]], size = offsets[runs.stops[run]] - start;
+      uint8_t* to = out->reserve(out->host, out->end, size);
+      if (to == nullptr) return LA_ABOVE_LIMIT;
+      copy_bytes(to, decoded.values.data() + start, size);
+      for (int64_t value = runs.starts[run]; value < runs.stops[run]; ++value)
+        *ends++ = out->end + offsets[value + 1] - start;
+      out->end += size;
+    }
+    return kDone;
   }
 };
+
+// Whether offsets that Python made of so many values stay within its bytes.
+inline bool are_offsets(const DecodedChunks& decoded, int64_t num_values) {
+  const auto& offsets = decoded.offsets;
+  return static_cast<int64_t>(offsets.size()) == num_values + 1 && offsets.front() >= 0 &&
+         offsets.back() <= static_cast<int64_t>(decoded.values.size()) &&
+         std::is_sorted(offsets.begin(), offsets.end());
+}
 
 }  // namespace lance_arrow::engine

@@ -1,6 +1,5 @@
 #include "engine/bind/codec_holders.hpp"
 
-#include <algorithm>
 #include <type_traits>
 
 #include "engine/bind/called_codecs.hpp"
@@ -130,31 +129,8 @@ HeldValueCodec* hold_called(int64_t bits, const LaValueCodec* own, void* decode,
 }
 
 HeldChunkCodec* hold_called_chunks(int64_t bits, int64_t num_buffers, const LaChunkCodec* own, void* decode,
-                                   Select select) {
-  return hold(std::make_shared<CalledChunks>(CalledChunks{own, decode, select}), bits, num_buffers, 0);
-}
-
-LaRefusal pick_decoded(int64_t bits, const uint8_t* values, int64_t num_bytes, const int64_t* offsets,
-                       int64_t num_values, const LaRuns& runs, LaValues* out) {
-  if (!runs_fit(runs, num_values)) return "a chunk is shorter than its values";
-  if (bits > 0) {
-    const LaChunk decoded{&values, &num_bytes, 1, num_values};
-    const Flat flat{bits};
-    return Flat::select(&flat, &decoded, &runs, out);
-  }
-  if (offsets[0] < 0 || offsets[num_values] > num_bytes || !std::is_sorted(offsets, offsets + num_values + 1))
-    return "a codec in Python made offsets that leave its values";
-  int64_t* ends = out->ends;
-  for (int64_t run = 0; run < runs.num_runs; ++run) {
-    const int64_t start = offsets[runs.starts[run]], size = offsets[runs.stops[run]] - start;
-    uint8_t* to = out->reserve(out->host, out->end, size);
-    if (to == nullptr) return LA_ABOVE_LIMIT;
-    copy_bytes(to, values + start, size);
-    for (int64_t value = runs.starts[run]; value < runs.stops[run]; ++value)
-      *ends++ = out->end + offsets[value + 1] - start;
-    out->end += size;
-  }
-  return kDone;
+                                   DecodeChunks call) {
+  return hold(std::make_shared<CalledChunks>(CalledChunks{bits, own, decode, call}), bits, num_buffers, 0);
 }
 
 }  // namespace lance_arrow::engine

@@ -62,16 +62,18 @@ struct HeldStoredValues : LaStoredValues {
 HeldStoredValues* hold_stored_zstd(int64_t most_bytes);
 
 using Expand = LaRefusal (*)(const void*, const uint8_t*, const int64_t*, const int64_t*, int64_t, LaValues*);
-using Select = LaRefusal (*)(const void*, const LaChunk*, const LaRuns*, LaValues*);
+
+// All values of some chunks, one chunk after the other.
+struct DecodedChunks {
+  std::vector<uint8_t> values;
+  std::vector<int64_t> offsets;  // of values of any length: one more than values; else empty
+};
+using DecodeChunks = LaRefusal (*)(const void*, const LaChunk* chunks, int64_t num_chunks, DecodedChunks* out);
+
 // Codecs whose method in Python, `decode`, is called for what `own` leaves to it, and to name a limit; for everything
 // where `own` is null.
 HeldValueCodec* hold_called(int64_t bits, const LaValueCodec* own, void* decode, Expand expand);
 HeldChunkCodec* hold_called_chunks(int64_t bits, int64_t num_buffers, const LaChunkCodec* own, void* decode,
-                                   Select select);
-
-// What such a method made of all values of a chunk: its runs go where they belong. `offsets` are of values of any
-// length.
-LaRefusal pick_decoded(int64_t bits, const uint8_t* values, int64_t num_bytes, const int64_t* offsets,
-                       int64_t num_values, const LaRuns& runs, LaValues* out);
+                                   DecodeChunks call);
 
 }  // namespace lance_arrow::engine

@@ -16,14 +16,15 @@ cdef extern from "engine/bind/codec_holders.hpp" namespace "lance_arrow::engine"
     ctypedef const char* (*Expand)(
         const void*, const uint8_t*, const int64_t*, const int64_t*, int64_t, LaValues*) noexcept nogil
 
-    ctypedef const char* (*Select)(const void*, const LaChunk*, const LaRuns*, LaValues*) noexcept nogil
+    cdef cppclass DecodedChunks:
+        vector[uint8_t] values
+        vector[int64_t] offsets
 
+    ctypedef const char* (*DecodeChunks)(
+        const void*, const LaChunk* chunks, int64_t num_chunks, DecodedChunks* out) noexcept nogil
     HeldValueCodec* hold_called(int64_t bits, const LaValueCodec* own, void* decode, Expand expand) except +
     HeldChunkCodec* hold_called_chunks(
-        int64_t bits, int64_t num_buffers, const LaChunkCodec* own, void* decode, Select select) except +
-    const char* pick_decoded(
-        int64_t bits, const uint8_t* values, int64_t num_bytes, const int64_t* offsets, int64_t num_values,
-        const LaRuns& runs, LaValues* out) noexcept
+        int64_t bits, int64_t num_buffers, const LaChunkCodec* own, void* decode, DecodeChunks call) except +
     cdef cppclass HeldStoredValues:
         pass
 
@@ -46,6 +47,10 @@ cdef extern from "engine/bind/codec_holders.hpp" namespace "lance_arrow::engine"
     HeldValueCodec* hold_zipped_nulls(int64_t stored_bytes, int64_t row_bytes) except +
     HeldValueCodec* hold_zipped_booleans(const LaValueCodec* bytes) except +
     HeldValueCodec* hold_zipped(int64_t bits, const uint8_t* table, int64_t table_bytes, Outcome*) except +
+
+
+cdef extern from "engine/bind/called_codecs.hpp" namespace "lance_arrow::engine" nogil:
+    cbool are_offsets(const DecodedChunks&, int64_t num_values) noexcept
 
 
 cdef void _drop_chunk(object capsule) noexcept:
@@ -334,30 +339,51 @@ cdef object take_cause():
     return error
 
 
-cdef const char* _select_called(
-    const void* decode, const LaChunk* chunk, const LaRuns* runs, LaValues* out) noexcept with gil:
-    cdef int64_t bits
+cdef const char* _call_chunks(
+    const void* decode, const LaChunk* chunks, int64_t num_chunks, DecodedChunks* out) noexcept with gil:
+    cdef int64_t bits, chunk, buffer, num_buffers = chunks[0].num_buffers, num_values = 0
+    cdef const uint8_t* first = NULL
+    cdef const uint8_t* stop = NULL
+    cdef const uint8_t* start
     cdef const uint8_t[::1] plain
     cdef const int64_t[::1] offsets
-    cdef const int64_t* ends = NULL
-    cdef int64_t number
+    cdef int64_t[:, ::1] starts, sizes
+    cdef int64_t[::1] value_starts
     try:
+        # All chunks lie in one piece of memory.
+        for chunk in range(num_chunks):
+            for buffer in range(num_buffers):
+                start = chunks[chunk].buffers[buffer]
+                if chunks[chunk].sizes[buffer] > 0:
+                    first = start if first == NULL else min(first, start)
+                    stop = max(stop, start + chunks[chunk].sizes[buffer])
         bits, call = <object>decode
-        buffers = [
-            <const uint8_t[:chunk.sizes[number]]>chunk.buffers[number] if chunk.sizes[number] else b""
-            for number in range(chunk.num_buffers)
-        ]
-        plain, bounds = call(buffers, chunk.num_values)
-        if bounds is not None:
-            offsets = bounds
-            if offsets.shape[0] != chunk.num_values + 1:
-                raise PluginContractError(f"a codec made {offsets.shape[0]} offsets of {chunk.num_values} values")
-            ends = &offsets[0]
-        return pick_decoded(
-            bits, &plain[0] if plain.shape[0] else NULL, plain.shape[0], ends, chunk.num_values, runs[0], out)
+        starts, sizes = numpy.zeros((2, num_buffers, num_chunks), numpy.int64)
+        value_starts = numpy.zeros(num_chunks + 1, numpy.int64)
+        for chunk in range(num_chunks):
+            for buffer in range(num_buffers):
+                sizes[buffer, chunk] = chunks[chunk].sizes[buffer]
+                if sizes[buffer, chunk] > 0:
+                    starts[buffer, chunk] = chunks[chunk].buffers[buffer] - first
+            num_values += chunks[chunk].num_values
+            value_starts[chunk + 1] = num_values
+        data = <const uint8_t[:stop - first]>first if stop > first else b""
+        plain, ends = call(data, numpy.asarray(starts), numpy.asarray(sizes), numpy.asarray(value_starts))
+        if (ends is None) != (bits > 0) or plain.shape[0] < (num_values * bits + 7) // 8:
+            raise PluginContractError(f"a codec made {plain.shape[0]} bytes of {num_values} values of {bits} bits")
+        out.values.resize(plain.shape[0])
+        if plain.shape[0]:
+            memcpy(out.values.data(), &plain[0], plain.shape[0])
+        out.offsets.clear()
+        if ends is not None:
+            offsets = ends
+            out.offsets.assign(&offsets[0], &offsets[0] + offsets.shape[0])
+            if not are_offsets(out[0], num_values):
+                raise PluginContractError(f"a codec made offsets of {num_values} values that leave their bytes")
     except BaseException as error:  # nothing can pass through the C function around this one
         _state.error = error
         return b"a codec written in Python rejected the values"
+    return NULL
 
 
 def called_codec(int64_t bits, own, decode) -> object:
@@ -383,8 +409,8 @@ def called_codec(int64_t bits, own, decode) -> object:
 def called_chunks_codec(int64_t bits, int64_t num_buffers, own, decode) -> object:
     """Chunks of values of `bits` each, or (0) of any length, that a Python function decodes.
 
-    ``decode(buffers, num_values)`` gets the bytes of each of the `num_buffers` buffers of a chunk, and returns the
-    decoded bytes of all its values and, for values of any length, offsets as for `called_codec`. So is `own`.
+    ``decode(data, starts, sizes, value_starts)`` gets several chunks, as `ChunkBatch` has them. It returns the decoded
+    bytes of all values and, for values of any length, offsets as for `called_codec`. `own` is as there, too.
     """
     cdef const LaChunkCodec* c_side = NULL
     if own is not None:
@@ -392,7 +418,8 @@ def called_chunks_codec(int64_t bits, int64_t num_buffers, own, decode) -> objec
         if c_side.plain_bytes > 0:
             return own
     call = bits, decode
-    cdef HeldChunkCodec* held = hold_called_chunks(bits, num_buffers, c_side, <void*>call, <Select>_select_called)
+    cdef HeldChunkCodec* held = hold_called_chunks(
+        bits, num_buffers, c_side, <void*>call, <DecodeChunks>_call_chunks)
     parts = (own, call)
     Py_INCREF(parts)
     held.child = <void*>parts

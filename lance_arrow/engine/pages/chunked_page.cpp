@@ -13,15 +13,45 @@ Outcome ChunkedPage::flat_levels(const Opened& opened, int64_t chunk, std::vecto
   return outcome.message != nullptr ? outcome : check_levels({nullptr, levels->data(), num_values}, 0, form_.max_def);
 }
 
+// Lets Python decode the values of all chunks; each knows where its own are.
+Outcome ChunkedPage::decode_called(std::vector<Opened>* chunks, DecodedChunks* decoded) const {
+  if (chunks->empty()) return success();
+  std::vector<LaChunk> table;
+  for (const Opened& one : *chunks) table.push_back(one.chunk);
+  const LaRefusal refusal = called_->call(called_->decode, table.data(), static_cast<int64_t>(table.size()), decoded);
+  if (refusal != nullptr) return refused(refusal);
+  int64_t first = 0;
+  for (Opened& one : *chunks) {
+    one.decoded = decoded;
+    one.first_decoded = first;
+    first += one.chunk.num_values;
+  }
+  return success();
+}
+
+// Opens all chunks in the ranges, and lets Python decode them.
+Outcome ChunkedPage::open_called(const Ranges& ranges, const Fetched& fetched, CalledScratch* calls) const {
+  const Outcome outcome = for_each(ranges, fetched, [&](int64_t chunk, const uint8_t* bytes, int64_t size) {
+    calls->chunks.emplace_back();
+    return open_chunk(chunk, bytes, size, &calls->chunks.back());
+  });
+  return outcome.message != nullptr ? outcome : decode_called(&calls->chunks, &calls->decoded);
+}
+
 // All values of a chunk, of one width: where they lie as they are, or in `decoded`.
-Outcome ChunkedPage::whole_chunk(const LaChunk& chunk, int64_t limit, std::vector<uint8_t>* decoded,
+Outcome ChunkedPage::whole_chunk(const Opened& opened, int64_t limit, std::vector<uint8_t>* decoded,
                                  const uint8_t** values) const {
+  const LaChunk& chunk = opened.chunk;
   const int64_t width = form_.values->bits / 8;
   if (chunk.num_values > limit / width) return above_limit();
   const int64_t num_bytes = chunk.num_values * width;
   if (plain_bytes_ > 0) {
     *values = chunk.buffers[0];
     return chunk.sizes[0] < num_bytes ? corrupt("a chunk is shorter than its values", -1) : success();
+  }
+  if (opened.decoded != nullptr) {
+    *values = opened.decoded->values.data() + opened.first_decoded * width;
+    return success();
   }
   if (static_cast<int64_t>(decoded->size()) < num_bytes) decoded->resize(static_cast<size_t>(num_bytes));
   *values = decoded->data();
@@ -50,13 +80,19 @@ Outcome ChunkedPage::open_selected(int64_t start, int64_t stop, const SelectionB
   auto* def_to = reinterpret_cast<uint8_t*>(out->def.data() + def_at);
   const Leased<std::vector<uint16_t>> levels;
   const Leased<std::vector<uint8_t>> decoded;
-  const Outcome outcome = for_each(ranges, fetched, [&](int64_t chunk, const uint8_t* bytes, int64_t size) {
+  CalledScratch calls;
+  size_t call = 0;
+  Outcome outcome = called_ == nullptr ? success() : open_called(ranges, fetched, &calls);
+  if (outcome.message != nullptr) return outcome;
+  outcome = for_each(ranges, fetched, [&](int64_t chunk, const uint8_t* bytes, int64_t size) {
+    const Opened* held = called_ == nullptr ? nullptr : &calls.chunks[call++];
     const int64_t first = places_.value_starts[chunk];
     const int64_t begin = std::max(first, start), end = std::min(places_.value_starts[chunk + 1], stop);
     if (begin >= end || selection.count(first_row + begin, first_row + end) == 0) return success();
-    Opened opened;
-    Outcome found = open_chunk(chunk, bytes, size, &opened);
+    Opened own;
+    Outcome found = held != nullptr ? success() : open_chunk(chunk, bytes, size, &own);
     if (found.message != nullptr) return found;
+    const Opened& opened = held != nullptr ? *held : own;
     if (form_.def != nullptr) {
       found = flat_levels(opened, chunk, &*levels);
       if (found.message != nullptr) return found;
@@ -64,7 +100,7 @@ Outcome ChunkedPage::open_selected(int64_t start, int64_t stop, const SelectionB
       def_to = selection.pick(2, from, first_row + begin, first_row + end, def_to);
     }
     const uint8_t* values = nullptr;
-    found = whole_chunk(opened.chunk, out->limit, &*decoded, &values);
+    found = whole_chunk(opened, out->limit, &*decoded, &values);
     if (found.message != nullptr) return found;
     to = selection.pick(width, values + (begin - first) * width, first_row + begin, first_row + end, to);
     return success();
@@ -86,10 +122,15 @@ Outcome ChunkedPage::open_flat(const LaRuns& rows, const Ranges& ranges, const F
   const Leased<std::vector<uint16_t>> levels;
   LocalRuns& local = *leased;
   int64_t run = 0;
+  CalledScratch calls;
+  size_t call = 0;
+  const Outcome called = called_ == nullptr ? success() : open_called(ranges, fetched, &calls);
+  if (called.message != nullptr) return called;
   return for_each(ranges, fetched, [&](int64_t chunk, const uint8_t* bytes, int64_t size) {
-    Opened opened;
-    Outcome outcome = open_chunk(chunk, bytes, size, &opened);
+    Opened own;
+    Outcome outcome = called_ != nullptr ? success() : open_chunk(chunk, bytes, size, &own);
     if (outcome.message != nullptr) return outcome;
+    const Opened& opened = called_ != nullptr ? calls.chunks[call++] : own;
     const int64_t first = places_.value_starts[chunk], num_values = opened.chunk.num_values;
     local.cut(rows.starts, rows.stops, rows.num_runs, first, first + num_values, first, &run);
     const uint16_t* def = nullptr;
@@ -161,8 +202,6 @@ Outcome ChunkedPage::open_nested(const LaRuns& rows, const Ranges& ranges, const
   if (form_.def != nullptr) def.resize(static_cast<size_t>(num_levels));
   for (size_t at = 0; at < chunks.size(); ++at) {
     Opened& one = chunks[at];
-    one.chunk.buffers = one.buffers;  // the vector may have moved what it holds
-    one.chunk.sizes = one.sizes;
     outcome = decode_levels(*form_.rep, one.rep, one.rep_size, one.num_levels, rep.data() + level_starts[at]);
     if (outcome.message == nullptr && form_.def != nullptr)
       outcome = decode_levels(*form_.def, one.def, one.def_size, one.num_levels, def.data() + level_starts[at]);
@@ -191,6 +230,9 @@ Outcome ChunkedPage::open_nested(const LaRuns& rows, const Ranges& ranges, const
   if (form_.has_items && form_.def != nullptr && form_.max_visible > 0)
     for (size_t at = first_def; at < out->def.size(); ++at)
       if (out->def[at] <= form_.max_visible) visible.push_back(out->def[at]);
+  DecodedChunks decoded;
+  if (called_ != nullptr) outcome = decode_called(&chunks, &decoded);
+  if (outcome.message != nullptr) return outcome;
   int64_t run = 0, done_values = 0;
   for (size_t at = 0; at < chunks.size(); ++at) {
     local.cut(found[2], found[3], count, value_starts[at], value_starts[at + 1], value_starts[at], &run);

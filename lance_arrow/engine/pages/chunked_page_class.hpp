@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 
+#include "engine/bind/called_codecs.hpp"
 #include "engine/pages/chunked_page.hpp"
 #include "engine/tables/chunk_tables.hpp"
 
@@ -12,7 +13,8 @@ namespace lance_arrow::engine {
 
 class ChunkedPage : public Page {
  public:
-  ChunkedPage(const ChunkForm& form, const ChunkPlaces& places) : form_(form), places_(places) {
+  ChunkedPage(const ChunkForm& form, const ChunkPlaces& places)
+      : form_(form), places_(places), called_(CalledChunks::of(form.values)) {
     const bool by_value = form.values->plain_bytes > 0 && form.rep == nullptr && form.def == nullptr && !form.has_items;
     is_plain = by_value;
     plain_bytes_ = by_value ? form.values->plain_bytes : 0;
@@ -103,6 +105,28 @@ class ChunkedPage : public Page {
     const uint8_t* rep;
     const uint8_t* def;
     int64_t rep_size, def_size;
+    const DecodedChunks* decoded = nullptr;  // where Python decoded the chunk together with others
+    int64_t first_decoded = 0;
+
+    Opened() = default;
+    Opened(const Opened& other) { *this = other; }
+    Opened& operator=(const Opened& other) {
+      if (this == &other) return *this;
+      std::memcpy(buffers, other.buffers, sizeof(buffers));
+      std::memcpy(sizes, other.sizes, sizeof(sizes));
+      chunk = {buffers, sizes, other.chunk.num_buffers, other.chunk.num_values};
+      num_levels = other.num_levels;
+      rep = other.rep, def = other.def;
+      rep_size = other.rep_size, def_size = other.def_size;
+      decoded = other.decoded, first_decoded = other.first_decoded;
+      return *this;
+    }
+  };
+
+  // Chunks that Python decodes in one call.
+  struct CalledScratch {
+    std::vector<Opened> chunks;
+    DecodedChunks decoded;
   };
 
   struct NestedScratch;
@@ -222,13 +246,19 @@ class ChunkedPage : public Page {
     return refused(codec.select(codec.self, &block, &all, &place));
   }
 
+  LaRefusal select_values(const Opened& opened, const LaRuns& runs, LaValues* out) const {
+    const LaChunkCodec& codec = *form_.values;
+    if (opened.decoded == nullptr) return codec.select(codec.self, &opened.chunk, &runs, out);
+    return CalledChunks::pick(codec.bits, *opened.decoded, opened.first_decoded, opened.chunk.num_values, runs, out);
+  }
+
   // Values (or dictionary items) of some runs of a chunk; def, when there is one, has a level per selected value.
   Outcome append_values(const Opened& opened, const LaRuns& runs, int64_t count, const uint16_t* def,
                         LeafPart* out) const {
     if (expands()) return append_items(opened, runs, count, def, out);
     LaValues place = out->place(count, form_.values->bits);
     if (place.values == nullptr) return above_limit();
-    const LaRefusal refusal = form_.values->select(form_.values->self, &opened.chunk, &runs, &place);
+    const LaRefusal refusal = select_values(opened, runs, &place);
     if (refusal != nullptr) return refused(refusal);
     if (form_.keeps_items) {
       const Outcome outcome = form_.items.settle(place.values, form_.values->bits / 8, def, count);
@@ -245,12 +275,14 @@ class ChunkedPage : public Page {
     const int64_t width = form_.values->bits / 8;
     indices.resize(static_cast<size_t>(count * width));
     LaValues picked{indices.data(), 0, nullptr, 0, nullptr, nullptr};
-    const LaRefusal refusal = form_.values->select(form_.values->self, &opened.chunk, &runs, &picked);
+    const LaRefusal refusal = select_values(opened, runs, &picked);
     if (refusal != nullptr) return refused(refusal);
     return out->append_items({indices.data(), def, count}, width, form_.items);
   }
 
-  Outcome whole_chunk(const LaChunk& chunk, int64_t limit, std::vector<uint8_t>* decoded, const uint8_t** values) const;
+  Outcome decode_called(std::vector<Opened>* chunks, DecodedChunks* decoded) const;
+  Outcome open_called(const Ranges& ranges, const Fetched& fetched, CalledScratch* calls) const;
+  Outcome whole_chunk(const Opened& opened, int64_t limit, std::vector<uint8_t>* decoded, const uint8_t** values) const;
   Outcome flat_levels(const Opened& opened, int64_t chunk, std::vector<uint16_t>* levels) const;
   Outcome open_flat(const LaRuns& rows, const Ranges& ranges, const Fetched& fetched, LeafPart* out) const;
   Outcome open_nested(const LaRuns& rows, const Ranges& ranges, const Fetched& fetched, LeafPart* out) const;
@@ -271,6 +303,7 @@ class ChunkedPage : public Page {
 
   mutable ChunkForm form_;
   mutable ChunkPlaces places_;
+  const CalledChunks* called_;  // the codec of values, if Python decodes them
   int64_t plain_bytes_ = 0;
   int64_t plain_header_ = 0;
   mutable std::unique_ptr<std::atomic<bool>[]> headers_;  // which chunks' headers were found right
