@@ -31,7 +31,7 @@ def packed_fields(shape: PackedStruct, num_values: int, rows: pa.Buffer, offsets
     bounds = np.frombuffer(offsets, np.int64)[: num_values + 1]
     widths = packed_widths(shape)
     starts, sizes = np.empty((2, len(widths), num_values), np.int64)
-    num_valid = kernels.locate_fields(data, bounds[:-1].copy(), np.diff(bounds), widths, starts, sizes)
+    num_valid = kernels.locate_fields(data, bounds[:-1], np.diff(bounds), widths, starts, sizes)
     if not num_valid:
         # Fields of one width have a place in a neighbour, of which there is none.
         data, starts[:] = np.zeros(max(1, int(widths.max(initial=1))), np.uint8), 0

@@ -20,21 +20,23 @@ from lance_arrow.pages.value_rows import (
     row_parts,
     struct_field_bytes,
     whole_bytes,
+    wide_offsets,
 )
 from lance_arrow.settings import above_limit
-from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes, PackedStruct, VariableWidth
+from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes, NumBytes, PackedStruct, VariableWidth
 from lance_arrow.spi.chunks import ChunkBatch, ValueBatch
 from lance_arrow.spi.codecs import BoundChunkCodec, BoundPerValueCodec
 from lance_arrow.spi.native import native_side
-from lance_arrow.spi.scratch import block_bytes, new_block
+from lance_arrow.spi.scratch import block_bytes, field_bytes, new_block
 
+_INT32_MAX = np.iinfo(np.int32).max
 _Decoded: TypeAlias = tuple[Bytes, NDArray[np.int64] | None]
 
 
 def value_side(codec: BoundPerValueCodec) -> object | None:
     """Return a capsule of a codec of zipped values; None if the engine has no form of its values."""
     bits = row_bits(codec.shape)
-    own = None if has_rows_of_any_length(codec.shape) else native_side(codec)
+    own = native_side(codec)
     if bits is None or (bits == 1 and own is None):
         return None
 
@@ -42,7 +44,7 @@ def value_side(codec: BoundPerValueCodec) -> object | None:
         values = ValueBatch(np.frombuffer(data, np.uint8), np.asarray(starts) - first, np.array(sizes))
         return _decoded(codec, values)
 
-    return native_codecs.called(bits, own, decode)
+    return native_codecs.called(bits, decode, own)
 
 
 def chunk_side(codec: BoundChunkCodec, most_bytes: int) -> object | None:
@@ -53,33 +55,36 @@ def chunk_side(codec: BoundChunkCodec, most_bytes: int) -> object | None:
     bits = row_bits(codec.shape)
     if bits is None:
         return None
-    own = None if has_rows_of_any_length(codec.shape) else native_side(codec)
+    own = native_side(codec)
 
     def decode(data: Any, starts: Any, sizes: Any, value_starts: Any) -> _Decoded:
         return _decoded(codec, ChunkBatch(np.frombuffer(data, np.uint8), starts, sizes, value_starts), most_bytes)
 
-    return native_codecs.called_chunks(bits, codec.num_buffers, own, decode)
+    return native_codecs.called_chunks(bits, codec.num_buffers, decode, own)
 
 
 def _decoded(codec: Any, values: ChunkBatch | ValueBatch, most_bytes: int | None = None) -> _Decoded:
     """Decode values as the engine has them, those of any length with offsets of 64 bits."""
-    num_bytes, shape = codec.measure(values), _wide(codec.shape)
-    wanted = block_bytes(shape, values.num_values, num_bytes)
+    num_bytes = codec.measure(values)
+    wanted = block_bytes(codec.shape, values.num_values, num_bytes)
     if most_bytes is not None and wanted > most_bytes:
         raise above_limit(f"values take {wanted:,} bytes", "max_batch_bytes", most_bytes)
-    block = new_block(shape, values.num_values, num_bytes)
+    block = new_block(_wide(codec.shape, num_bytes), values.num_values, num_bytes)
     codec.decode(values, block)
     if has_rows_of_any_length(block.shape):
         return joined_fields(block)
     if isinstance(block.shape, VariableWidth):
-        return block.values, block.offsets.view(np.int64)
+        return block.values, wide_offsets(block)
     return rows_of(block), None
 
 
-def _wide(shape: BlockShape) -> BlockShape:
-    if isinstance(shape, PackedStruct) and has_rows_of_any_length(shape):
-        return PackedStruct(tuple(VariableWidth(64) if isinstance(one, VariableWidth) else one for one in shape.fields))
-    return VariableWidth(64) if isinstance(shape, VariableWidth) else shape
+def _wide(shape: BlockShape, num_bytes: NumBytes) -> BlockShape:
+    """Return a shape with offsets of 64 bits where 32 bits cannot count the bytes."""
+    if isinstance(shape, PackedStruct):
+        sizes = field_bytes(shape, num_bytes)
+        return PackedStruct(tuple(_wide(*one) for one in zip(shape.fields, sizes, strict=True)))
+    is_large = isinstance(shape, VariableWidth) and isinstance(num_bytes, int) and num_bytes > _INT32_MAX
+    return VariableWidth(64) if is_large else shape
 
 
 def rows_of(block: BlockSlice) -> Bytes:

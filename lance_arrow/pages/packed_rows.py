@@ -1,9 +1,10 @@
 """Packed structs with fields of any length as rows of bytes, in one form for all pages of a column.
 
-    [field: its parts, each in whole bytes] [field of any length: bytes, in 8 bytes; then these] ...
+    [field: its parts, each in whole bytes] [field of any length: its bytes, as wide as offsets; then these] ...
 
 Pages have codecs of their own for each field. Rows of this form are what the engine reads of all of them; whoever
-takes over what it read splits them. A row of no bytes is null.
+takes over what it read splits them. Where fields are stored plainly, rows have this form in the file. A row of no
+bytes is null.
 """
 
 from __future__ import annotations
@@ -12,15 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow import kernels
-from lance_arrow.pages.value_rows import in_bytes, joined_parts, list_parts, whole_bytes
-from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes, FixedSizeList, FixedWidth, PackedStruct
-
-_LENGTH_BYTES = 8
+from lance_arrow.pages.value_rows import in_bytes, joined_parts, list_parts, whole_bytes, wide_offsets
+from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes, FixedSizeList, FixedWidth, PackedStruct, VariableWidth
 
 
 def packed_widths(shape: PackedStruct) -> NDArray[np.int64]:
     """Return the bytes of each field in a row, or minus the bytes of its length: ``(num_fields,) int64``."""
-    return np.array([sum(map(whole_bytes, packed_parts(field))) or -_LENGTH_BYTES for field in shape.fields])
+    return np.array([_width(field) for field in shape.fields], np.int64)
+
+
+def _width(field: BlockShape) -> int:
+    if isinstance(field, VariableWidth):
+        return -field.offset_bits // 8
+    return sum(map(whole_bytes, packed_parts(field)))
 
 
 def packed_parts(field: BlockShape) -> tuple[int, ...]:
@@ -31,15 +36,15 @@ def packed_parts(field: BlockShape) -> tuple[int, ...]:
 
 
 def joined_fields(block: BlockSlice) -> tuple[Bytes, NDArray[np.int64]]:
-    """Write the rows of a block of packed structs, whose offsets have 64 bits; returns their bytes and offsets."""
+    """Write the rows of a block of packed structs; returns their bytes and offsets of 64 bits."""
     assert isinstance(block.shape, PackedStruct)
     fields, offsets = [], []
     for field in block.fields:
         fields.append(_field_rows(field))
-        offsets.append(field.offsets.view(np.int64) if field.offsets.size else None)
+        offsets.append(wide_offsets(field) if isinstance(field.shape, VariableWidth) else None)
     widths = packed_widths(block.shape)
     row_offsets = np.empty(block.num_values + 1, np.int64)
-    lengths_bytes = block.num_values * _LENGTH_BYTES * int((widths < 0).sum())
+    lengths_bytes = block.num_values * int(-widths[widths < 0].sum())
     out = np.empty(sum(field.nbytes for field in fields) + lengths_bytes, np.uint8)
     kernels.join_fields(fields, widths, offsets, row_offsets, out)
     return out, row_offsets

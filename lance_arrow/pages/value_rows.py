@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lance_arrow import kernels
-from lance_arrow.spi.blocks import BlockShape, Bytes, FixedSizeList, FixedWidth, PackedStruct, VariableWidth
+from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes, FixedSizeList, FixedWidth, PackedStruct, VariableWidth
 
 _MOST_VALUE_BITS = 1 << 40
 NO_VALUES = -1
@@ -123,3 +124,9 @@ def joined_parts(parts: Sequence[Bytes], part_bytes: Sequence[int], num_values: 
     out = np.empty(num_values * sum(part_bytes), np.uint8)
     kernels.join_rows(list(parts), np.array(part_bytes, np.int64), num_values, out)
     return out
+
+
+def wide_offsets(block: BlockSlice) -> NDArray[np.int64]:
+    """Return the offsets of a block of values of any length, ``(num_values + 1,) int64``."""
+    assert isinstance(block.shape, VariableWidth)
+    return block.offsets.view(f"i{block.shape.offset_bits // 8}").astype(np.int64, copy=False)

@@ -288,6 +288,8 @@ class RowReader(FilePages):
         wanted = self._read_plan(nodes)
         if not rows.starts.size:
             return [self._no_rows(wanted)], ReadCounts(0, wanted.paths)
+        if not wanted.leaves:
+            return [batch_of(nodes, {}, rows.num_rows)], ReadCounts(0, ())
         if not wanted.plans:
             return self._read(nodes, rows, pool, {})
         try:

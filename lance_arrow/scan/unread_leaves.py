@@ -42,8 +42,6 @@ def refuse_unread(file: FilePages, wanted: ReadPlan, found: PagesAtHand, rows: R
                 layout = file.bound(leaf.page_leaf, meta, page_number)
                 layout.roles(facts.facts)
                 if page is not None:
-                    raise CorruptPageError(
-                        f"a page has values of {page.value_bits} bits, expected {leaf.leaf.shape} from the schema"
-                    )
+                    raise CorruptPageError(wanted.forms.difference(number, page))
                 if not hasattr(layout, "load"):
                     raise UnsupportedError(f"pages of {leaf.leaf.shape} in this layout cannot be read")

@@ -31,6 +31,11 @@ struct CalledValues {
     }
     return form.call(form.decode, data, starts, sizes, num_values, out);
   }
+
+  // Whether Python decodes all values.
+  static bool is(const LaValueCodec* codec) {
+    return codec->expand == &CalledValues::expand && static_cast<const CalledValues*>(codec->self)->own == nullptr;
+  }
 };
 
 inline int64_t kept_bytes(const DecodedChunks& held) {

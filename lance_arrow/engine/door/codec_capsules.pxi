@@ -386,7 +386,7 @@ cdef const char* _call_chunks(
     return NULL
 
 
-def called_codec(int64_t bits, own, decode) -> object:
+def called_codec(int64_t bits, decode, own=None) -> object:
     """Values of `bits` each, or (0) of any length, that a Python function decodes.
 
     ``decode(data, starts, sizes, first)`` gets the bytes from `first` on, and returns the decoded bytes and, for values
@@ -406,7 +406,7 @@ def called_codec(int64_t bits, own, decode) -> object:
     return PyCapsule_New(held, _VALUE, _drop_value)
 
 
-def called_chunks_codec(int64_t bits, int64_t num_buffers, own, decode) -> object:
+def called_chunks_codec(int64_t bits, int64_t num_buffers, decode, own=None) -> object:
     """Chunks of values of `bits` each, or (0) of any length, that a Python function decodes.
 
     ``decode(data, starts, sizes, value_starts)`` gets several chunks, as `ChunkBatch` has them. It returns the decoded

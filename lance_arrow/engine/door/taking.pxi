@@ -294,6 +294,16 @@ cdef class ReadForms:
         for child in children:
             self._add(child, depth + 1)
 
+    def difference(self, size_t leaf, NativePage page not None) -> str:
+        """Say in what a page that is not read differs from what the schema says of a leaf."""
+        cdef LeafShape* shape = &self.shapes[leaf]
+        cdef Page* own = page.page.get()
+        if own.has_shared_levels and own.dimensions != shape.dimensions:
+            return f"fixed-size lists of a page have the dimensions {own.dimensions}, not {shape.dimensions}"
+        found = f"of {own.value_bits} bits" if own.value_bits else f"of any length, by {page.offset_bits} bits"
+        wanted = f"of {shape.value_bits} bits" if shape.value_bits else f"of any length, by {shape.value_offset_bits} bits"
+        return f"a page has values {found}, expected {wanted} from the schema"
+
     def reads(self, size_t leaf, NativePage page) -> bool:
         """Return whether values of a page, or None, are what the schema says of a leaf."""
         return page is not None and leaf < self.shapes.size() and _fits(&self.shapes[leaf], page)

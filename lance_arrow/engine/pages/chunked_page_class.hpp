@@ -39,7 +39,8 @@ class ChunkedPage : public Page {
     const int64_t count = places_.num_chunks + 1;
     const int64_t* borders = places_.rows_started == nullptr ? places_.value_starts : places_.rows_finished;
     const int64_t first = find(places_.rows_started == nullptr ? borders : places_.rows_started, count, row);
-    int64_t chunk = find(places_.chunk_starts, count, places_.chunk_starts[first] + kBatchBytes);
+    int64_t chunk = find(places_.chunk_starts, count,
+                         places_.chunk_starts[first] + (called_ == nullptr ? kBatchBytes : kCalledBytes));
     while (chunk < places_.num_chunks && borders[chunk] <= row) ++chunk;
     return chunk < places_.num_chunks ? borders[chunk] : num_rows;
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 
+#include "engine/bind/called_codecs.hpp"
+
 namespace lance_arrow::engine {
 
 namespace {
@@ -11,7 +13,10 @@ class ZippedPage : public Page {
  public:
   // row_starts: (num_rows + 1,) in the stream, null where every row has row_bytes.
   ZippedPage(const StreamForm& form, const int64_t* row_starts, int64_t row_bytes)
-      : form_(form), row_starts_(row_starts), row_bytes_(row_bytes) {
+      : form_(form),
+        row_starts_(row_starts),
+        row_bytes_(row_bytes),
+        batch_bytes_(CalledValues::is(form.values) ? kCalledBytes : kBatchBytes) {
     value_bits = form.values->bits;
     is_plain = row_starts == nullptr && form.zip.bits_rep + form.zip.bits_def == 0 && form.values->is_plain != 0 &&
                form.zip.bytes_per_value * 8 == value_bits;
@@ -23,10 +28,10 @@ class ZippedPage : public Page {
       // Entries of rows that are lists are counted when all of them are opened.
       if (form_.max_rep > 0) return num_rows;
       const int64_t* stop = row_starts_ + num_rows + 1;
-      const int64_t* behind = std::upper_bound(row_starts_ + row, stop, row_starts_[row] + kBatchBytes);
+      const int64_t* behind = std::upper_bound(row_starts_ + row, stop, row_starts_[row] + batch_bytes_);
       return std::max(row + 1, static_cast<int64_t>(behind - row_starts_) - 1);
     }
-    return std::min(num_rows, row + std::max<int64_t>(1, kBatchBytes / std::max<int64_t>(1, row_bytes_)));
+    return std::min(num_rows, row + std::max<int64_t>(1, batch_bytes_ / std::max<int64_t>(1, row_bytes_)));
   }
 
   int64_t expected_bytes(const LaRuns& rows) const override {
@@ -188,6 +193,7 @@ class ZippedPage : public Page {
   StreamForm form_;
   const int64_t* row_starts_;
   int64_t row_bytes_;
+  const int64_t batch_bytes_;
   mutable std::atomic<int64_t> found_{0}, others_{0};  // values that were, and were not, stored as they are
 };
 

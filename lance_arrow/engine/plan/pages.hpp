@@ -268,6 +268,8 @@ inline void give_back_part(std::unique_ptr<LeafPart> part) {
 
 // A long run is read and opened in batches of about this many bytes, which stay in a core's cache.
 constexpr int64_t kBatchBytes = 256 << 10;
+// The same where Python decodes: each call waits for the interpreter's lock.
+constexpr int64_t kCalledBytes = 4 << 20;
 
 // Plain values of rows that begin so many bytes from each other are read with all that lies between them.
 constexpr int64_t kCloseBytes = 1 << 10;
