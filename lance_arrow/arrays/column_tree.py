@@ -459,8 +459,9 @@ def _shape(storage: pa.DataType) -> BlockShape | None:
     if isinstance(storage, pa.FixedSizeListType):
         # Lists of nulls are stored only as bitmaps; their values are not read, so any width is valid.
         items = FixedWidth(1) if pa.types.is_null(storage.value_type) else _shape(storage.value_type)
-        has_shape = isinstance(items, (FixedWidth, FixedSizeList)) and storage.list_size > 0
-        return FixedSizeList(items, storage.list_size) if has_shape else None
+        if not isinstance(items, (FixedWidth, FixedSizeList)) or storage.list_size == 0:
+            return None
+        return FixedSizeList(items, storage.list_size)
     if types.is_fixed_size_binary(storage):
         # Values of no bytes have no place in a page: 0 stands for any width elsewhere.
         return FixedWidth(8 * storage.byte_width) if storage.byte_width > 0 else None

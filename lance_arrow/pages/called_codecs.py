@@ -80,11 +80,15 @@ def _decoded(codec: Any, values: ChunkBatch | ValueBatch, most_bytes: int | None
 
 def _wide(shape: BlockShape, num_bytes: NumBytes) -> BlockShape:
     """Return a shape with offsets of 64 bits where 32 bits cannot count the bytes."""
-    if isinstance(shape, PackedStruct):
-        sizes = field_bytes(shape, num_bytes)
-        return PackedStruct(tuple(_wide(*one) for one in zip(shape.fields, sizes, strict=True)))
-    is_large = isinstance(shape, VariableWidth) and isinstance(num_bytes, int) and num_bytes > _INT32_MAX
-    return VariableWidth(64) if is_large else shape
+    if not isinstance(shape, PackedStruct):
+        return VariableWidth(64) if _is_long(shape, num_bytes) else shape
+    sizes = field_bytes(shape, num_bytes)
+    fields = zip(shape.fields, sizes, strict=True)
+    return PackedStruct(tuple([VariableWidth(64) if _is_long(field, size) else field for field, size in fields]))
+
+
+def _is_long(shape: BlockShape, num_bytes: NumBytes) -> bool:
+    return isinstance(shape, VariableWidth) and isinstance(num_bytes, int) and num_bytes > _INT32_MAX
 
 
 def rows_of(block: BlockSlice) -> Bytes:

@@ -2,9 +2,8 @@
 
     [field: its parts, each in whole bytes] [field of any length: its bytes, as wide as offsets; then these] ...
 
-Pages have codecs of their own for each field. Rows of this form are what the engine reads of all of them; whoever
-takes over what it read splits them. Where fields are stored plainly, rows have this form in the file. A row of no
-bytes is null.
+Pages have codecs of their own for each field. The engine reads rows of this form from all of them, and they are split
+when the column is made. A row of no bytes is null.
 """
 
 from __future__ import annotations

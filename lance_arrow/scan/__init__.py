@@ -10,7 +10,7 @@ In: open files and what is wanted of them. Out: record batches whose memory is A
 | `native_take`, `read_plan` | rows through the native engine; what reads of the same columns ask of it |
 | `row_weights` | bytes of rows before they are read; a bound for small files that expand to huge tables |
 | `sparse_selection` | rows in many short runs |
-| `refused_rows`, `page_faults` | the error of rows that the engine refused; which page an error of layouts comes from |
+| `refused_rows`, `page_faults` | errors of rows and pages that the engine refused; the page of a layout's error |
 | `blobs/` | bytes of blobs, read in a wave of their own |
 | `fragments/` | live rows of fragments of a table: files side by side, deleted rows left out |
 | `row_source` | what a scan asks of rows, of files and fragments alike |

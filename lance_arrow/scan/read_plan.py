@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_arrow.arrays.arrow_arrays import ArrayBuilder, DecodedLeaf, typed_schema
-from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, leaves_of
+from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, leaves_of, refuse_unreadable
 from lance_arrow.engine import ReadForms
 from lance_arrow.errors import CorruptPageError, located
 from lance_arrow.pages import has_rows_of_any_length
@@ -105,7 +105,7 @@ class ReadPlan:
 
     @cached_property
     def has_packed_rows(self) -> bool:
-        """Whether packed structs come as rows of any length, of which each field may have offsets of 32 bits."""
+        """Whether packed structs come as rows of any length. Their fields may have offsets of 32 bits."""
         return any([has_rows_of_any_length(plan.leaf.leaf.shape) for plan in self.plans])
 
     def has_many_bytes(self, done: Sequence[Done | None]) -> bool:
@@ -150,3 +150,10 @@ class ReadPlan:
             arrays.append(array)
         schema = typed_schema(self.schema, arrays) if self.may_be_coded else self.schema
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    def no_rows(self) -> pa.RecordBatch:
+        """Return no rows of the columns; raises for columns that cannot be read."""
+        for leaf in self.leaves:
+            refuse_unreadable(leaf)
+        columns = [column.combine_chunks() for column in self.schema.empty_table().columns]
+        return pa.RecordBatch.from_arrays(columns, schema=self.schema)

@@ -31,7 +31,6 @@ from lance_arrow.scan.native_take import Taken, take_leaves, take_noted
 from lance_arrow.scan.read_counts import ReadCounts
 from lance_arrow.scan.read_plan import ReadPlan
 from lance_arrow.scan.sparse_selection import are_short, hull, in_order, is_cheaper_whole, marks_of, picked
-from lance_arrow.scan.unread_leaves import refuse_unread
 from lance_arrow.spi import LoadedPage, RowRanges
 from lance_arrow.structure.page_scan import load_pages
 from lance_arrow.structure.row_selection import halves
@@ -281,13 +280,11 @@ class RowReader(FilePages):
     def _read_natively(
         self, nodes: Sequence[ColumnNode], rows: RowRanges, pool: pa.MemoryPool | None, *, is_scan: bool
     ) -> tuple[list[pa.RecordBatch], ReadCounts]:
-        """Let the engine read what it can, and the layouts the rest, or all of it where bytes are refused.
-
-        A scan is one of several windows that threads read; a take has all threads to itself.
-        """
+        """Let the engine read what it can. Windows of a scan share the threads, a take has all of them."""
         wanted = self._read_plan(nodes)
         if not rows.starts.size:
-            return [self._no_rows(wanted)], ReadCounts(0, wanted.paths)
+            with located(path=self.file.name):
+                return [wanted.no_rows()], ReadCounts(0, wanted.paths)
         if not wanted.leaves:
             return [batch_of(nodes, {}, rows.num_rows)], ReadCounts(0, ())
         if not wanted.plans:
@@ -301,12 +298,10 @@ class RowReader(FilePages):
             located(path=self.file.name).fill(error)
             raise
 
-    def _no_rows(self, wanted: ReadPlan) -> pa.RecordBatch:
-        with located(path=self.file.name):
-            for leaf in wanted.leaves:
-                refuse_unreadable(leaf)
-        columns = [column.combine_chunks() for column in wanted.schema.empty_table().columns]
-        return pa.RecordBatch.from_arrays(columns, schema=wanted.schema)
+    def _refuse_unread(self, wanted: ReadPlan, found: PagesAtHand, rows: RowRanges) -> None:
+        from lance_arrow.scan.refused_rows import refuse_unread  # noqa: PLC0415 - for errors, and layouts of strangers
+
+        refuse_unread(self, wanted, found, rows)
 
     def _read_planned(
         self,
@@ -327,13 +322,11 @@ class RowReader(FilePages):
             pages = found.pages
         if place is None:
             place, pages = self._fetched(wanted, pages, found, rows, pool, beside)
-        done: Taken = (
-            place
-            if isinstance(place, Refusal)
-            else take_leaves(
-                wanted, pages, (rows, num_rows), (source, place), self.runtime, pool, num_threads, _INT32_MAX
-            )
-        )
+        if isinstance(place, Refusal):
+            done: Taken = place
+        else:
+            where = (rows, num_rows), (source, place), self.runtime
+            done = take_leaves(wanted, pages, *where, pool, num_threads, _INT32_MAX)
         if found is not None:
             found.keep_counted(self.runtime.indices)
         if isinstance(done, pa.RecordBatch):
@@ -372,7 +365,7 @@ class RowReader(FilePages):
         if len(decoded) == len(wanted.leaves):
             return [wanted.batch(decoded, num_rows)], ReadCounts(num_pages, wanted.paths)
         if found is not None:
-            refuse_unread(self, wanted, found.at_hand, rows)
+            self._refuse_unread(wanted, found.at_hand, rows)
         if not decoded:
             return self._read(nodes, rows, pool, loaded)
         others = [leaf for leaf in wanted.leaves if leaf.column not in decoded]
@@ -408,7 +401,7 @@ class RowReader(FilePages):
             left = left_to_layouts(wanted.plans, at_hand)
             natively -= {leaf.column for leaf in left}
             if left:
-                refuse_unread(self, wanted, at_hand, rows)
+                self._refuse_unread(wanted, at_hand, rows)
         others = [leaf for leaf in wanted.leaves if leaf.column not in natively]
         if not others or not natively:
             return fetch()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +53,7 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """No codec of the format has a C side; how many values each call of `decode` gets."""
     found: list[int] = []
     for codec in CODECS:
@@ -66,7 +65,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
 
         monkeypatch.setattr(codec, "native", lambda self: None)
         monkeypatch.setattr(codec, "decode", counted)
-    yield found
+    return found
 
 
 def test_all_rows_and_some_are_read_without_layouts(path: Path, calls: list[int]) -> None:
