@@ -350,40 +350,6 @@ class LanceDataset(DatasetOfFragments, FrameReads):
                 plans.append(FilePlan(path=fragment.path, is_left_out=True))
         return explainer.plan(plans)
 
-    def split(self, max_rows: int | None = None) -> list[LanceDataset]:
-        """Divide the rows into datasets that workers, also of other processes, can read independently.
-
-        Parameters
-        ----------
-        max_rows
-            Most rows of a part, which ends where a zone ends if zones are not longer. When None, each fragment is a
-            part. Fragments of tables are not divided.
-
-        Returns
-        -------
-        list
-            Datasets in order; their rows, one after another, are those of this dataset. With `max_rows`, fragments of
-            bare files without rows are left out.
-
-        Raises
-        ------
-        InvalidArgumentError
-            `max_rows` is not a positive integer.
-
-        Examples
-        --------
-        >>> parts = lance_arrow.dataset("flights.lance").split(max_rows=60)
-        >>> sum(part.count_rows() for part in parts)
-        100
-        """
-        own = self._own_filter
-        parts: list[LanceFileFragment] = []
-        for fragment in self.fragments:
-            is_whole = max_rows is None or fragment.opened_rows() is None
-            parts += [fragment] if is_whole else fragment.split_by_zone(max_rows=max_rows)
-        datasets = [self._over([part]) for part in parts]
-        return datasets if own is None else [one.filter(own) for one in datasets]
-
     def count_rows(
         self,
         filter: Predicate | None = None,
