@@ -31,6 +31,10 @@ CreateMode: TypeAlias = Literal["create", "overwrite", "append"]
 """What `LanceTable.create` does where a table exists: raise, make a version of the new rows only, or add to it."""
 Durability: TypeAlias = Literal["fsync", "rename"]
 """What a change of a local table survives: a loss of power, or the end of the process only."""
+Order: TypeAlias = Literal["ascending", "descending"]
+"""From the least value to the greatest, or the reverse."""
+NullPlacement: TypeAlias = Literal["at_end", "at_start"]
+"""Whether nulls, and NaN beside them, come after the values or before them, in either order."""
 IngestMode: TypeAlias = Literal["append", "overwrite"]
 """What the ingest job does with a table."""
 Matched: TypeAlias = Literal["update", "delete", "keep"]

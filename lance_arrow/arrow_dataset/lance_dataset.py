@@ -14,7 +14,6 @@ from lance_arrow.arrays.view_arrays import without_views
 from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.arrow_dataset.dataset_parts import DatasetOfFragments
 from lance_arrow.arrow_dataset.interruptible import collect
-from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
 from lance_arrow.arrow_dataset.narrow_schema import narrow_schema
 from lance_arrow.arrow_dataset.scanner_options import (
     BATCH_READAHEAD,
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from lance_arrow.arrow_dataset.scan_plan import ScanPlan
     from lance_arrow.arrow_dataset.viewed_scans import ViewedScans
     from lance_arrow.scan.fragments.table_reader import TableReader
+    from lance_arrow.scan.ordering.sort_keys import OrderBy
 
 
 class LanceDataset(DatasetOfFragments, FrameReads):
@@ -85,10 +85,15 @@ class LanceDataset(DatasetOfFragments, FrameReads):
         use_threads: bool = True,
         cache_metadata: bool = True,
         memory_pool: pyarrow.MemoryPool | None = None,
+        *,
+        order_by: OrderBy | None = None,
+        limit: int | None = None,
+        offset: int = 0,
     ) -> Scanner:
         """Build a scan, as `pyarrow.dataset.Dataset.scanner`; a table's virtual columns can be named in `columns`.
 
-        `filter` may also be DNF tuples or SQL, here and in all methods that scan.
+        `filter` may also be DNF tuples or SQL, here and in all methods that scan. `order_by`, `limit` and `offset` are
+        those of `LanceTable.to_table`; with one of them, the scan can be read once.
 
         Raises
         ------
@@ -102,6 +107,10 @@ class LanceDataset(DatasetOfFragments, FrameReads):
         [0, 1]
         """
         options = ScannerOptions.of(locals())
+        if order_by is not None or limit is not None or offset:
+            from lance_arrow.arrow_dataset.some_rows import some_rows  # noqa: PLC0415 - for these alone
+
+            return some_rows(self, options, order_by, limit, offset)
         found = self._table
         dataset: FileSystemDataset = self
         if found is not None and isinstance(columns, (list, tuple)):
@@ -133,6 +142,10 @@ class LanceDataset(DatasetOfFragments, FrameReads):
         use_threads: bool = True,
         cache_metadata: bool = True,
         memory_pool: pyarrow.MemoryPool | None = None,
+        *,
+        order_by: OrderBy | None = None,
+        limit: int | None = None,
+        offset: int = 0,
     ) -> pyarrow.Table:
         """Read the dataset, as `pyarrow.dataset.Dataset.to_table`; Ctrl-C stops it at once.
 
@@ -142,7 +155,8 @@ class LanceDataset(DatasetOfFragments, FrameReads):
         >>> flights.to_table(["id"], filter="price > 49").num_rows
         1
         """
-        return collect(self.scanner(**ScannerOptions.of(locals()).keywords()))
+        options = ScannerOptions.of(locals()).keywords()
+        return collect(self.scanner(**options, order_by=order_by, limit=limit, offset=offset))
 
     def to_batches(
         self,
@@ -155,6 +169,10 @@ class LanceDataset(DatasetOfFragments, FrameReads):
         use_threads: bool = True,
         cache_metadata: bool = True,
         memory_pool: pyarrow.MemoryPool | None = None,
+        *,
+        order_by: OrderBy | None = None,
+        limit: int | None = None,
+        offset: int = 0,
     ) -> Iterator[pyarrow.RecordBatch]:
         """Read the dataset batch by batch, as `pyarrow.dataset.Dataset.to_batches`.
 
@@ -164,7 +182,8 @@ class LanceDataset(DatasetOfFragments, FrameReads):
         >>> [batch.num_rows for batch in flights.to_batches(["id"], batch_size=60)]
         [60, 40]
         """
-        scanner = self.scanner(**ScannerOptions.of(locals()).keywords())
+        options = ScannerOptions.of(locals()).keywords()
+        scanner = self.scanner(**options, order_by=order_by, limit=limit, offset=offset)
         found: Iterator[pyarrow.RecordBatch] = scanner.to_batches()
         return found
 

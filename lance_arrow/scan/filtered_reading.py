@@ -15,7 +15,7 @@ from lance_arrow.scan.read_counts import UNWATCHED, Receipt
 from lance_arrow.scan.row_weights import RowWeights, check_expansion
 from lance_arrow.scan.windows import even_windows
 from lance_arrow.spi import RowRanges
-from lance_arrow.structure.row_selection import difference, intersection
+from lance_arrow.structure.row_selection import difference, disjoint_union, intersection, marked
 
 if TYPE_CHECKING:
     from lance_arrow.scan.late_materialization import LateReader
@@ -165,6 +165,20 @@ class FilteredReading:
             batches, counts = self.reading.read(rows, pool)
         self.receipt.tally.add(counts, rows.num_rows)
         return batches
+
+    def matching(self, rows: RowRanges) -> RowRanges:
+        """Return those of some of the rows that satisfy the filter; of the columns, the filter's alone are read.
+
+        Raises
+        ------
+        InvalidArgumentError, LanceError
+            As `read`.
+        """
+        undecided = rows if self._filter is None else difference(rows, self.sure)
+        if self._filter is None or not len(undecided):
+            return rows
+        found = self._filter.of(undecided, self.receipt.tally)
+        return disjoint_union(intersection(rows, self.sure), marked(found.rows, found.mask))
 
     def count(self, pool: pa.MemoryPool | None = None, *, use_threads: bool = True) -> int:
         """Count the rows; those that satisfy the filter for sure are not read.

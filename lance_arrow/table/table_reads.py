@@ -16,11 +16,17 @@ from lance_arrow.manifests.references import branch_root
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.predicates import Predicate
 from lance_arrow.scan.row_arguments import as_row_ids
+from lance_arrow.scan.windows import WINDOW_ROWS
 from lance_arrow.table.table_handle import TableHandle
 
 if TYPE_CHECKING:
+    import pyarrow.compute as pc
+    from pyarrow.dataset import Scanner
+
     from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
     from lance_arrow.files.salvaging.reports import LostRows
+    from lance_arrow.scan.ordering.ordered_table import OrderedTable
+    from lance_arrow.scan.ordering.sort_keys import OrderBy
     from lance_arrow.table.changed_rows.version_diff import TableDiff, VersionPair
     from lance_arrow.table.salvaging.damaged_reads import DamagedTableRead
 
@@ -49,6 +55,9 @@ class TableReads(TableHandle, FrameReads):
         columns: Sequence[str] | None = None,
         filter: Predicate | None = None,
         *,
+        order_by: OrderBy | None = None,
+        limit: int | None = None,
+        offset: int = 0,
         on_corruption: OnCorruption = "raise",
     ) -> pa.Table:
         """Read all rows that are not deleted, or those of them that satisfy a filter.
@@ -61,14 +70,22 @@ class TableReads(TableHandle, FrameReads):
             ``_row_last_updated_at_version``.
         filter
             pyarrow expression, DNF tuples or SQL, over the same columns.
+        order_by
+            Column to order the rows by, or a list of columns, the first one deciding: ``"price"`` or ``[("price",
+            "descending"), "id"]``. ``("price", "descending", "at_start")`` puts nulls first; by default they are last
+            in either direction, after NaN. Equal rows stay in the order of the table. With a `limit`, zone maps leave
+            out zones that cannot hold one of the first rows.
+        limit, offset
+            The most rows to return, all when None; how many rows to skip before them.
         on_corruption
-            As for `LanceFile.read`. Missing files count as damaged. Fragments whose deletion file is lost are left out.
-            `lost` says what is missing.
+            As for `LanceFile.read`, without a filter and the three options above. Missing files count as damaged.
+            Fragments whose deletion file is lost are left out. `lost` says what is missing.
 
         Raises
         ------
         InvalidArgumentError
-            The table has no such column, or the filter does not fit.
+            The table has no such column, or the filter does not fit. Or values of a column have no order, or `limit`
+            or `offset` is negative.
         MissingFileError
             A file that the manifest names does not exist.
         LanceError
@@ -79,10 +96,31 @@ class TableReads(TableHandle, FrameReads):
         >>> table = lance_arrow.LanceTable.open("flights")
         >>> table.to_table(["id"], filter="price > 49").num_rows
         1
+        >>> table.to_table(["id"], order_by=[("price", "descending")], limit=2)["id"].to_pylist()
+        [99, 98]
         """
+        some = self._some_rows(columns, filter, order_by, limit, offset)
         if on_corruption != "raise":
-            return self._damaged_read(columns, filter, on_corruption).read()
-        return self._reader.read(self._reader.projection(columns), filter)
+            return self._damaged_read(columns, filter, on_corruption, is_whole=some is None).read()
+        return self._reader.read(self._reader.projection(columns), filter) if some is None else some.table()
+
+    def _some_rows(
+        self,
+        columns: Sequence[str] | None,
+        filter: Predicate | None,
+        order_by: OrderBy | None,
+        limit: int | None,
+        offset: int,
+    ) -> OrderedTable | None:
+        """Return what reads rows in an order, or some rows by number; None where all are wanted as they are."""
+        if order_by is None and limit is None and not offset:
+            return None
+        from lance_arrow.scan.ordering.ordered_table import OrderedTable  # noqa: PLC0415 - for these alone
+        from lance_arrow.scan.ordering.row_limits import RowLimits  # noqa: PLC0415
+        from lance_arrow.scan.ordering.sort_keys import sort_keys  # noqa: PLC0415
+
+        keys, limits = sort_keys(order_by), RowLimits.of(limit, offset)
+        return OrderedTable(self._reader, self._reader.projection(columns), filter, keys, limits)
 
     @property
     def lost(self) -> tuple[LostRows, ...]:
@@ -90,13 +128,17 @@ class TableReads(TableHandle, FrameReads):
         return self._lost
 
     def _damaged_read(
-        self, columns: Sequence[str] | None, filter: Predicate | None, on_corruption: OnCorruption
+        self, columns: Sequence[str] | None, filter: Predicate | None, on_corruption: OnCorruption, *, is_whole: bool
     ) -> DamagedTableRead:
         from lance_arrow.table.salvaging.damaged_reads import DamagedTableRead  # noqa: PLC0415 - for damage alone
 
         check_choice("on_corruption", names(OnCorruption), on_corruption)
         if filter is not None:
             raise InvalidArgumentError("a filter of damaged columns has no answer: filter what on_corruption returns")
+        if not is_whole:
+            raise InvalidArgumentError(
+                "damaged rows have no order and no number: sort or slice what on_corruption returns"
+            )
         read = DamagedTableRead(self._root, self._manifest, self._reader.columns, columns, on_corruption)
         self._lost = tuple(read.report.lost)
         return read
@@ -107,6 +149,9 @@ class TableReads(TableHandle, FrameReads):
         filter: Predicate | None = None,
         batch_size: int | None = None,
         *,
+        order_by: OrderBy | None = None,
+        limit: int | None = None,
+        offset: int = 0,
         on_corruption: OnCorruption = "raise",
     ) -> Iterator[pa.RecordBatch]:
         """Yield rows in order, in batches of at most `batch_size` rows; other arguments are those of `to_table`.
@@ -122,11 +167,48 @@ class TableReads(TableHandle, FrameReads):
         >>> sum(batch.num_rows for batch in table.to_batches(["id"], batch_size=60))
         100
         """
+        size = _checked_size(batch_size)
+        some = self._some_rows(columns, filter, order_by, limit, offset)
         if on_corruption != "raise":
-            size = _checked_size(batch_size)
-            read = self._damaged_read(columns, filter, on_corruption)
+            read = self._damaged_read(columns, filter, on_corruption, is_whole=some is None)
             return (batch for table in read.tables() for batch in table.to_batches(max_chunksize=size))
-        return self._reader.batches(self._reader.projection(columns), filter, _checked_size(batch_size))
+        return (
+            self._reader.batches(self._reader.projection(columns), filter, size) if some is None else some.batches(size)
+        )
+
+    def scanner(
+        self,
+        columns: Sequence[str] | dict[str, pc.Expression] | None = None,
+        filter: Predicate | None = None,
+        *,
+        order_by: OrderBy | None = None,
+        limit: int | None = None,
+        offset: int = 0,
+        batch_size: int | None = None,
+    ) -> Scanner:
+        """Build a `pyarrow.dataset.Scanner` of this version, for libraries that take one.
+
+        Parameters
+        ----------
+        columns, filter, order_by, limit, offset, batch_size
+            As for `to_batches`; `columns` may also be expressions by name.
+
+        Raises
+        ------
+        ImportError
+            The native bridge does not support the installed pyarrow.
+        InvalidArgumentError
+            As `to_batches`.
+
+        Examples
+        --------
+        >>> table = lance_arrow.LanceTable.open("flights")
+        >>> table.scanner(["id"], filter="id >= 7", limit=2).to_table()["id"].to_pylist()
+        [7, 8]
+        """
+        wanted = columns if columns is None or isinstance(columns, dict) else list(columns)
+        size = _checked_size(batch_size) or WINDOW_ROWS
+        return self.dataset().scanner(wanted, filter, size, order_by=order_by, limit=limit, offset=offset)
 
     def _schema_of(self, columns: Sequence[str] | None) -> pa.Schema:
         return self._reader.projection(columns).schema

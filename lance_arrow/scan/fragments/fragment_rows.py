@@ -220,7 +220,7 @@ class FragmentRows(TableSource):
         chosen = self.live if within is None else within
         zones: dict[Path, BoundedZones] = {}
         for path in () if predicate is None else predicate.fields:
-            found = self._zones_of(path)
+            found = self.bounded_zones(path)
             if found is not None:
                 zones[path] = found
         return prune_fragment(zones, self.num_physical, predicate, chosen)
@@ -239,7 +239,14 @@ class FragmentRows(TableSource):
             return None
         return stored[0].zones.get([stored[1]])[0]
 
-    def _zones_of(self, path: Path) -> BoundedZones | None:
+    def bounded_zones(self, path: Path) -> BoundedZones | None:
+        """Return zones of a column, or of a field of structs, from its file or an index; None where there are none.
+
+        Raises
+        ------
+        LanceError, OSError
+            As `prune`.
+        """
         leaf = leaf_at(self.columns.all_roots, path)
         if leaf is None:
             return None

@@ -269,10 +269,13 @@ class TableReader:
         projection = self.projection(columns)
         distinct, back = np.unique(ids, return_inverse=True)
         numbers, offsets = self._taking.find(distinct)
-        order = np.lexsort((offsets, numbers))
-        place = np.empty(len(order), np.int64)
-        place[order] = np.arange(len(order))
+        order, place = _order_and_places(numbers, offsets)
         return self._taken(numbers[order], offsets[order], place[back.ravel()], projection)
+
+    def take_rows(self, numbers: NDArray[np.int64], offsets: NDArray[np.int64], projection: Projection) -> pa.Table:
+        """Read live rows by number of the fragment and row of its files, both ``(n,)``, distinct, in any order."""
+        order, place = _order_and_places(numbers, offsets)
+        return self._taken(numbers[order], offsets[order], place, projection)
 
     def _taken(
         self,
@@ -369,3 +372,13 @@ class TableReader:
 
         plan = None if filter is None else self.filter(filter)
         return TableScan(self.groups(nodes, plan), within, self._runtime), self.numbers_left(plan)
+
+
+def _order_and_places(
+    numbers: NDArray[np.int64], offsets: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the ascending order of rows, and for each row its place in that order."""
+    order = np.lexsort((offsets, numbers))
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return order, place
