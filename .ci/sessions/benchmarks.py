@@ -96,6 +96,12 @@ def bench_small_changes(session: nox.Session) -> None:
 
 
 @nox.session
+def bench_ordered_rows(session: nox.Session) -> None:
+    """Time `order_by` with a limit beside DuckDB over Parquet; prints medians and bytes read."""
+    _bench(session, "ordered_rows")
+
+
+@nox.session
 def bench_memory(session: nox.Session) -> None:
     """Measure the peak memory of changes of a table ten times larger than the budget; prints, asserts nothing."""
     _bench(session, "table_memory")

@@ -13,6 +13,7 @@ In: open files and what is wanted of them. Out: record batches whose memory is A
 | `refused_rows`, `page_faults` | errors of rows and pages that the engine refused; the page of a layout's error |
 | `blobs/` | bytes of blobs, read in a wave of their own |
 | `fragments/` | live rows of fragments of a table: files side by side, deleted rows left out |
+| `ordering/` | the first rows in an order, by zone maps; some rows by number |
 | `row_source` | what a scan asks of rows, of files and fragments alike |
 | `open_file`, `open_files`, `file_place` | one open file, read as its version wants; files kept open; where a file is |
 | `zone_reader` | zone maps of one open file (of 0.1: `legacy/v0_1_statistics`) |

@@ -105,6 +105,13 @@ class ZoneMap:
     def nbytes(self) -> int:
         return int(self.zones.nbytes)
 
+    def are_exact(self, bound: str) -> NDArray[np.bool_]:
+        """Return flags of the zones that hold the bound, ``"min"`` or ``"max"``, as a value, ``(num_zones,) bool``."""
+        stored = self._stored.arrays.get(f"{bound}_exact")
+        flags = _are_valid(self._stored.arrays[bound]) if stored is None else stored
+        found: NDArray[np.bool_] = flags.to_numpy(zero_copy_only=False).astype(np.bool_)
+        return found
+
     def counts(self, name: str) -> NDArray[np.int64]:
         """Return one of the counts, ``(num_zones,) int64``; 0 if unknown."""
         found = self._counts.get(name)

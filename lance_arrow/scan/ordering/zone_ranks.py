@@ -5,8 +5,8 @@
     1       5 … 7       nothing before 5            one row of 5, all others up to 7
     2       no map      anything                    nothing
 
-For two rows in ascending order, the promises of zones 0 and 1 bound the second row by 5: zones that begin after 5 are
-never read. If zone 1 has two rows with 6 or less, zone 0 may still hold a better one.
+For two rows in ascending order, the promises of zones 0 and 1 bound the second row by 5. Zones that begin after 5 are
+never read.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ class _Content:
         chosen = pa.array(held)
         low, high = (as_sortable(one.take(chosen)) for one in (zone_map.low, zone_map.high))
         ascending = key.order == "ascending"
-        exact = zone_map.zones[("min" if ascending else "max") + "_exact"].take(chosen).to_numpy(zero_copy_only=False)
+        exact = zone_map.are_exact("min" if ascending else "max")[held]
         flags = zone_map.flags[held]
         # Rows that are deleted, or that a filter may leave out, can be any of those that the map counts.
         missing = lengths - sure
@@ -223,7 +223,7 @@ class _Content:
             least[name] = np.maximum(counts - missing, 0)
         values = np.maximum(sure - most["null_count"] - most["nan_count"], 0)
         first, last = (low, high) if ascending else (high, low)
-        is_first = exact.astype(bool) & (missing == 0) & (values > 0) & _valid(first)
+        is_first = exact & (missing == 0) & (values > 0) & _valid(first)
         return cls(flags, first, last, is_first, values, least["nan_count"], least["null_count"])
 
     def best(self, key: SortKey) -> KeyColumn:
