@@ -28,7 +28,7 @@ schema, history; a dataset; new versions.
 | `compaction` | few large fragments of many small ones |
 | `rewritten_rows`, `group_threads` | their rows, copied or encoded; some groups of fragments at once |
 | `cleanup` | old versions, and files that nothing needs |
-| `branches`, `cloning` | lines that begin with a version of another |
+| `branches`, `copies/` | lines, and tables, that begin with a version of another |
 | `zone_index` | ZONEMAP indices: made, committed, listed |
 | `verifying` | every file of a version compared with its checksums and decoded |
 | `salvaging/` | rows of damaged tables, and reports of what is lost |

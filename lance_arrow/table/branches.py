@@ -26,7 +26,7 @@ from lance_arrow.manifests.versions import VERSIONS, VersionChoice, open_version
 from lance_arrow.manifests.zone_indices import INDICES
 from lance_arrow.settings import Limits
 from lance_arrow.spi import CommitStrategy
-from lance_arrow.table.cloning import CloneSource, clone_version
+from lance_arrow.table.copies.cloning import CloneSource, clone_version
 from lance_arrow.table.named_versions import NamedVersions, manifest_bytes
 
 _OWN_FOLDERS = frozenset({VERSIONS, DATA, DELETIONS, TRANSACTIONS, INDICES})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +27,7 @@ from lance_arrow.errors import InvalidArgumentError, TableExistsError, did_you_m
 from lance_arrow.files.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE
 from lance_arrow.io import AnyFileSystem, Location
 from lance_arrow.manifests.manifest import ManifestMeta
-from lance_arrow.manifests.references import branch_root, line_name
+from lance_arrow.manifests.references import line_name
 from lance_arrow.manifests.versions import VersionChoice, is_table, open_version, table_location
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.fragments.table_columns import TableColumns
@@ -35,7 +35,7 @@ from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.scan.open_files import OpenFiles
 from lance_arrow.table.branches import TableBranches
 from lance_arrow.table.changes import replace_rows
-from lance_arrow.table.cloning import CloneSource, clone_version
+from lance_arrow.table.copies.table_copies import TableCopies
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
 from lance_arrow.table.history import VersionMeta, read_history
 from lance_arrow.table.table_edits import TableEdits
@@ -47,7 +47,7 @@ from lance_arrow.table.tags import TableTags
 from lance_arrow.table.writable_branch import check_durability, checked_message
 
 
-class LanceTable(TableReads, TableEdits, TableUpkeep, TableSettings):
+class LanceTable(TableReads, TableEdits, TableUpkeep, TableSettings, TableCopies):
     """One version of a Lance table: read its rows, list its history, change it.
 
     Get a table from `LanceTable.open`, or make one with `LanceTable.create`. A method that changes the table commits a
@@ -367,60 +367,6 @@ class LanceTable(TableReads, TableEdits, TableUpkeep, TableSettings):
             durability=self._durability,
         )
 
-    def shallow_clone(
-        self,
-        uri: str | os.PathLike[str],
-        version: int | str | None = None,
-        *,
-        message: str | None = None,
-        filesystem: AnyFileSystem | None = None,
-        storage_options: Mapping[str, Any] | None = None,
-        unsafe_single_writer: bool = False,
-        durability: Durability = "fsync",
-    ) -> LanceTable:
-        """Make a table that begins with a version of this one, without copying data files.
-
-        Parameters
-        ----------
-        uri, filesystem, storage_options, unsafe_single_writer, durability
-            As for `create`. The new table must lie on the filesystem of this one.
-        version
-            First version of the new table: number of a version of this branch, or a tag. This version when None.
-        message
-            As for `create`.
-
-        Returns
-        -------
-        LanceTable
-            The new table, whose first version has the number of the version that it begins with. A cleanup of this
-            table can remove files that the new one needs, because a clone leaves no record here. Open the new table
-            with ``allow_external_bases=True``, unless it lies below the folder that holds this table.
-
-        Raises
-        ------
-        TableExistsError
-            There is a table already.
-        UnsupportedError
-            `uri` is on another filesystem.
-
-        Examples
-        --------
-        >>> table = lance_arrow.LanceTable.open("flights")
-        >>> clone = table.shallow_clone("copy", version=1)
-        >>> clone.delete("id < 10")
-        >>> clone.count_rows(), table.count_rows()
-        (90, 100)
-        """
-        manifest = self._manifest if version is None else self._find(version)
-        target = table_location(uri, filesystem, storage_options)
-        limits = default_runtime().settings.limits
-        source = CloneSource(line=branch_root(self._root, manifest.branch), manifest=manifest, limits=limits)
-        strategy = line_of(target, None, unsafe_single_writer=unsafe_single_writer, durability=durability).strategy
-        made = clone_version(source, target, strategy, branch=None, message=checked_message(message))
-        # The caller has named the source, wherever it lies.
-        options = replace(self._options, allow_external_bases=True)
-        return LanceTable(target, None, made, options, unsafe_single_writer=unsafe_single_writer, durability=durability)
-
     def _reader_of(self, manifest: ManifestMeta) -> TableReader:
         columns = TableColumns(manifest.facts, self._options)
         return TableReader(columns, manifest.fragments, self._root.filesystem, self._files)
@@ -430,6 +376,18 @@ class LanceTable(TableReads, TableEdits, TableUpkeep, TableSettings):
         options = replace(options, read_dictionary=(), strings="plain")
         files = self._files if options == self._options else OpenFiles(options)
         return TableReader(TableColumns(manifest.facts, options), manifest.fragments, self._root.filesystem, files)
+
+    def _opened(
+        self,
+        root: Location,
+        manifest: ManifestMeta,
+        options: ReadOptions,
+        *,
+        unsafe_single_writer: bool,
+        durability: Durability,
+    ) -> Self:
+        made = type(self)
+        return made(root, None, manifest, options, unsafe_single_writer=unsafe_single_writer, durability=durability)
 
     def _move(self, manifest: ManifestMeta) -> None:
         self._reader = self._reader_of(manifest)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from lance_arrow.choices import Durability, Preset
 from lance_arrow.files.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE, WriteOptions
@@ -88,6 +88,18 @@ class TableHandle:
         raise NotImplementedError
 
     def _stored_reader_of(self, manifest: ManifestMeta) -> TableReader:
+        raise NotImplementedError
+
+    def _opened(
+        self,
+        root: Location,
+        manifest: ManifestMeta,
+        options: ReadOptions,
+        *,
+        unsafe_single_writer: bool,
+        durability: Durability,
+    ) -> Self:
+        """Return another table, at its main branch."""
         raise NotImplementedError
 
     def _move(self, manifest: ManifestMeta) -> None:
