@@ -8,11 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from lance_arrow.container.extension_types import EXTENSION_NAME
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.errors import CorruptFileError
 from lance_arrow.proto import file_schema_pb2
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 MAX_DEPTH = 64
 NO_ID = -1
@@ -220,7 +224,7 @@ def fields_to_messages(fields: Iterable[SchemaField]) -> list[file_schema_pb2.Fi
 
 
 def _message(node: SchemaField) -> file_schema_pb2.Field:
-    said, position = node.metadata.get(_PRIMARY_KEY, b""), _position(node, _PRIMARY_KEY)
+    said, position = node.metadata.get(_PRIMARY_KEY, b""), _position(node.metadata, _PRIMARY_KEY)
     return file_schema_pb2.Field(
         name=node.name,
         id=node.id,
@@ -234,12 +238,23 @@ def _message(node: SchemaField) -> file_schema_pb2.Field:
         # position.
         unenforced_primary_key=said.lower() in _TRUE_WORDS or position is not None,
         unenforced_primary_key_position=position or 0,
-        unenforced_clustering_key_position=_position(node, _CLUSTERING_KEY) or 0,
+        unenforced_clustering_key_position=_position(node.metadata, _CLUSTERING_KEY) or 0,
     )
 
 
-def _position(node: SchemaField, key: str) -> int | None:
-    text = node.metadata.get(f"{key}:position", b"")
+def primary_key(schema: pa.Schema) -> tuple[str, ...]:
+    """Return the names of the columns that the metadata of a schema declare as primary key, in order of the key."""
+    found = []
+    for column in schema:
+        metadata = {name.decode("utf-8", "replace"): value for name, value in (column.metadata or {}).items()}
+        position = _position(metadata, _PRIMARY_KEY)
+        if metadata.get(_PRIMARY_KEY, b"").lower() in _TRUE_WORDS or position is not None:
+            found.append((position or 0, column.name))
+    return tuple(name for _, name in sorted(found, key=lambda one: one[0]))
+
+
+def _position(metadata: Mapping[str, bytes], key: str) -> int | None:
+    text = metadata.get(f"{key}:position", b"")
     return int(text) if _POSITION.fullmatch(text) and int(text) < 1 << 32 else None
 
 

@@ -367,6 +367,32 @@ class LanceTable(TableReads, TableEdits, TableUpkeep, TableSettings, TableCopies
             durability=self._durability,
         )
 
+    def refresh(self) -> bool:
+        """Move this object to the newest version of its branch.
+
+        Returns
+        -------
+        bool
+            Whether that is another version than before.
+
+        Raises
+        ------
+        TableNotFoundError
+            The table is gone.
+
+        Examples
+        --------
+        >>> table = lance_arrow.LanceTable.open("flights")
+        >>> lance_arrow.LanceTable.open("flights").delete("id < 10")
+        >>> table.refresh(), table.count_rows()
+        (True, 90)
+        """
+        newest = open_version(self._root, VersionChoice(branch=self._branch), default_runtime().settings.limits)
+        if newest.message_bytes == self._manifest.message_bytes:
+            return False
+        self._move(newest)
+        return True
+
     def _reader_of(self, manifest: ManifestMeta) -> TableReader:
         columns = TableColumns(manifest.facts, self._options)
         return TableReader(columns, manifest.fragments, self._root.filesystem, self._files)

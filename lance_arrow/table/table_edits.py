@@ -8,13 +8,14 @@ from typing import Any
 import pyarrow as pa
 
 from lance_arrow.choices import FileVersionName, Preset
+from lance_arrow.container.fields import primary_key
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.files.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE
 from lance_arrow.scan.predicates import Predicate
 from lance_arrow.table.changes import append_rows, delete_rows, replace_rows, restore_version
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
 from lance_arrow.table.merges.merge_rows import merge_rows
-from lance_arrow.table.merges.merging import MergeClauses, TableMerge
+from lance_arrow.table.merges.merging import MergeClauses, TableMerge, TableMergeInsert
 from lance_arrow.table.table_handle import PLAIN, FileOptions, TableHandle
 from lance_arrow.table.updates import update_rows
 from lance_arrow.table.writable_branch import checked_message, overwriting_version
@@ -200,6 +201,33 @@ class TableEdits(TableHandle):
         1
         """
         return TableMerge(self._merge, source, on, schema)
+
+    def merge_insert(self, on: str | Sequence[str] | None = None) -> TableMergeInsert:
+        """Describe a merge (upsert) by keys whose rows `TableMergeInsert.execute` is given, as pylance spells it.
+
+        ``table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(rows)``
+
+        Parameters
+        ----------
+        on
+            Names of the key columns. A null key matches no row. When None, the primary key that the schema declares.
+
+        Raises
+        ------
+        InvalidArgumentError
+            `on` is no name, or is None although the schema declares no primary key.
+
+        Examples
+        --------
+        >>> table = lance_arrow.LanceTable.open("flights")
+        >>> merge = table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all()
+        >>> merge.execute(pyarrow.table({"id": [99, 100], "price": [1.0, 2.0]}))["num_updated_rows"]
+        1
+        """
+        key = primary_key(self._reader.columns.schema) if on is None else on
+        if not key:
+            raise InvalidArgumentError("the schema declares no primary key, expected names of key columns as on")
+        return TableMergeInsert(self._merge, key)
 
     def _merge(
         self, clauses: MergeClauses, source: Any, schema: pa.Schema | None, max_rows_per_file: int, message: str | None

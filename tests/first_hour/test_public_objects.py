@@ -75,6 +75,7 @@ REACHED: dict[str, Callable[[Path], Any]] = {
     "ReadReport": lambda folder: a_receipt(folder).total,
     "TableBranches": lambda folder: LanceTable.open(folder / "table").branches,
     "TableMerge": lambda folder: LanceTable.open(folder / "table").merge(ROWS, on="id").when_matched_delete(),
+    "TableMergeInsert": lambda folder: LanceTable.open(folder / "table").merge_insert("id").when_matched_delete(),
     "TableTags": lambda folder: LanceTable.open(folder / "table").tags,
     "VersionMeta": lambda folder: LanceTable.open(folder / "table").history()[0],
 }
@@ -86,6 +87,7 @@ STAYS = {
     "Runtime": "pickle its settings",
     "TableBranches": "pickle the LanceTable",
     "TableMerge": "pickle the LanceTable and the rows",
+    "TableMergeInsert": "pickle the LanceTable and the rows",
     "TableTags": "pickle the LanceTable",
 }
 SHOWN = {
@@ -99,6 +101,7 @@ SHOWN = {
     "Runtime": ("plugins=", "num_threads="),
     "TableBranches": ("other",),
     "TableMerge": ("id", "deletes"),
+    "TableMergeInsert": ("id", "deletes"),
     "TableTags": ("first", "1"),
 }
 EVERY = {**FACTORIES, **REACHED}
