@@ -5,5 +5,6 @@ In: a version, and a new place. Out: the first version there.
 | Module | Open it for |
 |---|---|
 | `table_copies` | `TableCopies`: the part of `LanceTable` that clones: start here |
+| `deep_cloning` | the same, of which all files are copied |
 | `cloning` | the first version of a clone or branch, whose files stay where they are |
 """

@@ -25,6 +25,7 @@ from lance_arrow.manifests.names import ManifestName, NamingScheme
 from lance_arrow.manifests.table_facts import protocols_of
 from lance_arrow.manifests.versions import VERSIONS, is_table, manifest_place
 from lance_arrow.manifests.writing import check_fragment_known, editable, finish, manifest_bytes
+from lance_arrow.proto.table_pb2 import IndexSection
 from lance_arrow.proto.transaction_pb2 import Transaction
 from lance_arrow.settings import Limits
 from lance_arrow.spi import CommitAttempt, CommitStrategy
@@ -77,8 +78,7 @@ def clone_version(
         It lies on another filesystem; something of the version is not known here.
     """
     _check_places(source.line, target)
-    if is_table(target):
-        raise TableExistsError("there is a table here already", path=target.name)
+    refuse_existing(target)
     path = spelled(source.line)
     draft = editable(source.manifest)
     body = draft.head
@@ -93,27 +93,65 @@ def clone_version(
     for index in indices.indices:
         if not index.HasField("base_id"):
             index.base_id = base_id
-    version = source.manifest.version
-    transaction = Transaction(read_version=version, uuid=str(uuid.uuid4()))
-    transaction.clone.is_shallow = True
-    transaction.clone.ref_version = version
-    transaction.clone.ref_path = path
+    transaction = clone_transaction(source, message, is_shallow=True)
     if branch is not None:
         transaction.clone.branch_name = branch
+    with WrittenFiles() as files:
+        return commit_first(source, target, strategy, draft, indices, transaction, files)
+
+
+def refuse_existing(target: Location) -> None:
+    """Raise `TableExistsError` if there is a table already."""
+    if is_table(target):
+        raise TableExistsError("there is a table here already", path=target.name)
+
+
+def clone_transaction(source: CloneSource, message: str | None, *, is_shallow: bool) -> Transaction:
+    """Return the record of a clone."""
+    version = source.manifest.version
+    transaction = Transaction(read_version=version, uuid=str(uuid.uuid4()))
+    transaction.clone.is_shallow = is_shallow
+    transaction.clone.ref_version = version
+    transaction.clone.ref_path = spelled(source.line)
     if message is not None:
         transaction.transaction_properties[MESSAGE_KEY] = message
-    record = transaction.SerializeToString(deterministic=True)
-    with WrittenFiles() as files:
-        name = "" if body.writer_feature_flags & NO_TRANSACTION_FILES else f"{version}-{transaction.uuid}.txn"
-        if name:
-            folder = posixpath.join(target.path, TRANSACTIONS)
-            make_folder(target.filesystem, folder)
-            place = Location(target.filesystem, posixpath.join(folder, name))
-            files.add(place)
-            write_file(place, record)
-        finish(draft, version, name, has_indices=bool(indices.indices))
-        data = manifest_bytes(draft, record, indices.SerializeToString() if indices.indices else None)
-        return _publish(target, version, data, strategy, files, source.limits)
+    return transaction
+
+
+def commit_first(
+    source: CloneSource,
+    target: Location,
+    strategy: CommitStrategy,
+    draft: ManifestDraft,
+    indices: IndexSection,
+    transaction: Transaction,
+    files: WrittenFiles,
+) -> ManifestMeta:
+    """Commit the first version of a clone.
+
+    Parameters
+    ----------
+    source, target, strategy
+        As for `clone_version`.
+    draft, indices, transaction
+        The version, which gets the number of the source's.
+    files
+        Removed again if there is no commit.
+
+    Raises
+    ------
+    TableExistsError
+        Another writer was first.
+    """
+    version, record = source.manifest.version, transaction.SerializeToString(deterministic=True)
+    name = "" if draft.head.writer_feature_flags & NO_TRANSACTION_FILES else f"{version}-{transaction.uuid}.txn"
+    if name:
+        place = Location(target.filesystem, posixpath.join(files.folder(target, TRANSACTIONS), name))
+        files.add(place)
+        write_file(place, record)
+    finish(draft, version, name, has_indices=bool(indices.indices))
+    data = manifest_bytes(draft, record, indices.SerializeToString() if indices.indices else None)
+    return _publish(target, version, data, strategy, files, source.limits)
 
 
 def _publish(

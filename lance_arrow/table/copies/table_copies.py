@@ -73,3 +73,59 @@ class TableCopies(TableHandle):
         # The caller has named the source, wherever it lies.
         options = replace(self._options, allow_external_bases=True)
         return self._opened(target, made, options, unsafe_single_writer=unsafe_single_writer, durability=durability)
+
+    def deep_clone(
+        self,
+        uri: str | os.PathLike[str],
+        version: int | str | None = None,
+        *,
+        message: str | None = None,
+        filesystem: AnyFileSystem | None = None,
+        storage_options: Mapping[str, Any] | None = None,
+        unsafe_single_writer: bool = False,
+        durability: Durability = "fsync",
+    ) -> Self:
+        """Copy a version, with its data files and indices, to a table of its own, on any filesystem.
+
+        Parameters
+        ----------
+        uri, filesystem, storage_options, unsafe_single_writer, durability
+            As for `create`.
+        version
+            First version of the new table: number of a version of this branch, or a tag. This version when None.
+        message
+            As for `create`.
+
+        Returns
+        -------
+        LanceTable
+            The new table, whose first version has the number of the version that was copied. It shares no file with
+            this table. Files are copied as they are, without decoding them; older versions and tags are not copied.
+
+        Raises
+        ------
+        TableExistsError
+            There is a table already.
+        MissingFileError, CorruptManifestError
+            A file of the version does not exist, or has another size than the manifest says. Nothing is left behind.
+        UnsupportedError
+            Files of the version lie outside of the folder that holds this table, which was opened without
+            ``allow_external_bases``.
+
+        Examples
+        --------
+        >>> table = lance_arrow.LanceTable.open("flights")
+        >>> copied = table.deep_clone("deep", version=1)
+        >>> copied.version, copied.count_rows()
+        (1, 100)
+        """
+        from lance_arrow.table.copies.deep_cloning import deep_clone  # noqa: PLC0415 - for deep clones alone
+
+        manifest = self._manifest if version is None else self._find(version)
+        root = table_location(uri, filesystem, storage_options)
+        limits = default_runtime().settings.limits
+        source = CloneSource(line=branch_root(self._root, manifest.branch), manifest=manifest, limits=limits)
+        target = line_of(root, None, unsafe_single_writer=unsafe_single_writer, durability=durability)
+        allows = self._options.allow_external_bases
+        made = deep_clone(source, target, allow_external_bases=allows, message=checked_message(message))
+        return self._opened(root, made, self._options, unsafe_single_writer=unsafe_single_writer, durability=durability)
