@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from lance_arrow.arrays.column_paths import leaf_at, parse_dot_path
 from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.scan.ordering.sort_keys import as_sortable
 from lance_arrow.scan.predicates import MISFITS, type_at
 from lance_arrow.spi import RowRanges
 from lance_arrow.statistics.zone_maps import ZoneMap
@@ -162,6 +163,8 @@ class _Zones:
         # Zones without values have neither bound; some with values have no upper one.
         if low.null_count != column.null_count:
             return _Bound(is_known=False)
+        # Arrow has no such kernel for half floats.
+        column = as_sortable(column)
         value = pc.min_max(column)[name]
         if not value.is_valid:
             values = self.zones.column("value_count").to_numpy()
@@ -184,6 +187,7 @@ def _joined(bounds: list[_Bound], name: str) -> _Bound:
     found = [bound for bound in bounds if bound.value is not None]
     if not found:
         return _Bound()
-    values = pa.array([bound.value for bound in found], found[0].value.type if found[0].value is not None else None)
-    best = pc.min_max(values)[name]
+    type_ = None if found[0].value is None else found[0].value.type
+    values = as_sortable(pa.array([bound.value for bound in found], type_))
+    best = pc.min_max(values)[name].cast(type_)
     return _Bound(best, any(bound.is_exact and bound.value == best for bound in found))

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pyarrow.compute as pc
     from pyarrow.dataset import Scanner
 
+    from lance_arrow.arrow_dataset.description import DatasetDescription
     from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
     from lance_arrow.files.salvaging.reports import LostRows
     from lance_arrow.scan.ordering.ordered_table import OrderedTable
@@ -396,6 +397,29 @@ class TableReads(TableHandle, FrameReads):
             self._manifest.facts, self._manifest.fragments, self._root.filesystem, self._options
         )
         return made
+
+    def describe(self, columns: Sequence[str] | None = None, *, read: bool = True) -> DatasetDescription:
+        """Describe each column of this version, as `LanceDataset.describe`.
+
+        Parameters
+        ----------
+        columns, read
+            As for `LanceDataset.describe`.
+
+        Raises
+        ------
+        ImportError
+            The native bridge does not support the installed pyarrow.
+        InvalidArgumentError
+            There is no such column.
+
+        Examples
+        --------
+        >>> table = lance_arrow.LanceTable.open("flights")
+        >>> table.describe(["price"])["price"].maximum.as_py()
+        49.5
+        """
+        return self.dataset().describe(columns, read=read)
 
     def __len__(self) -> int:
         return self.count_rows()

@@ -5,6 +5,6 @@ In: a version, and a new place. Out: the first version there.
 | Module | Open it for |
 |---|---|
 | `table_copies` | `TableCopies`: the part of `LanceTable` that clones: start here |
-| `deep_cloning` | the same, of which all files are copied |
+| `deep_cloning` | the first version of a clone with copies of all files |
 | `cloning` | the first version of a clone or branch, whose files stay where they are |
 """

@@ -1,7 +1,7 @@
 """Deep clones: tables of their own, to which the files of one version were copied.
 
-Data files, deletion files, the folders of large blobs, and indices keep their names, also those that lay in another
-table because the source was a shallow clone. The first manifest has the number of the version, and no base paths.
+Data files, deletion files, folders of large blobs and indices keep their names. So do files of other tables, which the
+version of a shallow clone names. The first manifest has the number of the version, and no base paths.
 """
 
 from __future__ import annotations

@@ -1,0 +1,219 @@
+"""`describe`: what is in each column of a dataset: nulls, least and greatest value, bytes.
+
+zone maps ─► whole? ─ yes ─► counts and bounds
+                    └ no ──► values of these columns, in one scan ─► counts and bounds
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lance_arrow.arrays.column_paths import project
+from lance_arrow.arrow_dataset.column_statistics import ColumnStatistics, column_statistics
+from lance_arrow.html_repr import html_table
+from lance_arrow.scan.ordering.sort_keys import as_sortable
+from lance_arrow.scan.predicates import MISFITS
+from lance_arrow.scan.projection import column_paths
+
+if TYPE_CHECKING:
+    from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
+
+_HEADER = ("column", "type", "rows", "nulls", "minimum", "maximum", "bytes")
+_SHOWN_CHARACTERS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDescription:
+    """One column; what is unknown is None.
+
+    Parameters
+    ----------
+    name, type
+        Of the column.
+    num_rows
+        Rows that are not deleted.
+    null_count
+        Rows that are null.
+    minimum, maximum
+        Least and greatest value; NaN is none. None for types without order, and where every row is null.
+    num_bytes
+        Bytes that the column takes in the data files, deleted rows included. None where fragments are parts of files.
+    was_read
+        Whether values were read, because zone maps do not tell everything.
+    """
+
+    name: str
+    type: pa.DataType
+    num_rows: int
+    null_count: int | None
+    minimum: pa.Scalar | None
+    maximum: pa.Scalar | None
+    num_bytes: int | None
+    was_read: bool
+
+    def texts(self) -> tuple[str, ...]:
+        """Return the cells of a printed row."""
+        counts = [self.num_rows, self.null_count]
+        bounds = [self.minimum, self.maximum]
+        shown = ["" if one is None else _cut(str(one.as_py())) for one in bounds]
+        cells = [self.name, _cut(str(self.type)), *(_number(one) for one in counts), *shown, _number(self.num_bytes)]
+        return tuple(cells)
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetDescription:
+    """All columns that were asked for; printable, and a table in notebooks.
+
+    Parameters
+    ----------
+    columns
+        One for each column, in order.
+    """
+
+    columns: tuple[ColumnDescription, ...]
+
+    def __getitem__(self, name: str) -> ColumnDescription:
+        """Return a column by its name; raises `KeyError`."""
+        found = next((one for one in self.columns if one.name == name), None)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def __str__(self) -> str:
+        rows = [_HEADER, *(one.texts() for one in self.columns)]
+        widths = [max(len(row[place]) for row in rows) for place in range(len(_HEADER))]
+        return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+
+    def __repr__(self) -> str:
+        names = ", ".join(one.name for one in self.columns[:5])
+        more = f" and {len(self.columns) - 5:,} more" if len(self.columns) > 5 else ""
+        return f"<DatasetDescription columns={len(self.columns)}: {names}{more}>"
+
+    def _repr_html_(self) -> str:
+        return html_table(_HEADER, (one.texts() for one in self.columns))
+
+
+def described(dataset: LanceDataset, columns: Sequence[str] | None, *, read: bool) -> DatasetDescription:
+    """Describe columns; see `LanceDataset.describe`."""
+    names = list(dataset.schema.names if columns is None else columns)
+    fields = list(dataset.scanner(columns=names).projected_schema)
+    known = {}
+    if dataset._own_filter is None:
+        single = [name for name, field in zip(names, fields, strict=True) if not pa.types.is_nested(field.type)]
+        known = {name: column_statistics(dataset, name) for name in single}
+    num_rows = dataset.count_rows()
+    made = {name: _of_statistics(field, known.get(name), num_rows) for name, field in zip(names, fields, strict=True)}
+    unknown = [name for name, one in made.items() if one is None]
+    if read and unknown:
+        made.update(_of_values(dataset, unknown))
+    stored = _stored_bytes(dataset)
+    found = []
+    for name, field in zip(names, fields, strict=True):
+        one = made[name] or _Facts.partly(known.get(name))
+        was_read = read and name in unknown
+        low, high = (_shown_as(bound, field.type) for bound in (one.minimum, one.maximum))
+        num_bytes = None if stored is None else stored(name)
+        found.append(ColumnDescription(name, field.type, num_rows, one.null_count, low, high, num_bytes, was_read))
+    return DatasetDescription(tuple(found))
+
+
+@dataclass(slots=True)
+class _Facts:
+    """Nulls and bounds of a column, of the rows seen so far."""
+
+    null_count: int | None = 0
+    minimum: pa.Scalar | None = None
+    maximum: pa.Scalar | None = None
+
+    @classmethod
+    def partly(cls, known: ColumnStatistics | None) -> _Facts:
+        """Keep what is certain of statistics that do not tell everything."""
+        if known is None:
+            return cls(None)
+        low, high = known.is_minimum_exact, known.is_maximum_exact
+        return cls(known.null_count, known.minimum if low else None, known.maximum if high else None)
+
+    def add(self, values: pa.Array) -> None:
+        """See more rows."""
+        assert self.null_count is not None
+        self.null_count += values.null_count
+        if pa.types.is_nested(values.type):
+            return
+        plain = as_sortable(values)
+        if pa.types.is_floating(plain.type):
+            plain = plain.filter(pc.invert(pc.is_nan(plain)))
+        try:
+            bounds = pc.min_max(plain)
+        except MISFITS:
+            # The type has no order.
+            return
+        for own, name, is_better in (("minimum", "min", pc.less), ("maximum", "max", pc.greater)):
+            seen, best = bounds[name], getattr(self, own)
+            if seen.is_valid and (best is None or is_better(seen, best).as_py()):
+                setattr(self, own, seen)
+
+
+def _of_statistics(field: pa.Field, known: ColumnStatistics | None, num_rows: int) -> _Facts | None:
+    """Return what zone maps tell; None where that is not everything."""
+    if not num_rows or pa.types.is_null(field.type):
+        return _Facts(num_rows)
+    if known is None:
+        return _Facts() if pa.types.is_nested(field.type) and not field.nullable else None
+    null_count = 0 if not field.nullable else known.null_count
+    if null_count is None:
+        return None
+    has_values = null_count < num_rows and known.nan_count != num_rows - null_count
+    if has_values and not (known.is_minimum_exact and known.is_maximum_exact):
+        return None
+    return _Facts(null_count, known.minimum, known.maximum)
+
+
+def _of_values(dataset: LanceDataset, names: Sequence[str]) -> dict[str, _Facts]:
+    found = {name: _Facts() for name in names}
+    for batch in dataset.to_batches(columns=list(names)):
+        for number, facts in enumerate(found.values()):
+            facts.add(batch.column(number))
+    return found
+
+
+def _shown_as(bound: pa.Scalar | None, type_: pa.DataType) -> pa.Scalar | None:
+    """Return a bound in the type of the column, or of the values of a dictionary."""
+    plain = type_.value_type if isinstance(type_, pa.DictionaryType) else type_
+    plain = plain.storage_type if isinstance(plain, pa.BaseExtensionType) else plain
+    if bound is not None and pa.types.is_floating(plain) and bound.as_py() == 0:
+        # Bounds of zone maps have -0.0, as either zero may be a value.
+        return pa.scalar(0.0).cast(plain)
+    return bound if bound is None or bound.type == plain else bound.cast(plain)
+
+
+def _stored_bytes(dataset: LanceDataset) -> Callable[[str], int] | None:
+    """Return what sums the bytes of a column over all files; None where fragments are parts of files, or opaque."""
+    table = dataset._table
+    if table is not None:
+        sources = [table.fragment(number) for number in range(len(table.fragments))]
+        return lambda name: sum(
+            one.reading(project(one.roots, column_paths([name], one.roots), missing_ok=True)).stored_bytes
+            for one in sources
+        )
+    opened = [fragment.opened_rows() for fragment in dataset.fragments]
+    if any(one is None or one[1].num_rows != one[0].num_physical for one in opened):
+        return None
+    files = [one[0] for one in opened if one is not None]
+    return lambda name: sum(
+        file.reading(project(file.roots, column_paths([name], file.roots), missing_ok=True)).stored_bytes
+        for file in files
+    )
+
+
+def _number(count: int | None) -> str:
+    return "" if count is None else f"{count:,}"
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _SHOWN_CHARACTERS else line[: _SHOWN_CHARACTERS - 1] + "…"
