@@ -10,6 +10,7 @@
 | `handler_protocol`, `places` | what the bridge asks of Python |
 | `scan_plan`, `fragment_zones` | what a scan would read, and why not less; zones as row groups are listed |
 | `table_dataset`, `table_parts`, `table_session`, `discovery` | versions as datasets; files found in a table's folder |
+| `unified_schemas` | one schema for files whose columns differ |
 | `some_rows` | scans in an order, or of some rows |
 | `column_statistics`, `description` | what zone maps know of a column; what is in each column |
 | `dataset_sink` | files that `pyarrow.dataset.write_dataset` writes |

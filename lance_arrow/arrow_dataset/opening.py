@@ -19,6 +19,7 @@ from lance_arrow.arrow_dataset.places import as_arrow
 from lance_arrow.choices import Blobs, Dictionaries, Json, Strings, Verify, fixed_strings
 from lance_arrow.errors import InvalidArgumentError, TableNotFoundError
 from lance_arrow.io import AnyFileSystem, foreign_errors
+from lance_arrow.io.location import has_wildcards
 from lance_arrow.manifests.references import line_name
 from lance_arrow.manifests.versions import VersionChoice, newest_manifest, open_version, table_location
 from lance_arrow.runtime import default_runtime
@@ -37,6 +38,7 @@ def dataset(
     strings: Strings = "plain",
     read_dictionary: Sequence[str] = (),
     schema: pa.Schema | None = None,
+    unify_schemas: bool = False,
     partitioning: Any = None,
     exclude_invalid_files: bool | None = None,
     blobs: Blobs = "bytes",
@@ -51,6 +53,7 @@ def dataset(
     ----------
     uri
         A table's folder, a file, a directory of files, or a list of files; local paths or URLs of one filesystem.
+        Files may be named by a pattern, such as ``"2026/*.lance"`` or ``"**/*.lance"``; they are in order of paths.
     version, tag, as_of, branch
         Version of a table to read, as for `LanceTable.open`.
     filesystem, storage_options
@@ -65,6 +68,9 @@ def dataset(
     read_dictionary
         Columns of strings, or binary values, that come as dictionary arrays with 32-bit codes, as dotted paths.
         Values that lie plainly are encoded.
+    unify_schemas
+        Whether columns of all files are seen, not those of the first file alone. A column that a file lacks is null
+        there. Where types differ, numbers and strings come in a type that holds those of all files.
     schema, partitioning, exclude_invalid_files
         As `pyarrow.dataset.dataset`; a table has no partitioning.
     blobs, json, allow_external_blobs, allow_external_bases, verify
@@ -82,7 +88,9 @@ def dataset(
     CorruptManifestError, UnsupportedFeatureFlagError, UnsupportedError
         The table contradicts itself, or needs a feature that this release does not know.
     FileNotFoundError
-        There is nothing at this path.
+        There is nothing at this path, or no file matches the pattern.
+    InvalidArgumentError
+        With `unify_schemas`, types of a column have no type in common; column and file are named.
 
     Examples
     --------
@@ -102,8 +110,20 @@ def dataset(
         read_dictionary=read_dictionary,
         strings=fixed_strings(strings),
     )
+    if unify_schemas and schema is not None:
+        raise InvalidArgumentError("schema names the columns, unify_schemas takes those of the files: give one")
     named: Sequence[Any] = uri if many else [uri]  # type: ignore[assignment]
     locations = [table_location(one, filesystem, storage_options) for one in named]
+    if any(has_wildcards(location.path) for location in locations):
+        from lance_arrow.io.globs import matched_files  # noqa: PLC0415 - it imports fsspec
+
+        matched = [matched_files(location) for location in locations]
+        many = many or matched[0] is not None
+        locations = [
+            one
+            for location, found in zip(locations, matched, strict=True)
+            for one in ([location] if found is None else found)
+        ]
     if not locations:
         raise InvalidArgumentError("an empty list of files has no schema; name at least one")
     newest = None if many else newest_manifest(locations[0])
@@ -141,6 +161,10 @@ def dataset(
         seen = None if many else with_dictionaries(files, schema)
         files = found(_with_stored_dictionaries(files)) if seen is None else seen
     _check_read_dictionary(files)
+    if unify_schemas:
+        from lance_arrow.arrow_dataset.unified_schemas import unified  # noqa: PLC0415 - where asked for alone
+
+        files = unified(files)
     return files
 
 

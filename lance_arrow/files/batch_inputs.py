@@ -13,7 +13,9 @@ from lance_arrow.errors import InvalidArgumentError
 Rows = pa.Table | pa.RecordBatch
 
 
-def schema_and_rows(data: Any, schema: pa.Schema | None = None) -> tuple[pa.Schema, Iterator[Rows]]:
+def schema_and_rows(
+    data: Any, schema: pa.Schema | None = None, *, of_none: pa.Schema | None = None
+) -> tuple[pa.Schema, Iterator[Rows]]:
     """Return the schema of `data` and its rows, in order, table by table or batch by batch.
 
     Parameters
@@ -23,6 +25,8 @@ def schema_and_rows(data: Any, schema: pa.Schema | None = None) -> tuple[pa.Sche
         ``__arrow_c_stream__`` or ``__arrow_c_array__`` (pandas, Polars, DuckDB), or an iterable of these.
     schema
         Schema of an iterable; that of its first batch when None.
+    of_none
+        Schema of an iterable without a batch, where `schema` is None.
 
     Raises
     ------
@@ -41,6 +45,8 @@ def schema_and_rows(data: Any, schema: pa.Schema | None = None) -> tuple[pa.Sche
     if schema is not None:
         return schema, rows
     first = next(rows, None)
+    if first is None and of_none is not None:
+        return of_none, rows
     if first is None:
         raise InvalidArgumentError("there is no batch to take the schema from: pass schema=")
     return first.schema, _after(first, rows)

@@ -19,13 +19,14 @@ goes the other way, in order. This package does not interpret the bytes.
 | `local_sink`, `fsspec_sink`, `arrow_sink`, `stream_sink` | the kinds of sink, and how a file appears in each |
 | `folders` | listing and creating folders, small files |
 | `trees` | all files below a folder |
+| `globs` | files that a pattern matches |
 | `exclusive` | creating a file only if it does not exist |
 | `syncing` | flushing local files to the disk |
 | `ahead_source` | prefetching ranges of a remote source |
 | `verified_source` | comparing blocks with their checksums as they are read |
 
 This package must not interpret bytes, cache content, choose prefetched ranges, or print credentials. Only
-`arrow_source`, `arrow_sink`, `location`, `open_source`, `open_sink` and `small_files` import pyarrow, because its
+`arrow_source`, `arrow_sink`, `location`, `open_source`, `open_sink`, `small_files` and `globs` import pyarrow, because its
 filesystems are there.
 """
 

@@ -73,6 +73,7 @@ def append_rows(
     options: Callable[[str], WriteOptions],
     max_rows_per_file: int,
     message: str | None,
+    casts: bool = False,
 ) -> ManifestMeta:
     """Add rows.
 
@@ -80,7 +81,7 @@ def append_rows(
     ----------
     options
         Makes the options for the file version of the table.
-    data, max_rows_per_file, message
+    data, max_rows_per_file, message, casts
         As for `LanceTable.append`.
 
     Raises
@@ -90,7 +91,7 @@ def append_rows(
     """
     editable(base)
     chosen = options(writable_version(base))
-    schema, fields, rows = _fitted(base, data, chosen)
+    schema, fields, rows = _fitted(base, data, chosen, casts=casts)
     with WrittenFiles() as files:
         fragments = write_fragments(
             target.line, schema, fields, rows, files, options=chosen, max_rows_per_file=max_rows_per_file
@@ -98,10 +99,12 @@ def append_rows(
         return target.commit(Append(fragments), base, files, message)
 
 
-def _fitted(base: ManifestMeta, data: Any, options: WriteOptions) -> tuple[pa.Schema, Sequence[SchemaField], Any]:
+def _fitted(
+    base: ManifestMeta, data: Any, options: WriteOptions, *, casts: bool
+) -> tuple[pa.Schema, Sequence[SchemaField], Any]:
     refuse_blob_structs(base.fields)
     wanted = arrow_schema(base.fields, base.facts.schema_metadata)
-    schema, rows = fitted_rows(data, wanted, options.version, completes=True)
+    schema, rows = fitted_rows(data, wanted, options.version, completes=True, casts=casts)
     options.check_columns(schema)
     names = set(schema.names)
     return schema, [one for one in base.fields if one.name in names], rows

@@ -1,18 +1,19 @@
 """Rows as a table wants them: columns by name in its order, types equal up to what Arrow says of nulls and names.
 
-Nothing is converted that could change a value. A column that is not given is null in every row; in appends, so is a
-field of a struct.
+Nothing is converted that could change a value; other types are cast on request only. A column that is not given is null
+in every row; in appends, so is a field of a struct.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_arrow.arrays.arrow_arrays import retyped
+from lance_arrow.arrays.lossless_casts import cast_losslessly, check_family
 from lance_arrow.container.extension_types import lacks_json
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.errors import InvalidArgumentError, did_you_mean
@@ -31,6 +32,7 @@ def fitted_rows(
     schema: pa.Schema | None = None,
     may_lack: bool = False,
     completes: bool = False,
+    casts: bool = False,
 ) -> tuple[pa.Schema, Iterator[Rows]]:
     """Fit rows to the schema of a table.
 
@@ -49,6 +51,9 @@ def fitted_rows(
     completes
         Whether fields of structs may be left out, too; they are null, also where an update would have to keep them.
 
+    casts
+        Whether values of other types are cast where that loses nothing.
+
     Returns
     -------
     schema
@@ -59,11 +64,13 @@ def fitted_rows(
     Raises
     ------
     InvalidArgumentError
-        A column that the table has not, another type, or missing columns that may not be null; all are named.
+        A column that the table has not, another type, or missing columns that may not be null; all are named. A value
+        that a cast would change, when its rows are read.
     UnsupportedError
         The format cannot hold a type.
     """
-    given, rows = schema_and_rows(data, wanted if schema is None else schema)
+    # Without casts, batches have the types of the table.
+    given, rows = schema_and_rows(data, wanted if schema is None and not casts else schema, of_none=wanted)
     stored = StoredRows(given, version)
     # Schemas make the list of their names anew each time.
     names, known = dict.fromkeys(given.names), wanted.names
@@ -82,7 +89,10 @@ def fitted_rows(
                 column=path,
             )
         type_ = stored.schema.field(field.name).type
-        if type_ != field.type and not pa.types.is_null(type_) and _loose(type_) != _loose(field.type):
+        if casts:
+            check_family(type_, field.type, field.name)
+            lacked += lacked_below(type_, field.type, field.name, casts=True) or []
+        elif type_ != field.type and not pa.types.is_null(type_) and _loose(type_) != _loose(field.type):
             below = lacked_below(type_, field.type, field.name) if completes else None
             if below is None:
                 refuse_lacked(lacked)
@@ -94,10 +104,12 @@ def fitted_rows(
     if not fields:
         raise InvalidArgumentError("the rows have no columns")
     fitted = pa.schema(fields, wanted.metadata)
-    return fitted, _fit(rows, stored, fitted)
+    return fitted, _fit(rows, stored, fitted, _cast if casts else _fitted)
 
 
-def _fit(rows: Iterator[Rows], stored: StoredRows, schema: pa.Schema) -> Iterator[Rows]:
+def _fit(
+    rows: Iterator[Rows], stored: StoredRows, schema: pa.Schema, fit: Callable[[pa.Array, pa.Field], pa.Array]
+) -> Iterator[Rows]:
     numbers = {name: number for number, name in enumerate(stored.given.names)}
     positions = [numbers[name] for name in schema.names]
     are_all = positions == list(range(len(stored.given.names)))
@@ -111,7 +123,7 @@ def _fit(rows: Iterator[Rows], stored: StoredRows, schema: pa.Schema) -> Iterato
         columns = stored.columns(one)
         yield pa.table(
             [
-                pa.chunked_array([_fitted(array, field) for array in columns[position]], field.type)
+                pa.chunked_array([fit(array, field) for array in columns[position]], field.type)
                 for position, field in zip(positions, schema, strict=True)
             ],
             schema=schema,
@@ -127,6 +139,12 @@ def _fitted(array: pa.Array, field: pa.Field) -> pa.Array:
             raise InvalidArgumentError(
                 f"rows of the type {array.type} cannot be completed to {field.type}: {error}", column=field.name
             ) from error
+    return retyped(array, field.type)
+
+
+def _cast(array: pa.Array, field: pa.Field) -> pa.Array:
+    if not pa.types.is_null(array.type) and _loose(array.type) != _loose(field.type):
+        array = cast_losslessly(array, field.type, field.name)
     return retyped(array, field.type)
 
 

@@ -32,6 +32,7 @@ class TableEdits(TableHandle):
         self,
         data: Any,
         *,
+        cast: bool = False,
         preset: Preset = "default",
         rows_per_zone: int | None = DEFAULT_ROWS_PER_ZONE,
         checksums: bool = True,
@@ -47,6 +48,9 @@ class TableEdits(TableHandle):
         ----------
         data
             Rows, as for `write_table`. Columns, and fields of structs, are matched by name; missing ones become null.
+        cast
+            Whether columns of other types are cast, where no value changes: numbers to other numbers that hold them,
+            strings to other types of strings, dates and timestamps to other units. Text is not parsed.
         preset, rows_per_zone, checksums, column_options, allow_private_encodings, page_bytes
             As for `create`.
         max_rows_per_file, message
@@ -56,6 +60,7 @@ class TableEdits(TableHandle):
         ------
         InvalidArgumentError
             The table lacks a column, a type differs, or columns that allow no nulls are missing; these are all named.
+            With `cast`, a value would change; the message names column and value.
         CommitConflictError
             Another writer replaced the table, or changed its columns. `retryable` of the error says whether to repeat.
         UnsupportedError, CorruptManifestError
@@ -67,11 +72,12 @@ class TableEdits(TableHandle):
         --------
         >>> table = lance_arrow.LanceTable.open("flights")
         >>> table.append(pyarrow.table({"id": [100]}))
+        >>> table.append(pyarrow.table({"id": pyarrow.array([101], "int8")}), cast=True)
         >>> table.version, table.count_rows()
-        (2, 101)
+        (3, 102)
         """
         options = FileOptions(preset, rows_per_zone, checksums, column_options, allow_private_encodings, page_bytes)
-        self._append(data, options, max_rows_per_file, message)
+        self._append(data, options, max_rows_per_file, message, casts=cast)
 
     def overwrite(
         self,
@@ -276,7 +282,9 @@ class TableEdits(TableHandle):
             )
         self._move(restore_version(self._target(), self._manifest, old, checked_message(message)))
 
-    def _append(self, data: Any, options: FileOptions, max_rows_per_file: int, message: str | None) -> None:
+    def _append(
+        self, data: Any, options: FileOptions, max_rows_per_file: int, message: str | None, *, casts: bool = False
+    ) -> None:
         self._move(
             append_rows(
                 self._target(),
@@ -285,6 +293,7 @@ class TableEdits(TableHandle):
                 options=options.of,
                 max_rows_per_file=max_rows_per_file,
                 message=checked_message(message),
+                casts=casts,
             )
         )
 
