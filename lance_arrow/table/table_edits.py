@@ -49,8 +49,8 @@ class TableEdits(TableHandle):
         data
             Rows, as for `write_table`. Columns, and fields of structs, are matched by name; missing ones become null.
         cast
-            Whether columns of other types are cast, where no value changes: numbers to other numbers that hold them,
-            strings to other types of strings, dates and timestamps to other units. Text is not parsed.
+            Whether columns of other types are cast where no value changes: numbers, strings, bytes, dates, timestamps,
+            times and durations. Text is not parsed.
         preset, rows_per_zone, checksums, column_options, allow_private_encodings, page_bytes
             As for `create`.
         max_rows_per_file, message
