@@ -21,6 +21,7 @@ from lance_arrow.scan.predicates import Predicate, as_expression, fitting
 
 if TYPE_CHECKING:
     from lance_arrow.arrow_dataset.column_statistics import ColumnStatistics
+    from lance_arrow.scan.fragments.fragment_rows import FragmentRows
     from lance_arrow.scan.fragments.table_reader import TableReader
 
 _SHOWN_FILES = 5
@@ -199,6 +200,19 @@ class DatasetOfFragments(FileSystemDataset):
         assert place is not None
         metas = [part.fragment for part in parts if part.fragment is not None]
         return TableReader(handler.columns_of(facts), metas, place.filesystem, handler.files)
+
+    def _rows_of_fragments(self) -> list[FragmentRows | None]:
+        """Rows of the table's fragment behind each fragment; None where something else, or no row, is behind it."""
+        found: list[FragmentRows | None] = []
+        table, number = self._table, 0
+        for fragment in self.fragments:
+            part = fragment.payload
+            if table is None or not isinstance(part, TablePart) or part.fragment is None:
+                found.append(None)
+                continue
+            found.append(table.fragment(number))
+            number += 1
+        return found
 
     @property
     def _own_filter(self) -> pyarrow.compute.Expression | None:

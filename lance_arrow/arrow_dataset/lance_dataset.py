@@ -356,18 +356,19 @@ class LanceDataset(DatasetOfFragments, FrameReads):
             explainer = ScanExplainer(without_views(self.schema), columns, both)
         left = self._left_by_guarantees(both)
         left.reverse()
-        plans = []
-        for fragment in self.fragments:
-            if left and left[-1].path == fragment.path and left[-1].rows == fragment.rows:
-                left.pop()
-                opened = fragment.opened_rows()
-                plans.append(
-                    FilePlan(path=fragment.path, is_opaque=True)
-                    if opened is None
-                    else explainer.file(fragment.path, *opened)
-                )
-            else:
+        plans, fragment_rows = [], self._rows_of_fragments()
+        for fragment, rows in zip(self.fragments, fragment_rows, strict=True):
+            if not (left and left[-1].path == fragment.path and left[-1].rows == fragment.rows):
                 plans.append(FilePlan(path=fragment.path, is_left_out=True))
+                continue
+            left.pop()
+            opened = None if rows is not None else fragment.opened_rows()
+            if rows is not None:
+                plans.append(explainer.fragment(fragment.path, rows))
+            elif opened is not None:
+                plans.append(explainer.file(fragment.path, *opened))
+            else:
+                plans.append(FilePlan(path=fragment.path, is_opaque=True))
         return explainer.plan(plans)
 
     def count_rows(

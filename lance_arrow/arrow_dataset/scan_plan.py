@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +26,9 @@ from lance_arrow.spi import RowRanges
 from lance_arrow.statistics.zone_types import bounds_type, is_repeated
 from lance_arrow.structure.row_selection import rows_before
 
+if TYPE_CHECKING:
+    from lance_arrow.scan.fragments.fragment_rows import FragmentRows
+
 _WHOLE_BUFFER_BYTES = 64 << 10
 _SHOWN_FILES = 10
 
@@ -40,7 +44,7 @@ class FilePlan:
     is_left_out
         Whether its partition or guarantee excludes all rows, so that it would not be opened.
     is_opaque
-        Whether zones and pages are unknown, because the file is a part of a table.
+        Whether zones and pages are unknown, because neither a bare file nor a table is behind the fragment.
     num_rows, rows_to_read
         Rows of the fragment.
     zones, zones_pruned
@@ -207,7 +211,7 @@ class ScanExplainer:
                 pruned = _pruned(zones, alone.rows) if zones.columns else 0
                 conjunct.zones_pruned += pruned
                 if pruned < len(zones):
-                    conjunct.reasons.update(dict.fromkeys(_reasons(conjunct.tree, file)))
+                    conjunct.reasons.update(dict.fromkeys(_reasons(conjunct.tree, _FileColumns(file))))
         kept = prune_result.rows
         nodes = project(file.rows.roots, self._paths, missing_ok=True)
         pages, pages_to_read, starts, stops = _reads(file.rows, nodes, kept)
@@ -222,6 +226,37 @@ class ScanExplainer:
             pages_to_read=pages_to_read,
             requests=len(plan.starts),
             bytes_to_read=int((plan.stops - plan.starts).sum()),
+        )
+
+    def fragment(self, path: str, rows: FragmentRows) -> FilePlan:
+        """Plan what is read of a fragment of a table; reads metadata, zone maps, and indices."""
+        held = rows.live
+        prune_result = PruneResult(held, RowRanges.one(0, 0))
+        if self._filter is not None:
+            prune_result = rows.prune(ZonePredicate(self._filter))
+            for conjunct in self._conjuncts:
+                alone = rows.prune(ZonePredicate(conjunct.tree))
+                conjunct.zones_pruned += alone.zones_pruned
+                if alone.zones_pruned < alone.zones_total or not alone.zones_total:
+                    conjunct.reasons.update(dict.fromkeys(_reasons(conjunct.tree, _FragmentColumns(rows))))
+        kept = prune_result.rows
+        pages = pages_to_read = requests = num_bytes = 0
+        for part in rows.reading(project(rows.roots, self._paths, missing_ok=True)).parts:
+            (file,) = part.opened
+            there, wanted, starts, stops = _reads(file.rows, part.nodes, kept)
+            plan = requests_for(file.source, starts, stops)
+            pages, pages_to_read = pages + there, pages_to_read + wanted
+            requests, num_bytes = requests + len(plan.starts), num_bytes + int((plan.stops - plan.starts).sum())
+        return FilePlan(
+            path=path,
+            num_rows=held.num_rows,
+            rows_to_read=kept.num_rows,
+            zones=prune_result.zones_total,
+            zones_pruned=prune_result.zones_pruned,
+            pages=pages,
+            pages_to_read=pages_to_read,
+            requests=requests,
+            bytes_to_read=num_bytes,
         )
 
     def plan(self, files: Sequence[FilePlan]) -> ScanPlan:
@@ -251,34 +286,66 @@ def _pruned(zones: FragmentZones, kept: RowRanges) -> int:
     return int(np.count_nonzero(np.diff(before)[zones.ids] == 0))
 
 
-def _reasons(tree: Tree, file: OpenFile) -> Iterator[str]:
-    """Say what keeps a condition from pruning more of a file."""
-    found = list(dict.fromkeys(_obstacles(tree, file)))
+class _Columns(Protocol):
+    """Columns that a condition may mention."""
+
+    def leaf(self, path: Path) -> LeafNode | None:
+        """Return a single column; None for structs and lists, and where there is none."""
+
+    def has_zones(self, path: Path, leaf: LeafNode) -> bool:
+        """Return whether bounds of its values are known."""
+
+
+class _FileColumns:
+    def __init__(self, file: OpenFile) -> None:
+        self._file = file
+
+    def leaf(self, path: Path) -> LeafNode | None:
+        return _single(self._file.rows.roots, path)
+
+    def has_zones(self, path: Path, leaf: LeafNode) -> bool:
+        return self._file.zones.get([leaf])[0] is not None
+
+
+class _FragmentColumns:
+    def __init__(self, rows: FragmentRows) -> None:
+        self._rows = rows
+
+    def leaf(self, path: Path) -> LeafNode | None:
+        return _single(self._rows.roots, path)
+
+    def has_zones(self, path: Path, leaf: LeafNode) -> bool:
+        return self._rows.bounded_zones(path) is not None
+
+
+def _reasons(tree: Tree, columns: _Columns) -> Iterator[str]:
+    """Say what keeps a condition from pruning more."""
+    found = list(dict.fromkeys(_obstacles(tree, columns)))
     yield from found or ["bounds overlap"]
 
 
-def _obstacles(node: Tree, file: OpenFile) -> Iterator[str]:
+def _obstacles(node: Tree, columns: _Columns) -> Iterator[str]:
     if node[0] == "call":
         if not is_understood(node):
             yield f"not an order-preserving expression: {text_of(node)}"
             return
         for argument in node[2]:
-            yield from _obstacles(argument, file)
+            yield from _obstacles(argument, columns)
     elif node[0] == "field":
         name = ".".join(node[1])
-        leaf = _leaf(file.rows, node[1])
+        leaf = columns.leaf(node[1])
         if leaf is None:
-            yield f"{name} is no single column of the file"
+            yield f"{name} is no single column"
         elif bounds_type(leaf) is None:
             yield f"values of type {leaf.field.type} have no zone map: {name}"
         elif is_repeated(leaf):
             yield f"{name} lies in lists, whose items are not rows"
-        elif file.zones.get([leaf])[0] is None:
+        elif not columns.has_zones(node[1], leaf):
             yield f"no zone map for {name}"
 
 
-def _leaf(rows: RowReader, path: Path) -> LeafNode | None:
-    nodes = project(rows.roots, [path], missing_ok=True)
+def _single(roots: Sequence[ColumnNode], path: Path) -> LeafNode | None:
+    nodes = project(roots, [path], missing_ok=True)
     leaves = [leaf for node in nodes for leaf in node.leaves()]
     return leaves[0] if len(leaves) == 1 else None
 

@@ -83,6 +83,11 @@ class FragmentReading:
         """Whether bytes of blobs are wanted."""
         return any(file.has_blobs for file in self._files.values())
 
+    @property
+    def parts(self) -> tuple[FileReading, ...]:
+        """What is read of each file."""
+        return tuple(self._files.values())
+
     @cached_property
     def stored_bytes(self) -> int:
         """Bytes that the columns take in the files."""
