@@ -18,6 +18,7 @@ import typer
 
 from lance_arrow.cli.convert_commands import add_convert_commands
 from lance_arrow.cli.lazy import view
+from lance_arrow.cli.pages.explain_command import add_explain_command
 from lance_arrow.cli.printing import to_printable
 from lance_arrow.cli.render import ErrorReport, HelpReport, error_report, print_json, print_text
 from lance_arrow.cli.salvage_command import add_salvage_command
@@ -247,6 +248,7 @@ def demo(
 
 
 add_convert_commands(app)
+add_explain_command(app)
 add_salvage_command(app)
 
 

@@ -24,6 +24,7 @@ from lance_arrow.errors import LanceError
 # Module that defines a report -> module with its text.
 _TEXTS = {
     "lance_arrow.cli.file_view": "lance_arrow.cli.file_render",
+    "lance_arrow.cli.pages.explain_view": "lance_arrow.cli.pages.explain_render",
     "lance_arrow.cli.pages.page_command": "lance_arrow.cli.pages.page_render",
     "lance_arrow.cli.plugin_view": "lance_arrow.cli.plugin_render",
     "lance_arrow.cli.stats_view": "lance_arrow.cli.stats_render",

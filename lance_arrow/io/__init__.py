@@ -26,8 +26,8 @@ goes the other way, in order. This package does not interpret the bytes.
 | `verified_source` | comparing blocks with their checksums as they are read |
 
 This package must not interpret bytes, cache content, choose prefetched ranges, or print credentials. Only
-`arrow_source`, `arrow_sink`, `location`, `open_source`, `open_sink`, `small_files` and `globs` import pyarrow, because its
-filesystems are there.
+`arrow_source`, `arrow_sink`, `location`, `open_source`, `open_sink`, `small_files` and `globs` import pyarrow, because
+its filesystems are there.
 """
 
 from __future__ import annotations

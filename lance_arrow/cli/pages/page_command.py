@@ -57,7 +57,7 @@ def inspect_page(target: Target, *, columns: Sequence[str] | None, output: Path 
         The target cannot be read, or `output` not be written.
     """
     if output is not None:
-        _check_output(output)
+        check_output(output)
     if target.kind() is PathKind.TABLE:
         html, problems = table_page(
             target.uri,
@@ -80,8 +80,8 @@ def inspect_page(target: Target, *, columns: Sequence[str] | None, output: Path 
     )
 
 
-def _check_output(output: Path) -> None:
-    """Refuse to replace what is not a page: a slip of the hand must not cost data."""
+def check_output(output: Path) -> None:
+    """Refuse to replace files other than pages: a mistyped name must not cost data."""
     if not output.exists():
         return
     if output.is_file():

@@ -33,6 +33,7 @@ td,th{padding:.1rem .8rem .1rem 0;text-align:left;vertical-align:top;overflow-wr
 .key{display:inline-flex;align-items:center;gap:.3rem;margin-right:1rem}.key i{flex:none;width:.8rem;height:.8rem}
 figure{margin:1rem 0}svg{display:block;width:100%;height:8rem;border:1px solid var(--line)}
 rect{fill:var(--zone);fill-opacity:.5;stroke:var(--zone);vector-effect:non-scaling-stroke}
+rect.pale{fill-opacity:.08;stroke-opacity:.35}
 rect.unknown{fill-opacity:.12;stroke-dasharray:3 3}svg line{stroke:var(--line);vector-effect:non-scaling-stroke}
 .line{position:relative;height:1.4rem;margin:0 .5rem}
 .line b{position:absolute;top:.65rem;height:2px;background:var(--soft)}

@@ -17,6 +17,7 @@ from lance_arrow.statistics.zone_maps import ZoneMap
 
 _MAX_RECTANGLES = 120
 _WIDTH, _HEIGHT = 1000, 100
+_MAX_VERDICT = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,14 +116,22 @@ def _plain(values: pa.Array) -> pa.Array:
     return values.storage if isinstance(values, pa.ExtensionArray) else values
 
 
-def draw(ranges: ZoneRanges) -> str:
-    """Draw zones as rectangles: rows from left to right, bounds from the least to the greatest."""
+def draw(ranges: ZoneRanges, kept: NDArray[np.bool_] | None = None) -> str:
+    """Draw zones as rectangles: rows from left to right, bounds from the least to the greatest.
+
+    `kept`, ``(num_zones,) bool``, are zones that a filter reads; the others are pale.
+    """
     step = max(1, -(-ranges.num_zones // _MAX_RECTANGLES))
-    rectangles = [_rectangle(ranges, at, min(at + step, ranges.num_zones)) for at in range(0, ranges.num_zones, step)]
+    rectangles = [
+        _rectangle(ranges, at, min(at + step, ranges.num_zones), kept) for at in range(0, ranges.num_zones, step)
+    ]
     per_value = ranges.zones_per_value()
+    verdict = _verdict(ranges.num_zones, per_value)
+    if kept is not None:
+        verdict = f"The filter reads {int(kept.sum()):,} of {ranges.num_zones:,} zones. {verdict}"
     return (
         f'<figure><figcaption><strong>{shown(ranges.path)}</strong> <span class="note">{shown(ranges.type)}</span>'
-        f"<p>{shown(_verdict(ranges.num_zones, per_value))}</p></figcaption>"
+        f"<p>{shown(verdict, most=_MAX_VERDICT)}</p></figcaption>"
         f'<div class="note">greatest: {shown(ranges.high_text)}</div>'
         f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" preserveAspectRatio="none" role="img" '
         f'aria-label="zones of {shown(ranges.path)}">{"".join(rectangles)}</svg>'
@@ -131,7 +140,7 @@ def draw(ranges: ZoneRanges) -> str:
     )
 
 
-def _rectangle(ranges: ZoneRanges, start: int, stop: int) -> str:
+def _rectangle(ranges: ZoneRanges, start: int, stop: int, kept: NDArray[np.bool_] | None) -> str:
     has_values = ranges.lows[start:stop] >= 0
     if not has_values.any():
         return ""
@@ -143,9 +152,12 @@ def _rectangle(ranges: ZoneRanges, start: int, stop: int) -> str:
     y, height = 2 + (1 - high) * (_HEIGHT - 5), max((high - low) * (_HEIGHT - 5), 1)
     x, width = (_WIDTH * amount / max(ranges.num_rows, 1) for amount in (left, right - left))
     zones = f"zone {start:,}" if stop - start == 1 else f"zones {start:,} to {stop - 1:,}"
+    is_pale = kept is not None and not kept[start:stop].any()
+    pale = ' class="pale"' if is_pale else ""
+    said = "" if kept is None else ": left out" if is_pale else f": {int(kept[start:stop].sum()):,} read"
     return (
-        f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}">'
-        f"<title>{zones}, rows {left:,} to {right:,}</title></rect>"
+        f'<rect{pale} x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}">'
+        f"<title>{zones}, rows {left:,} to {right:,}{said}</title></rect>"
     )
 
 

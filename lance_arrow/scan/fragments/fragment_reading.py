@@ -27,6 +27,7 @@ from lance_arrow.spi import RowRanges
 if TYPE_CHECKING:
     from lance_arrow.scan.blobs.blob_reader import BlobReader
     from lance_arrow.scan.blobs.pending_batch import PendingBatch
+    from lance_arrow.scan.open_file import FileReading
     from lance_arrow.scan.pages_ahead import ScanAhead
 
 # In files of these, structs and lists have columns of their own.
