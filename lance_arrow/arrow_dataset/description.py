@@ -18,9 +18,10 @@ from lance_arrow.arrow_dataset.column_statistics import ColumnStatistics, column
 from lance_arrow.html_repr import html_table
 from lance_arrow.scan.ordering.sort_keys import as_sortable
 from lance_arrow.scan.predicates import MISFITS
-from lance_arrow.scan.projection import column_paths
+from lance_arrow.scan.projection import column_paths, have_blobs
 
 if TYPE_CHECKING:
+    from lance_arrow.arrays.column_tree import ColumnNode
     from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
 
 _HEADER = ("column", "type", "rows", "nulls", "minimum", "maximum", "bytes")
@@ -38,7 +39,7 @@ class ColumnDescription:
     num_rows
         Rows that are not deleted.
     null_count
-        Rows that are null.
+        Rows that are null. None for blobs.
     minimum, maximum
         Least and greatest value; NaN is none. None for types without order, and where every row is null.
     num_bytes
@@ -108,7 +109,8 @@ def described(dataset: LanceDataset, columns: Sequence[str] | None, *, read: boo
         known = {name: column_statistics(dataset, name) for name in single}
     num_rows = dataset.count_rows()
     made = {name: _of_statistics(field, known.get(name), num_rows) for name, field in zip(names, fields, strict=True)}
-    unknown = [name for name, one in made.items() if one is None]
+    blobs = _with_blobs(dataset, names)
+    unknown = [name for name, one in made.items() if one is None and name not in blobs]
     if read and unknown:
         made.update(_of_values(dataset, unknown))
     stored = _stored_bytes(dataset)
@@ -189,6 +191,16 @@ def _shown_as(bound: pa.Scalar | None, type_: pa.DataType) -> pa.Scalar | None:
         # Bounds of zone maps have -0.0, as either zero may be a value.
         return pa.scalar(0.0).cast(plain)
     return bound if bound is None or bound.type == plain else bound.cast(plain)
+
+
+def _with_blobs(dataset: LanceDataset, names: Sequence[str]) -> set[str]:
+    """Return the columns that hold blobs: these are not read to be counted."""
+    table = dataset._table
+    roots: Sequence[ColumnNode] = () if table is None else table.columns.roots
+    if table is None:
+        opened = next((fragment.opened_rows() for fragment in dataset.fragments), None)
+        roots = () if opened is None else opened[0].roots
+    return {name for name in names if have_blobs(project(roots, column_paths([name], roots), missing_ok=True))}
 
 
 def _stored_bytes(dataset: LanceDataset) -> Callable[[str], int] | None:

@@ -403,7 +403,7 @@ class LanceDataset(DatasetOfFragments, FrameReads):
     def describe(self, columns: Sequence[str] | None = None, *, read: bool = True) -> DatasetDescription:
         """Describe each column: type, rows, nulls, least and greatest value, bytes in the files.
 
-        Zone maps tell most of it. Columns whose zone maps are not exact are read, all in one scan.
+        Zone maps tell most of it. Columns whose zone maps are not exact are read, all in one scan; blobs are not.
 
         Parameters
         ----------

@@ -169,6 +169,9 @@ class _SomeRows:
     ) -> OrderedSource | None:
         paths = column_paths(self._names, file.roots)
         leaves = [leaf_at(file.roots, path) for path in paths]
+        for key, leaf in zip(self._keys, leaves, strict=True):
+            if leaf is not None:
+                key.check(leaf)
         types = [None if leaf is None else leaf.shown.type for leaf in leaves]
         # Positions are rows of whole files.
         if types != self._key_types or len(rows) != 1 or rows.num_rows != file.num_physical:

@@ -123,3 +123,15 @@ def test_text_html_and_names(tmp_path: Path) -> None:
         found["missing"]
     with pytest.raises(errors.InvalidArgumentError, match="missing"):
         table.describe(["missing"])
+
+
+def test_blobs_are_not_read(tmp_path: Path) -> None:
+    schema = pa.schema([pa.field("b", pa.large_binary(), metadata={"lance-encoding:blob": "true"}), ("n", pa.int8())])
+    rows = pa.table({"b": [b"one" * 1000, None], "n": [1, 2]}, schema=schema)
+    lance_arrow.write_table(rows, tmp_path / "f.lance")
+    for door in (lance_arrow.dataset(tmp_path / "f.lance"), LanceTable.create(tmp_path / "t", rows)):
+        with lance_arrow.receipts() as receipts:
+            found = door.describe()
+        assert (found["b"].null_count, found["b"].minimum, found["b"].was_read) == (None, None, False)
+        assert found["n"].maximum.as_py() == 2
+        assert not ReadReport.total(receipts).decoded_rows

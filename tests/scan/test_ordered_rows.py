@@ -272,3 +272,22 @@ def test_nan_and_nulls_are_where_arrow_has_them(order: str, tmp_path: Path) -> N
     dataset = lance_arrow.dataset(tmp_path / "f.lance")
     for limit in (3, 5, 7):
         assert dataset.to_table(["n"], order_by=[("a", order)], limit=limit)["n"].equals(want[:limit])
+
+
+def test_blobs_have_no_order_and_come_along(tmp_path: Path) -> None:
+    schema = pa.schema([pa.field("b", pa.large_binary(), metadata={"lance-encoding:blob": "true"}), ("n", pa.int8())])
+    rows = pa.table({"b": [b"one", b"two"], "n": [2, 1]}, schema=schema)
+    lance_arrow.write_table(rows, tmp_path / "f.lance")
+    table = LanceTable.create(tmp_path / "t", rows)
+    for door in (lance_arrow.dataset(tmp_path / "f.lance"), table, table.dataset()):
+        assert door.to_table(order_by="n")["b"].to_pylist() == [b"two", b"one"]
+        with pytest.raises(errors.InvalidArgumentError, match="blob"):
+            door.to_table(order_by="b")
+
+
+def test_addresses_are_an_order(place: Path) -> None:
+    table = LanceTable.open(place / "t")
+    with lance_arrow.receipts() as found:
+        rows = table.to_table(["up"], order_by=[("_rowaddr", "descending")], limit=2)
+    assert rows["up"].to_pylist() == [NUM_ROWS - 1, NUM_ROWS - 2]
+    assert ReadReport.total(found).decoded_rows == {"up": 2}
