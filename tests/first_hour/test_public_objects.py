@@ -71,6 +71,7 @@ REACHED: dict[str, Callable[[Path], Any]] = {
     "BuiltZones": lambda folder: lance_arrow.build_zones(folder / "file.lance")[0],
     "CleanupReport": lambda folder: LanceTable.open(folder / "table").cleanup(),
     "CompactionReport": lambda folder: LanceTable.open(folder / "table").compact(),
+    "DatasetDescription": lambda folder: LanceTable.open(folder / "table").describe(),
     "FragmentZones": lambda folder: lance_arrow.dataset(folder / "file.lance").fragments[0].zones,
     "ReadReport": lambda folder: a_receipt(folder).total,
     "TableBranches": lambda folder: LanceTable.open(folder / "table").branches,
@@ -91,6 +92,7 @@ STAYS = {
     "TableTags": "pickle the LanceTable",
 }
 SHOWN = {
+    "DatasetDescription": ("columns=3", "id", "price"),
     "LanceDataset": ("files=1", "id < 50", "table", "price: double"),
     "LanceFile": ("file.lance", "rows=100", "columns=3", "version=2.2"),
     "LanceFileFragment": ("file.lance", "2..5"),
