@@ -135,5 +135,6 @@ def _run(dataset: LanceDataset, filter: str | None, columns: Sequence[str] | Non
         pages=total.pages,
         requests=total.requests,
         fetched_bytes=total.fetched_bytes,
-        decoded_rows=dict(total.decoded_rows),
+        # Threads finish columns in any order.
+        decoded_rows=dict(sorted(total.decoded_rows.items())),
     )
