@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from outside import run
 
 import lance_arrow
 from lance_arrow import LanceTable
@@ -54,3 +55,19 @@ def test_a_filter_with_a_limit_stops(path: Path) -> None:
     with lance_arrow.receipts() as found:
         LanceTable.open(path).to_table(["up"], filter="other < 0.5", limit=LIMIT)
     assert ReadReport.total(found).decoded_rows["other"] <= 8192
+
+
+def test_a_column_without_zone_maps_is_not_held(tmp_path: Path) -> None:
+    num_rows = 6_000_000
+    values = np.random.default_rng(6).permutation(num_rows)
+    lance_arrow.write_table(pa.table({"a": values}), tmp_path / "f.lance", rows_per_zone=None)
+    # A process of its own: the peak of a pool is that of its whole life.
+    done = run(
+        "import pyarrow, lance_arrow\n"
+        f"found = lance_arrow.dataset({str(tmp_path / 'f.lance')!r}).to_table(order_by='a', limit=3)\n"
+        "print(found['a'].to_pylist(), pyarrow.default_memory_pool().max_memory())"
+    )
+    assert done.returncode == 0, done.stderr
+    values_found, _, peak = done.stdout.strip().rpartition(" ")
+    assert values_found == "[0, 1, 2]"
+    assert int(peak) < num_rows * 8 / 2
