@@ -26,8 +26,8 @@ extern "C" {
 #define LANCE_ARROW_FRAME_PREFIXES "lance_arrow.frame_prefixes/1"
 
 /* NULL for success, else a static ASCII sentence: what is wrong with the bytes, as the message of an error that names
- * their column and page. Two sentences say nothing of the bytes, and make the engine read the same rows again through
- * `decode`: memory is above a limit (which `decode` names), or the codec has no C code for what the bytes ask for. */
+ * their column and page. Two sentences say nothing of the bytes, and make the engine call `decode` for the same values:
+ * memory is above a limit (which `decode` names), or the codec has no C code for what the bytes ask for. */
 typedef const char* LaRefusal;
 #define LA_ABOVE_LIMIT "the values are above their limit of bytes"
 #define LA_UNTOLD (-1)

@@ -1,8 +1,9 @@
 """The native side of codecs and pages: optional, with one interface for built-in and other plugins.
 
 A bound codec may have a method ``native()``. It returns a capsule around a table of C functions, or None if this
-instance has none. The header in `include_dir` defines the functions. Reads of few rows then run without Python. All
-other reads, and codecs without a native side, use ``measure`` and ``decode``. Both must return equal values.
+instance has none. The header in `include_dir` defines the functions. Reads then run without Python. A codec without a
+native side is decoded by its ``measure`` and ``decode``, which the engine calls. So is what a native side leaves. Both
+must return equal values.
 """
 
 from __future__ import annotations

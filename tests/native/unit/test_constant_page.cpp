@@ -72,7 +72,7 @@ TEST_CASE("one value for every row") {
   CHECK(rows_of(numbers("abcd"), 3, {{}, words({0, 1, 0})}, {{1, 3}}) == "abcdabcd def 1 0");
   CHECK(rows_of(numbers("abcd"), int64_t{1} << 60, {}, {{(int64_t{1} << 60) - 1, int64_t{1} << 60}}) == "abcd");
   CHECK(rows_of(numbers("abcd"), int64_t{1} << 60, {}, {{0, int64_t{1} << 59}}) ==
-        "a read is above its limit of bytes");
+        "more bytes are wanted than a limit allows");
 }
 
 TEST_CASE("no value at all") {
@@ -134,7 +134,7 @@ TEST_CASE("levels of lists") {
   const std::unique_ptr<HeldChunkCodec> nothing(hold_out_of_line_bitpacking(16, 0));
   form.rep = nothing.get();
   form.num_rep = int64_t{1} << 40;
-  CHECK(rows_of(form, 4, {{1}, def}, {{0, 1}}) == "a read is above its limit of bytes");
+  CHECK(rows_of(form, 4, {{1}, def}, {{0, 1}}) == "more bytes are wanted than a limit allows");
 }
 
 }  // namespace
