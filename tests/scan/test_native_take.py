@@ -14,7 +14,7 @@ from witness import Witness
 
 import lance_arrow
 from lance_arrow import engine
-from lance_arrow.errors import LanceError
+from lance_arrow.errors import InvalidArgumentError, LanceError
 from lance_arrow.pages import native_constant
 from lance_arrow.scan import row_reader
 from lance_arrow.scan.native_take import _parts
@@ -247,3 +247,9 @@ def test_pages_that_tell_other_dimensions_than_the_schema_are_not_read() -> None
         forms = engine.ReadForms([((0, 0, 0), 32, 0, (), None, "plain", (), False, dimensions, 6)])
         are_read[dimensions] = engine.PagesWithRows(forms, [[(page, 0, [], [])]]).are_all_read
     assert are_read == {(0, 3, 2): True, (0, 2, 3): False, (): False}
+
+
+def test_values_of_no_bits_are_no_values_of_any_length() -> None:
+    """Pages of such values would be read without offsets."""
+    with pytest.raises(InvalidArgumentError, match="offsets of 32 or 64 bits"):
+        engine.ReadForms([((0,), 0, 0, (), None, "plain", (), False, (), 1)])

@@ -273,6 +273,8 @@ cdef class ReadForms:
             else:
                 shape.form = Form.kJudged
                 self.judges.append((self.shapes.size(), form))
+            if shape.value_bits == 0 and shape.value_offset_bits not in (32, 64):
+                raise InvalidArgumentError("values of any length have offsets of 32 or 64 bits")
             shape.offset_bits = offset_bits
             shape.field_bits = [8 * num_bytes for num_bytes in field_bytes]
             if places is not None:
