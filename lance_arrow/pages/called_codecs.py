@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow.kernels import native_codecs
-from lance_arrow.pages.packed_rows import joined_fields
 from lance_arrow.pages.value_rows import (
     has_rows_of_any_length,
     in_bytes,
@@ -72,6 +71,8 @@ def _decoded(codec: Any, values: ChunkBatch | ValueBatch, most_bytes: int | None
     block = new_block(_wide(codec.shape, num_bytes), values.num_values, num_bytes)
     codec.decode(values, block)
     if has_rows_of_any_length(block.shape):
+        from lance_arrow.pages.packed_rows import joined_fields  # noqa: PLC0415 - for such structs alone
+
         return joined_fields(block)
     if isinstance(block.shape, VariableWidth):
         return block.values, wide_offsets(block)

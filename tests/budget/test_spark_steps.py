@@ -47,7 +47,7 @@ TASK = "pyspark.worker"
 STEPS = {
     "begin a write": ("create_data_source", "save('source', source())", 10),
     "plan a write": ("write_into_data_source", "save('writer', load('source').writer(schema, False))", 117),
-    "write": (TASK, "save('message', load('writer').write(iter([batch])))", 231),
+    "write": (TASK, "save('message', load('writer').write(iter([batch])))", 233),
     "commit": ("commit_data_source_write", "load('writer').commit([load('message')])", 100),
     "begin a read": ("create_data_source", "made = source(); made.schema(); save('source', made)", 98),
     "plan a read": (
@@ -55,7 +55,7 @@ STEPS = {
         "made = load('source').reader(schema); save('parts', made.partitions()); save('reader', made)",
         98,
     ),
-    "read": (TASK, "assert sum(one.num_rows for one in load('reader').read(load('parts')[0])) == 1000", 187),
+    "read": (TASK, "assert sum(one.num_rows for one in load('reader').read(load('parts')[0])) == 1000", 189),
 }
 
 
