@@ -58,6 +58,9 @@ def _convert(
     ] = None,
     file_version: Annotated[str | None, typer.Option(help="2.0, 2.1, 2.2 or 2.3; 2.2.")] = None,
     preset: Annotated[str, typer.Option(help="default, fast or compact.")] = "default",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Read the sources and check every value, but write nothing.")
+    ] = False,
     storage_option: StorageOptions = None,
 ) -> Any:
     """Convert files or tables to one Lance file or table, and verify it.
@@ -78,12 +81,13 @@ def _convert(
             table=table,
             append=append,
             overwrite=overwrite,
-            casts=_pairs(cast_, "--cast"),
+            casts=parse_pairs(cast_, "--cast"),
             exclude=exclude or (),
             schema=None if schema is None else _schema(schema, options),
             file_version=file_version,
             preset=preset,
             storage_options=options,
+            dry_run=dry_run,
             on_progress=report,
         )
 
@@ -128,7 +132,8 @@ def _export(
         )
 
 
-def _pairs(items: Sequence[str] | None, option: str) -> dict[str, str]:
+def parse_pairs(items: Sequence[str] | None, option: str) -> dict[str, str]:
+    """Parse ``NAME=VALUE`` of an option; the last one of a name wins."""
     found: dict[str, str] = {}
     for item in items or ():
         name, equals, value = item.partition("=")

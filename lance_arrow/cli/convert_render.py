@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from rich.console import Console
-
-from lance_arrow.cli.printing import count, print_line, size
+from lance_arrow.cli.printing import NOTHING_WRITTEN, Console, count, print_line, size
 from lance_arrow.cli.render import write_report
 from lance_arrow.conversion.reports import ConvertReport, ExportReport, SourceReport
 
@@ -24,6 +22,14 @@ def _(report: ConvertReport, console: Console) -> None:
         print_line(console, f"  and {count(len(report.sources) - _MAX_LISTED, 'more input')}")
     if report.partition_columns:
         print_line(console, f"columns from names of folders: {', '.join(report.partition_columns)}")
+    if report.is_dry_run:
+        print_line(
+            console,
+            f"would write: {report.target} ({report.target_kind}, Lance {report.file_version}): "
+            f"{count(len(report.columns), 'column')}, {count(report.num_rows, 'row')}",
+        )
+        print_line(console, NOTHING_WRITTEN)
+        return
     version = "" if report.table_version is None else f", version {report.table_version}"
     print_line(
         console,

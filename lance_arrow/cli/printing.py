@@ -14,6 +14,7 @@ _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 # reader closes the pipe during a larger write, an unbuffered stdout drops the rest without an error.
 _PIECE_CHARACTERS = 1024
 FULL_BLOCK = "█"
+NOTHING_WRITTEN = "dry run: nothing was written"
 _BLOCKS = " ▏▎▍▌▋▊▉█"
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 

@@ -23,6 +23,8 @@ from lance_arrow.errors import LanceError
 
 # Module that defines a report -> module with its text.
 _TEXTS = {
+    "lance_arrow.cli.editing.row_edits": "lance_arrow.cli.editing.edit_render",
+    "lance_arrow.cli.editing.tag_edits": "lance_arrow.cli.editing.edit_render",
     "lance_arrow.cli.file_view": "lance_arrow.cli.file_render",
     "lance_arrow.cli.pages.explain_view": "lance_arrow.cli.pages.explain_render",
     "lance_arrow.cli.pages.page_command": "lance_arrow.cli.pages.page_render",

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from lance_arrow.cli.editing.edit_commands import add_edit_commands
 from lance_arrow.cli.lazy import view
 from lance_arrow.cli.storage import StorageOptions, parse_storage_options
 from lance_arrow.cli.words import WordsGroup
@@ -21,7 +22,8 @@ Branch = Annotated[
     str | None, typer.Option("--branch", "-b", metavar="NAME", help="Branch of the table; default: the main branch.")
 ]
 
-table_app = typer.Typer(cls=WordsGroup, rich_markup_mode=None, help="Tables: history, versions, maintenance.")
+table_app = typer.Typer(cls=WordsGroup, rich_markup_mode=None, help="Tables: history, versions, changes, maintenance.")
+add_edit_commands(table_app)
 
 
 @table_app.command(epilog=_EPILOG)

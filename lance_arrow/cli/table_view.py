@@ -133,14 +133,14 @@ def view_diff(
     table = LanceTable.open(uri, branch=branch, storage_options=storage_options)
     history = {one.version: one for one in table.history()}
     numbers = sorted(history)
-    later = table.version if new is None else _chosen(table, new)
+    later = table.version if new is None else chosen_version(table, new)
     if old is None:
         before = [number for number in numbers if number < later]
         if not before:
             raise InvalidArgumentError(f"there is no version before {later}", path=table.uri)
         earlier = before[-1]
     else:
-        earlier = _chosen(table, old)
+        earlier = chosen_version(table, old)
     first, second = table.checkout(earlier), table.checkout(later)
     tags = tags_of(table.tags, branch)
     between = [history[number] for number in numbers if min(earlier, later) < number <= max(earlier, later)]
@@ -244,8 +244,16 @@ def _type_text(field: pa.Field) -> str:
     return str(field.type) if field.nullable else f"{field.type} not null"
 
 
-def _chosen(table: LanceTable, text: str) -> int:
-    """Return a version of this line, by number or tag."""
+def chosen_version(table: LanceTable, text: str) -> int:
+    """Return a version of the table's branch, by number or tag.
+
+    Raises
+    ------
+    VersionNotFoundError
+        There is no such version or tag.
+    InvalidArgumentError
+        The tag is of another branch.
+    """
     found = table.checkout(_number_or_tag(text))
     if found.manifest.branch != table.manifest.branch:
         raise InvalidArgumentError(f"{text!r} is a version of another branch", path=table.uri, detail=text)

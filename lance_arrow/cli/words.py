@@ -25,6 +25,10 @@ SAME: dict[str, dict[str, str]] = {
         **dict.fromkeys(("info", "describe", "inspect", "version"), "show"),
         **dict.fromkeys(("compare", "changes"), "diff"),
         **dict.fromkeys(("optimize", "merge-files"), "compact"),
+        **dict.fromkeys(("remove", "rm"), "delete"),
+        **dict.fromkeys(("insert", "add"), "append"),
+        **dict.fromkeys(("revert", "rollback", "reset"), "restore"),
+        **dict.fromkeys(("tags",), "tag"),
         **dict.fromkeys(("vacuum", "clean", "gc", "expire", "prune"), "cleanup"),
     },
     "zones": {
@@ -37,7 +41,7 @@ SAME: dict[str, dict[str, str]] = {
 ELSEWHERE: dict[str, dict[str, str]] = {
     "": {
         **dict.fromkeys(("log", "history", "versions"), "table log"),
-        **dict.fromkeys(("diff", "compact", "cleanup"), "table {word}"),
+        **dict.fromkeys(("diff", "compact", "cleanup", "delete", "append", "restore", "tag"), "table {word}"),
         **dict.fromkeys(("optimize",), "table compact"),
         **dict.fromkeys(("vacuum", "gc"), "table cleanup"),
         **dict.fromkeys(("version",), "--version"),

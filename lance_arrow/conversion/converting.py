@@ -21,7 +21,7 @@ from lance_arrow.conversion.targets import (
     check_table_target,
 )
 from lance_arrow.conversion.type_names import parse_schema, parse_type
-from lance_arrow.conversion.writing import write_file, write_table
+from lance_arrow.conversion.writing import check_rows, write_file, write_table
 from lance_arrow.errors import CorruptFileError, InvalidArgumentError
 from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.io import AnyFileSystem, Location
@@ -48,6 +48,7 @@ def convert(
     filesystem: AnyFileSystem | None = None,
     target_filesystem: AnyFileSystem | None = None,
     storage_options: Mapping[str, Any] | None = None,
+    dry_run: bool = False,
     on_progress: Progress | None = None,
 ) -> ConvertReport:
     """Convert files or tables to one Lance file, or to a Lance table, and verify what was written.
@@ -83,6 +84,8 @@ def convert(
         fsspec or pyarrow filesystems of the paths.
     storage_options
         Options for the filesystems of URLs, sources and target alike.
+    dry_run
+        Read the sources and check every value, but write nothing. The report has the rows that would be written.
     on_progress
         Called after every batch, with bytes of the sources.
 
@@ -131,7 +134,9 @@ def convert(
     )
     meter.planned(plan)
     rows = _Rows(plan, meter)
-    if is_table:
+    if dry_run:
+        written = check_rows(rows, None if base is None else base.manifest, options)
+    elif is_table:
         written = write_table(rows, place, append=append, overwrite=overwrite, version=version, preset=preset)
     else:
         written = write_file(rows, place, options, overwrite=overwrite)
@@ -147,7 +152,8 @@ def convert(
         source_bytes=None if None in sizes else sum(size or 0 for size in sizes),
         columns=plan.schema.names,
         partition_columns=list(plan.partition_columns),
-        verified=True,
+        verified=not dry_run,
+        is_dry_run=dry_run,
         checked=written.checked,
         seconds=time.perf_counter() - begun,
     )

@@ -64,11 +64,13 @@ class ConvertReport:
         Those that come from names of folders.
     verified
         Whether the target holds as many rows as were read, every checksum was compared, and every page was decoded.
-        Values are not compared with the source.
+        Values are not compared with the source. False in a dry run.
     checked
         How much was compared and decoded.
     seconds
         Time taken, verification included.
+    is_dry_run
+        Whether nothing was written: then `table_version` is None, and `num_bytes` is 0.
 
     Examples
     --------
@@ -90,6 +92,7 @@ class ConvertReport:
     verified: bool
     checked: VerifyCounts
     seconds: float
+    is_dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

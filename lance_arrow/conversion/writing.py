@@ -13,15 +13,21 @@ import pyarrow as pa
 from fsspec.implementations.local import LocalFileSystem
 
 from lance_arrow.choices import CreateMode, FileVersionName, Preset
+from lance_arrow.container.schema import arrow_schema
 from lance_arrow.conversion.targets import check_file_target
 from lance_arrow.errors import CorruptFileError
 from lance_arrow.files.lance_file import LanceFile
 from lance_arrow.files.lance_writer import OneFileWriter
+from lance_arrow.files.stored_rows import StoredRows
 from lance_arrow.files.verification import VerifyCounts, verify
 from lance_arrow.files.write_options import DEFAULT_PAGE_BYTES, WriteOptions
 from lance_arrow.io import Location, remove_file
 from lance_arrow.io.local_sink import hidden_name
+from lance_arrow.manifests.manifest import ManifestMeta
+from lance_arrow.manifests.writing import editable
 from lance_arrow.table.lance_table import LanceTable
+from lance_arrow.table.row_fitting import fitted_rows
+from lance_arrow.table.writable_branch import refuse_blob_structs, writable_version
 
 _WAITING_BYTES = 128 << 20
 """What columns together may keep before their pages are written."""
@@ -65,6 +71,38 @@ class Written:
         self.checked = checked
         self.file_version = file_version
         self.table_version = table_version
+
+
+def check_rows(rows: CountedRows, base: ManifestMeta | None, options: WriteOptions) -> Written:
+    """Read all rows and check them as a writer does, but write nothing.
+
+    Parameters
+    ----------
+    rows
+        The rows.
+    base
+        Version of the table that they would be added to; None for a new file or table.
+    options
+        How they would be written.
+
+    Raises
+    ------
+    InvalidArgumentError
+        A column does not fit the table, or a null is in a column that allows none.
+    UnsupportedError
+        The table cannot be written.
+    """
+    schema, fitted = rows.schema, iter(rows)
+    if base is not None:
+        editable(base)
+        writable_version(base)
+        refuse_blob_structs(base.fields)
+        wanted = arrow_schema(base.fields, base.facts.schema_metadata)
+        schema, fitted = fitted_rows(fitted, wanted, options.version, schema=schema, completes=True)
+    stored = StoredRows(schema, options.version)
+    for batch in fitted:
+        stored.columns(batch)
+    return Written(0, VerifyCounts(files=0), options.file_version)
 
 
 def write_file(rows: CountedRows, target: Location, options: WriteOptions, *, overwrite: bool) -> Written:

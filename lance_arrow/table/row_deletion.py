@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -25,14 +26,19 @@ ADDRESS = NAME_OF[VirtualColumn.ROW_ADDRESS]
 
 
 def check_addresses_shown(reader: TableReader) -> None:
-    """Refuse a table whose columns hide the addresses of rows.
+    """Refuse a table whose columns hide the addresses of rows; errors as `check_addresses_free`."""
+    check_addresses_free(reader.columns.schema.names)
+
+
+def check_addresses_free(names: Sequence[str]) -> None:
+    """Refuse columns that hide the addresses of rows.
 
     Raises
     ------
     UnsupportedError
         A column of the table has the name of the addresses.
     """
-    if ADDRESS in reader.columns.schema.names:
+    if ADDRESS in names:
         raise UnsupportedError(f"the table has a column {ADDRESS!r}, which hides the addresses of rows", column=ADDRESS)
 
 
