@@ -22,6 +22,7 @@ from lance_arrow.cli.pages.explain_command import add_explain_command
 from lance_arrow.cli.printing import to_printable
 from lance_arrow.cli.render import ErrorReport, HelpReport, error_report, print_json, print_text
 from lance_arrow.cli.salvage_command import add_salvage_command
+from lance_arrow.cli.sql_command import add_sql_command
 from lance_arrow.cli.storage import StorageOptions, parse_storage_options
 from lance_arrow.cli.table_commands import table_app
 from lance_arrow.cli.words import WordsGroup, advice
@@ -250,6 +251,7 @@ def demo(
 add_convert_commands(app)
 add_explain_command(app)
 add_salvage_command(app)
+add_sql_command(app)
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -19,6 +19,7 @@ SAME: dict[str, dict[str, str]] = {
         **dict.fromkeys(("check", "validate", "fsck", "checksum"), "verify"),
         **dict.fromkeys(("import", "ingest", "copy"), "convert"),
         **dict.fromkeys(("codecs", "encodings"), "plugins"),
+        **dict.fromkeys(("query", "duckdb"), "sql"),
     },
     "table": {
         **dict.fromkeys(("history", "versions", "list"), "log"),

@@ -8,7 +8,7 @@ nothing, or the columns of the filter.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import duckdb
@@ -44,7 +44,13 @@ def relation(source: Source, *, connection: duckdb.DuckDBPyConnection | None = N
     return made.project(f"* EXCLUDE ({_quoted(door.rows_name)})")
 
 
-def register(connection: duckdb.DuckDBPyConnection, name: str, source: Source) -> None:
+def register(
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    source: Source,
+    *,
+    on_error: Callable[[Exception], None] | None = None,
+) -> None:
     """Let queries of a connection read a dataset by a name, until the connection is closed.
 
     Parameters
@@ -55,13 +61,15 @@ def register(connection: duckdb.DuckDBPyConnection, name: str, source: Source) -
         Name of the view; a temporary view of this name is replaced.
     source
         As for `relation`.
+    on_error
+        Called with the error of a scan, in the thread that reads. DuckDB raises an error of its own with the text.
 
     Raises
     ------
     FileNotFoundError, LanceError
         As `lance_arrow.dataset`.
     """
-    door = _Door(source)
+    door = _Door(source, on_error)
     behind = f"lance_arrow:{name}"
     connection.register(behind, door)
     columns = f"* EXCLUDE ({_quoted(door.rows_name)})"
@@ -76,7 +84,8 @@ def _quoted(name: str) -> str:
 class _Door(InMemoryDataset):
     """A dataset as DuckDB asks it: for its schema, then for a scanner of named columns with a filter."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, on_error: Callable[[Exception], None] | None = None) -> None:
+        self._on_error = on_error
         dataset = opened(source, strings="dictionary")
         self._rows = EngineRows(dataset)
         self.rows_name = free_name(dataset.schema)
@@ -96,6 +105,8 @@ class _Door(InMemoryDataset):
         if not wanted:
             return _nothing(schema, self._rows.count(filter)).to_reader()
         own, batches = self._rows.batches(wanted, filter, BATCH_ROWS)
+        if self._on_error is not None:
+            batches = _watched(batches, self._on_error)
         if len(wanted) == len(columns):
             return pa.RecordBatchReader.from_batches(own, batches)
         return pa.RecordBatchReader.from_batches(schema, _with_nulls(batches, schema))
@@ -115,6 +126,15 @@ class _DoorScanner:
     def to_reader(self) -> pa.RecordBatchReader:
         """Begin to read."""
         return self._door.read(self._columns, self._filter)
+
+
+def _watched(batches: Iterator[pa.RecordBatch], on_error: Callable[[Exception], None]) -> Iterator[pa.RecordBatch]:
+    """Tell of an error before Arrow turns it into text."""
+    try:
+        yield from batches
+    except Exception as error:
+        on_error(error)
+        raise
 
 
 def _nothing(schema: pa.Schema, num_rows: int) -> pa.Table:
