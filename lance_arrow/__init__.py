@@ -10,6 +10,7 @@ Names are imported when they are first used: `import lance_arrow` alone loads no
 | `LanceFile` | one file: `read`, `take`, `to_batches`, `count_rows` |
 | `LanceWriter`, `write_table` | one file, written batch by batch or in one call |
 | `LanceTable` | one version of a table: `open`, `to_table`, `take`, `history` |
+| `catalog` | a `LanceCatalog`: tables by name in a folder |
 | `dataset` | a `LanceDataset` over a table or files |
 | `read_table`, `read_schema`, `read_metadata` | one call for one file |
 | `convert` | Parquet, CSV, JSON, Arrow IPC, ORC or Lance to one Lance file or table; gives a `ConvertReport` |
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     from lance_arrow.arrow_dataset.lance_format import LanceWriteOptions as LanceWriteOptions
     from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment as LanceFileFragment
     from lance_arrow.arrow_dataset.opening import dataset as dataset
+    from lance_arrow.catalogs.lance_catalog import LanceCatalog as LanceCatalog
+    from lance_arrow.catalogs.opening import catalog as catalog
     from lance_arrow.conversion.converting import convert as convert
     from lance_arrow.conversion.exporting import export as export
     from lance_arrow.conversion.reports import ConvertReport as ConvertReport
@@ -73,6 +76,8 @@ if TYPE_CHECKING:
 _find, _listed, __all__ = late_names(
     __name__,
     {
+        "lance_arrow.catalogs.lance_catalog": ("LanceCatalog",),
+        "lance_arrow.catalogs.opening": ("catalog",),
         "lance_arrow.conversion.converting": ("convert",),
         "lance_arrow.conversion.exporting": ("export",),
         "lance_arrow.conversion.reports": ("ConvertReport", "ExportReport"),

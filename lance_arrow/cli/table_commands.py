@@ -26,6 +26,21 @@ table_app = typer.Typer(cls=WordsGroup, rich_markup_mode=None, help="Tables: his
 add_edit_commands(table_app)
 
 
+@table_app.command("list", epilog=_EPILOG)
+def list_(
+    root: Annotated[
+        str,
+        typer.Argument(metavar="ROOT", help="A folder of tables NAME.lance: local path, or any URL that fsspec opens."),
+    ],
+    storage_option: StorageOptions = None,
+) -> Any:
+    """List the tables of a folder, which is a catalog.
+
+    Each with its newest version, rows and columns.
+    """
+    return view("catalog_view").list_tables(root, storage_options=parse_storage_options(storage_option))
+
+
 @table_app.command(epilog=_EPILOG)
 def log(table: Table, branch: Branch = None, storage_option: StorageOptions = None) -> Any:
     """List all versions, newest first.

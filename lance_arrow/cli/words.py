@@ -22,7 +22,8 @@ SAME: dict[str, dict[str, str]] = {
         **dict.fromkeys(("query", "duckdb"), "sql"),
     },
     "table": {
-        **dict.fromkeys(("history", "versions", "list"), "log"),
+        **dict.fromkeys(("history", "versions"), "log"),
+        **dict.fromkeys(("ls", "tables"), "list"),
         **dict.fromkeys(("info", "describe", "inspect", "version"), "show"),
         **dict.fromkeys(("compare", "changes"), "diff"),
         **dict.fromkeys(("optimize", "merge-files"), "compact"),

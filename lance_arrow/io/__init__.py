@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from lance_arrow.io.folders import file_exists as file_exists
     from lance_arrow.io.folders import has_file as has_file
     from lance_arrow.io.folders import list_first as list_first
+    from lance_arrow.io.folders import list_folders as list_folders
     from lance_arrow.io.folders import list_names as list_names
     from lance_arrow.io.folders import list_sizes as list_sizes
     from lance_arrow.io.folders import make_folder as make_folder
@@ -85,6 +86,7 @@ if TYPE_CHECKING:
     from lance_arrow.io.syncing import sync_folder as sync_folder
     from lance_arrow.io.trees import ListedFile as ListedFile
     from lance_arrow.io.trees import list_tree as list_tree
+    from lance_arrow.io.trees import remove_tree as remove_tree
     from lance_arrow.io.verified_source import VerifiedSource as VerifiedSource
     from lance_arrow.redaction import redact as redact
     from lance_arrow.redaction import redact_text as redact_text
@@ -99,6 +101,7 @@ else:
                 "file_exists",
                 "has_file",
                 "list_first",
+                "list_folders",
                 "list_names",
                 "list_sizes",
                 "make_folder",
@@ -119,7 +122,7 @@ else:
             "lance_arrow.io.source": ("Bytes", "Coalescing", "Positional", "Positions", "RangeSource"),
             "lance_arrow.io.stream_sink": ("StreamSink",),
             "lance_arrow.io.syncing": ("sync_files", "sync_folder"),
-            "lance_arrow.io.trees": ("ListedFile", "list_tree"),
+            "lance_arrow.io.trees": ("ListedFile", "list_tree", "remove_tree"),
             "lance_arrow.io.verified_source": ("VerifiedSource",),
             "lance_arrow.redaction": ("redact", "redact_text"),
         },

@@ -80,6 +80,26 @@ def list_names(filesystem: AnyFileSystem | None, folder: str) -> list[str]:
 
 
 @foreign_errors()
+def list_folders(filesystem: AnyFileSystem | None, folder: str) -> list[str]:
+    """Return the names of the folders directly in `folder`, sorted; parameters and errors are those of `list_names`."""
+    if filesystem is None or type(filesystem) is local.LocalFileSystem:
+        try:
+            with os.scandir(folder) as entries:
+                return sorted([entry.name for entry in entries if entry.is_dir()])
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+    if isinstance(filesystem, spec.AbstractFileSystem):
+        filesystem.invalidate_cache(folder)
+        try:
+            found = filesystem.ls(folder, detail=True)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        return sorted({posixpath.basename(info["name"].rstrip("/")) for info in found if info["type"] == "directory"})
+    infos = filesystem.get_file_info(arrow_fs.FileSelector(folder, allow_not_found=True))
+    return sorted(info.base_name for info in infos if info.type == arrow_fs.FileType.Directory)
+
+
+@foreign_errors()
 def has_file(filesystem: AnyFileSystem | None, folder: str, is_wanted: Callable[[str], bool]) -> bool:
     """Return whether a wanted file is directly in `folder`; a local folder is listed up to the first one.
 

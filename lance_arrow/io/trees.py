@@ -1,4 +1,4 @@
-"""`list_tree`: all files below a folder, with sizes and times of change."""
+"""`list_tree`, `remove_tree`: all files below a folder, with sizes and times of change."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import contextlib
 import datetime
 import os
 import posixpath
+import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from lance_arrow.io.folders import remove_files
 from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.location import AnyFileSystem
 from lance_arrow.late_arrow import arrow_fs
@@ -70,6 +72,25 @@ def list_tree(filesystem: AnyFileSystem, folder: str) -> dict[str, ListedFile]:
             if info.type == arrow_fs.FileType.File:
                 found[posixpath.relpath(info.path, folder)] = ListedFile(info.size, _utc(info.mtime))
     return dict(sorted(found.items()))
+
+
+@foreign_errors()
+def remove_tree(filesystem: AnyFileSystem, folder: str) -> None:
+    """Remove a folder and all files below it.
+
+    Folders of their own are removed on local and pyarrow filesystems; elsewhere only files are.
+
+    Raises
+    ------
+    OSError
+        A file cannot be removed, or the folder is a symbolic link; without credentials in the text.
+    """
+    if type(filesystem) is local.LocalFileSystem:
+        shutil.rmtree(folder)
+    elif isinstance(filesystem, spec.AbstractFileSystem):
+        remove_files(filesystem, folder, list(list_tree(filesystem, folder)))
+    else:
+        filesystem.delete_dir(folder)
 
 
 def _local_tree(folder: str, prefix: str) -> Iterator[tuple[str, ListedFile]]:

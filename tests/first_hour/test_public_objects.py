@@ -48,6 +48,7 @@ def a_receipt(folder: Path) -> lance_arrow.Receipts:
 FACTORIES: dict[str, Callable[[Path], Any]] = {
     "ConvertReport": lambda folder: lance_arrow.convert(folder / "file.lance", folder / "new.lance"),
     "ExportReport": lambda folder: lance_arrow.export(folder / "file.lance", folder / "new.csv"),
+    "LanceCatalog": lance_arrow.catalog,
     "LanceDataset": lambda folder: lance_arrow.dataset(folder / "table").filter(pc.field("id") < 50),
     "LanceFile": lambda folder: LanceFile(folder / "file.lance", dictionaries="decode"),
     "LanceFileFragment": lambda folder: lance_arrow.dataset(folder / "file.lance").fragments[0].subset(rows=(2, 5)),
@@ -132,6 +133,8 @@ def facts(made: Any) -> Any:
     """What an object must keep on its way: itself if it has equality, else its rows and its place."""
     if isinstance(made, LanceFile):
         return made.name, made.read()
+    if isinstance(made, lance_arrow.LanceCatalog):
+        return made.uri, made.list_tables()
     if isinstance(made, LanceTable):
         return made.uri, made.version, made.to_table()
     if isinstance(made, pads.Dataset):

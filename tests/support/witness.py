@@ -150,6 +150,19 @@ class Witness:
         """Tags of a table directory, and their versions."""
         return self._ask("tags", path=str(path))
 
+    def catalog(
+        self, root: Path, job: str, name: Sequence[str] = (), *, is_listing: bool, rows: pa.Table | None = None
+    ) -> Any:
+        """Do one job of the directory catalog of a folder; the names of tables, a location, or None."""
+        arguments = {"root": str(root), "what": job, "name": list(name), "is_listing": is_listing}
+        if rows is None:
+            return self._ask("catalog", **arguments)
+        exchange = self._store(rows)
+        try:
+            return self._ask("catalog", **arguments, batches=exchange)
+        finally:
+            os.unlink(exchange)
+
     def take_blobs(self, path: Path | str, column: str, indices: Sequence[int]) -> list[bytes | None]:
         """Open blobs of a table directory as files, and read them."""
         return self._table("take_blobs", path=str(path), column=column, indices=list(indices)).column(0).to_pylist()

@@ -307,6 +307,31 @@ def describe(path: str) -> dict[str, Any]:
     }
 
 
+def catalog(
+    root: str, what: str, name: list[str], is_listing: bool, batches: str | None = None
+) -> list[str] | str | bool | None:
+    """Do one job of the directory catalog; without `is_listing` it also keeps a manifest table."""
+    # Not in the oldest releases.
+    import lance_namespace as spaces  # noqa: PLC0415
+
+    found = spaces.connect("dir", {"root": root, "manifest_enabled": str(not is_listing).lower()})
+    if what == "list_tables":
+        return sorted(found.list_tables(spaces.ListTablesRequest(id=name)).tables)
+    if what == "create_table":
+        assert batches is not None
+        rows = load(batches)
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, rows.schema) as writer:
+            writer.write_table(rows)
+        found.create_table(spaces.CreateTableRequest(id=name), sink.getvalue().to_pybytes())
+        return None
+    if what == "describe_table":
+        return str(found.describe_table(spaces.DescribeTableRequest(id=name)).location)
+    request = "".join(part.capitalize() for part in what.split("_")) + "Request"
+    getattr(found, what)(getattr(spaces, request)(id=name))
+    return None
+
+
 def main() -> None:
     jobs = {
         job.__name__: job
@@ -322,6 +347,7 @@ def main() -> None:
             index_coverage,
             index_answers,
             tags,
+            catalog,
             describe_table,
             explain,
             read,
