@@ -43,7 +43,7 @@ class LanceCatalog:
     root
         The folder.
     uri
-        The folder as it was given.
+        The folder as it was given; an absolute path if it is local.
 
     Examples
     --------
@@ -84,7 +84,8 @@ class LanceCatalog:
 
         Examples
         --------
-        >>> lance_arrow.catalog("warehouse").table_exists("flights")
+        >>> catalog = lance_arrow.catalog("warehouse")
+        >>> catalog.table_exists("flights")
         False
         """
         return name in registered_tables(self._root) or (
@@ -92,7 +93,7 @@ class LanceCatalog:
         )
 
     def table_uri(self, name: str) -> str:
-        """Return the path or URL of a table, for functions and engines that take one.
+        """Return the absolute path or the URL of a table, for functions and engines that take one.
 
         Raises
         ------

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lance_arrow.catalogs.lance_catalog import LanceCatalog
-from lance_arrow.io import AnyFileSystem
+from lance_arrow.io import AnyFileSystem, is_local_kind
 from lance_arrow.manifests.versions import table_location
 
 
@@ -38,4 +38,6 @@ def catalog(
     >>> flights.list_tables(), flights.open_table("flights").count_rows()
     (['flights'], 2)
     """
-    return LanceCatalog(table_location(root, filesystem, storage_options), os.fspath(root))
+    place = table_location(root, filesystem, storage_options)
+    # Engines may run in another folder: Spark has its own.
+    return LanceCatalog(place, place.path if is_local_kind(place.given) else os.fspath(root))

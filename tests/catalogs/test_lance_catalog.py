@@ -61,6 +61,19 @@ def test_a_table_from_its_creation_to_its_end(make: Any, tmp_path: Path) -> None
     assert catalog.list_tables() == ["a"]
 
 
+def test_uris(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    catalog = lance_arrow.catalog("root")
+    catalog.create_table("a", ROWS)
+    assert catalog.table_uri("a") == str(tmp_path / "root" / "a.lance")
+    assert catalog.uri == repr(catalog).split("'")[1] == "root"
+    with pytest.raises(errors.TableNotFoundError, match="did you mean 'a'"):
+        catalog.table_uri("A")
+    lance_arrow.catalog("memory://uris").create_table("a", ROWS)
+    uri = lance_arrow.catalog("memory://uris").table_uri("a")
+    assert LanceTable.open(uri).count_rows() == 3
+
+
 def test_drop_removes_one_folder_and_nothing_else(tmp_path: Path) -> None:
     catalog = lance_arrow.catalog(tmp_path)
     catalog.create_table("a", ROWS)

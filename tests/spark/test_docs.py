@@ -22,7 +22,7 @@ PAGE = DOCS / "spark.md"
 OTHERS = ("how_to/stream_with_spark.md", "coming_from/lance_spark.md")
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # Spark resolves relative paths where its JVM was started, which is not where the test may write.
-PLACE = re.compile(r"""(["'])(\w+\.lance|flights\.csv\.gz|checkpoint(?:_\w+)?)\1""")
+PLACE = re.compile(r"""(["'])(\w+\.lance|flights\.csv\.gz|warehouse|checkpoint(?:_\w+)?)\1""")
 
 
 def run(page: Path, tmp_path: Path, beginning: str = "", num_lines: int | None = None) -> dict[str, object]:
