@@ -21,7 +21,7 @@ __all__ = ["benchmarks", "faults", "first_hour", "native", "peers", "releasing",
 nox.options.default_venv_backend = "venv"
 nox.options.sessions = ["tests"]
 
-TYPED_ROOMS = ("spi", "pages", "io", "container", "manifests", "table", "scan", "pruning", "conversion")
+TYPED_ROOMS = ("spi", "pages", "io", "container", "manifests", "table", "scan", "pruning", "catalogs", "conversion")
 CPP_FOLDERS = (ROOT / "lance_arrow", ROOT / "tests" / "native")
 CPP_SUFFIXES = {".h", ".hpp", ".cpp"}
 LINT_REQUIREMENTS = ["ruff==0.17.*", "mypy==2.4.*", "import-linter==2.16", "types-protobuf", "clang-format==20.1.*"]
