@@ -7,7 +7,7 @@ In flow words of a command line; out flows text or one JSON document, and an exi
 | `__main__`, `app`, `table_commands` | the way in, the commands, exit codes |
 | `convert_commands`, `salvage_command` | commands that write other files and tables |
 | `editing/` | commands that change a table |
-| `sql_command` | queries by DuckDB |
+| `querying/` | queries by DuckDB |
 | `words` | other names of commands, hints for arguments |
 | `storage` | `--storage-option` |
 | `targets` | what a path means: a file, a table, a folder of files; which report is made of it |

@@ -20,9 +20,9 @@ from lance_arrow.cli.convert_commands import add_convert_commands
 from lance_arrow.cli.lazy import view
 from lance_arrow.cli.pages.explain_command import add_explain_command
 from lance_arrow.cli.printing import to_printable
+from lance_arrow.cli.querying.sql_command import add_sql_command
 from lance_arrow.cli.render import ErrorReport, HelpReport, error_report, print_json, print_text
 from lance_arrow.cli.salvage_command import add_salvage_command
-from lance_arrow.cli.sql_command import add_sql_command
 from lance_arrow.cli.storage import StorageOptions, parse_storage_options
 from lance_arrow.cli.table_commands import table_app
 from lance_arrow.cli.words import WordsGroup, advice

@@ -30,7 +30,7 @@ _TEXTS = {
     "lance_arrow.cli.pages.explain_view": "lance_arrow.cli.pages.explain_render",
     "lance_arrow.cli.pages.page_command": "lance_arrow.cli.pages.page_render",
     "lance_arrow.cli.plugin_view": "lance_arrow.cli.plugin_render",
-    "lance_arrow.cli.sql_view": "lance_arrow.cli.sql_render",
+    "lance_arrow.cli.querying.sql_view": "lance_arrow.cli.querying.sql_render",
     "lance_arrow.cli.stats_view": "lance_arrow.cli.stats_render",
     "lance_arrow.cli.log_view": "lance_arrow.cli.log_render",
     "lance_arrow.cli.table_view": "lance_arrow.cli.table_render",

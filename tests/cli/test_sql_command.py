@@ -17,7 +17,7 @@ import pytest
 
 import lance_arrow
 from lance_arrow import LanceTable
-from lance_arrow.cli.sql_view import named_sources, run_query
+from lance_arrow.cli.querying.sql_view import named_sources, run_query
 
 pytest.importorskip("duckdb")
 

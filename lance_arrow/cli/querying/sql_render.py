@@ -8,9 +8,9 @@ from typing import Any
 
 from lance_arrow.cli.plain_values import plain
 from lance_arrow.cli.printing import Console, count, print_line
+from lance_arrow.cli.querying.sql_view import SqlReport
 from lance_arrow.cli.render import write_report
 from lance_arrow.cli.row_text import print_rows
-from lance_arrow.cli.sql_view import SqlReport
 
 _QUOTED = frozenset(',"\r\n')
 

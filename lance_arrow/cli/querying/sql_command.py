@@ -50,6 +50,6 @@ def _sql(
     """
     if format not in FORMATS:
         raise typer.BadParameter(f"{format!r} is not one of {', '.join(FORMATS)}", param_hint="--format")
-    return view("sql_view").run_query(
+    return view("querying.sql_view").run_query(
         query, sources, format=format, limit=limit, storage_options=parse_storage_options(storage_option)
     )
