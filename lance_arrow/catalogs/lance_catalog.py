@@ -88,9 +88,11 @@ class LanceCatalog:
         >>> catalog.table_exists("flights")
         False
         """
-        return name in registered_tables(self._root) or (
-            _NAME.fullmatch(name) is not None and self._is_listed(self._folder(name + ENDING))
-        )
+        if name in registered_tables(self._root):
+            return True
+        # Others may have made names that are not created here, but a name never leads to another folder.
+        is_one_part = bool(name) and not {"/", "\\"} & set(name)
+        return is_one_part and self._is_listed(self._folder(name + ENDING))
 
     def table_uri(self, name: str) -> str:
         """Return the absolute path or the URL of a table, for functions and engines that take one.

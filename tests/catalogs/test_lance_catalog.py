@@ -112,6 +112,18 @@ def test_names(tmp_path: Path, name: Any) -> None:
     assert not (tmp_path / "root").exists()
 
 
+def test_a_name_that_others_made(tmp_path: Path) -> None:
+    LanceTable.create(tmp_path / "root" / "a b.lance", ROWS)
+    LanceTable.create(tmp_path / "aside.lance", ROWS)
+    catalog = lance_arrow.catalog(tmp_path / "root")
+    assert catalog.list_tables() == ["a b"]
+    assert catalog.open_table("a b").count_rows() == 3
+    for name in ("../aside", ""):
+        assert not catalog.table_exists(name)
+        with pytest.raises(errors.TableNotFoundError):
+            catalog.open_table(name)
+
+
 def registered(root: Path, rows: list[dict[str, Any]]) -> LanceCatalog:
     schema = pa.schema([("object_id", pa.string()), ("object_type", pa.string()), ("location", pa.string())])
     LanceTable.create(root / "__manifest", pa.Table.from_pylist(rows, schema))
