@@ -33,7 +33,7 @@ def _with_parts(made: _Made | None, shape: BlockShape | None) -> _Made | None:
     parts = row_parts(shape)
     if made is None or not parts:
         return made
-    made.parts = parts
+    made.parts = parts  # type: ignore[misc]  # the stub has no setters
     return made if made.value_bits == row_bits(shape) else None
 
 
