@@ -11,6 +11,7 @@ import pytest
 from native_only import assert_read, without_layouts
 
 import lance_arrow
+from lance_arrow import runtime
 from lance_arrow.errors import CorruptPageError, LanceError, PluginContractError, ResourceLimitError
 from lance_arrow_codecs import flat, inline_bitpacking, rle, variable
 
@@ -56,6 +57,8 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """No codec of the format has a C side; how many values each call of `decode` gets."""
     found: list[int] = []
+    # What other tests bound has its C side, and what these bind is for no other test.
+    monkeypatch.setattr(runtime, "_default", lance_arrow.Runtime())
     for codec in CODECS:
         decode = codec.decode
 
