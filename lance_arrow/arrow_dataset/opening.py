@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from glob import has_magic
 from typing import Any
 
 import pyarrow as pa
@@ -19,7 +20,6 @@ from lance_arrow.arrow_dataset.places import as_arrow
 from lance_arrow.choices import Blobs, Dictionaries, Json, Strings, Verify, fixed_strings
 from lance_arrow.errors import InvalidArgumentError, TableNotFoundError
 from lance_arrow.io import AnyFileSystem, foreign_errors
-from lance_arrow.io.location import has_wildcards
 from lance_arrow.manifests.references import line_name
 from lance_arrow.manifests.versions import VersionChoice, newest_manifest, open_version, table_location
 from lance_arrow.runtime import default_runtime
@@ -114,7 +114,7 @@ def dataset(
         raise InvalidArgumentError("schema names the columns, unify_schemas takes those of the files: give one")
     named: Sequence[Any] = uri if many else [uri]  # type: ignore[assignment]
     locations = [table_location(one, filesystem, storage_options) for one in named]
-    if any(has_wildcards(location.path) for location in locations):
+    if any(has_magic(location.path) for location in locations):
         from lance_arrow.io.globs import matched_files  # noqa: PLC0415 - it imports fsspec
 
         matched = [matched_files(location) for location in locations]

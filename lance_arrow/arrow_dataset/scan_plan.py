@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -212,21 +212,8 @@ class ScanExplainer:
                 conjunct.zones_pruned += pruned
                 if pruned < len(zones):
                     conjunct.reasons.update(dict.fromkeys(_reasons(conjunct.tree, _FileColumns(file))))
-        kept = prune_result.rows
         nodes = project(file.rows.roots, self._paths, missing_ok=True)
-        pages, pages_to_read, starts, stops = _reads(file.rows, nodes, kept)
-        plan = requests_for(file.source, starts, stops)
-        return FilePlan(
-            path=path,
-            num_rows=held.num_rows,
-            rows_to_read=kept.num_rows,
-            zones=prune_result.zones_total,
-            zones_pruned=prune_result.zones_pruned,
-            pages=pages,
-            pages_to_read=pages_to_read,
-            requests=len(plan.starts),
-            bytes_to_read=int((plan.stops - plan.starts).sum()),
-        )
+        return _file_plan(path, held, prune_result, [(file, nodes)])
 
     def fragment(self, path: str, rows: FragmentRows) -> FilePlan:
         """Plan what is read of a fragment of a table; reads metadata, zone maps, and indices."""
@@ -239,25 +226,8 @@ class ScanExplainer:
                 conjunct.zones_pruned += alone.zones_pruned
                 if alone.zones_pruned < alone.zones_total or not alone.zones_total:
                     conjunct.reasons.update(dict.fromkeys(_reasons(conjunct.tree, _FragmentColumns(rows))))
-        kept = prune_result.rows
-        pages = pages_to_read = requests = num_bytes = 0
-        for part in rows.reading(project(rows.roots, self._paths, missing_ok=True)).parts:
-            (file,) = part.opened
-            there, wanted, starts, stops = _reads(file.rows, part.nodes, kept)
-            plan = requests_for(file.source, starts, stops)
-            pages, pages_to_read = pages + there, pages_to_read + wanted
-            requests, num_bytes = requests + len(plan.starts), num_bytes + int((plan.stops - plan.starts).sum())
-        return FilePlan(
-            path=path,
-            num_rows=held.num_rows,
-            rows_to_read=kept.num_rows,
-            zones=prune_result.zones_total,
-            zones_pruned=prune_result.zones_pruned,
-            pages=pages,
-            pages_to_read=pages_to_read,
-            requests=requests,
-            bytes_to_read=num_bytes,
-        )
+        parts = rows.reading(project(rows.roots, self._paths, missing_ok=True)).parts
+        return _file_plan(path, held, prune_result, [(*part.opened, part.nodes) for part in parts])
 
     def plan(self, files: Sequence[FilePlan]) -> ScanPlan:
         """Put the plans of all files together."""
@@ -270,6 +240,29 @@ class ScanExplainer:
                 for one in self._conjuncts
             ),
         )
+
+
+def _file_plan(
+    path: str, held: RowRanges, pruned: PruneResult, parts: Iterable[tuple[OpenFile, Sequence[ColumnNode]]]
+) -> FilePlan:
+    """Plan what is left to read of files that lie side by side: the rows of a fragment, or of a file alone."""
+    pages = pages_to_read = requests = num_bytes = 0
+    for file, nodes in parts:
+        there, wanted, starts, stops = _reads(file.rows, nodes, pruned.rows)
+        plan = requests_for(file.source, starts, stops)
+        pages, pages_to_read = pages + there, pages_to_read + wanted
+        requests, num_bytes = requests + len(plan.starts), num_bytes + int((plan.stops - plan.starts).sum())
+    return FilePlan(
+        path=path,
+        num_rows=held.num_rows,
+        rows_to_read=pruned.rows.num_rows,
+        zones=pruned.zones_total,
+        zones_pruned=pruned.zones_pruned,
+        pages=pages,
+        pages_to_read=pages_to_read,
+        requests=requests,
+        bytes_to_read=num_bytes,
+    )
 
 
 def _conjuncts_of(tree: Tree | None) -> list[Tree]:

@@ -18,6 +18,7 @@ import typer
 
 from lance_arrow.cli.convert_commands import add_convert_commands
 from lance_arrow.cli.lazy import view
+from lance_arrow.cli.options import EPILOG, UsageError
 from lance_arrow.cli.pages.explain_command import add_explain_command
 from lance_arrow.cli.printing import to_printable
 from lance_arrow.cli.querying.sql_command import add_sql_command
@@ -30,12 +31,6 @@ from lance_arrow.errors import InvalidArgumentError
 
 DONE, FAILED, WRONG_USAGE, INTERRUPTED, NO_READER = 0, 1, 2, 130, 141
 _JSON_FLAG, _WIDE_FLAG = "--json", "--wide"
-_EPILOG = (
-    "--json, before or after the command: print exactly one JSON document. "
-    "--wide: show all columns of a table, each row in one line."
-)
-# Typer brings its own copy of click, or used to bring click itself; both derive their usage errors from one class.
-_UsageError: Any = typer.BadParameter.__base__
 
 app = typer.Typer(
     cls=WordsGroup,
@@ -43,13 +38,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     help="Inspect, verify, convert and maintain Lance files and tables.",
-    epilog=_EPILOG,
+    epilog=EPILOG,
 )
 zones_app = typer.Typer(
     cls=WordsGroup, rich_markup_mode=None, help="Zone maps: bounds of runs of rows, by which scans skip rows."
 )
-app.add_typer(zones_app, name="zones", epilog=_EPILOG)
-app.add_typer(table_app, name="table", epilog=_EPILOG)
+app.add_typer(zones_app, name="zones", epilog=EPILOG)
+app.add_typer(table_app, name="table", epilog=EPILOG)
 File = Annotated[str, typer.Argument(metavar="FILE", help="A Lance file: local path, or any URL that fsspec opens.")]
 Target = Annotated[
     str,
@@ -82,15 +77,15 @@ def root(
     if context.invoked_subcommand is None:
         if version:
             return view("version_view").view_versions()
-        raise _UsageError("Missing command.")
+        raise UsageError("Missing command.")
     if version:
-        raise _UsageError(
+        raise UsageError(
             f"--version takes no command; lance-arrow {context.invoked_subcommand} --help lists its options"
         )
     return None
 
 
-@app.command(epilog=_EPILOG)
+@app.command(epilog=EPILOG)
 def inspect(
     file: Annotated[
         str,
@@ -119,12 +114,12 @@ def inspect(
     if html:
         return view("pages.page_command").inspect_page(target, columns=_split(columns), output=output)
     if output is not None:
-        raise _UsageError("--output is for pages: add --html")
+        raise UsageError("--output is for pages: add --html")
     view("targets").check_is_file(target, command="inspect", instead=f"use lance-arrow table show {file} for")
     return view("file_view").view_file(file, columns=_split(columns), storage_options=target.storage_options)
 
 
-@app.command(epilog=_EPILOG)
+@app.command(epilog=EPILOG)
 def schema(
     target: Target, version: Version = None, branch: Branch = None, storage_option: StorageOptions = None
 ) -> Any:
@@ -132,7 +127,7 @@ def schema(
     return view("targets").schema_of(_target(target, storage_option, version, branch))
 
 
-@app.command(epilog=_EPILOG)
+@app.command(epilog=EPILOG)
 def head(
     target: Target,
     num_rows: Annotated[int, typer.Option("-n", "--rows", min=0, help="How many rows.")] = 10,
@@ -146,7 +141,7 @@ def head(
     return view("targets").head_of(found, num_rows=num_rows, columns=_split(columns))
 
 
-@app.command(epilog=_EPILOG)
+@app.command(epilog=EPILOG)
 def stats(
     target: Target,
     columns: Columns = None,
@@ -162,7 +157,7 @@ def stats(
     return view("targets").stats_of(found, columns=_split(columns))
 
 
-@zones_app.command("show", epilog=_EPILOG)
+@zones_app.command("show", epilog=EPILOG)
 def zones_show(
     target: Target,
     columns: Annotated[
@@ -181,7 +176,7 @@ def zones_show(
     return view("targets").zones_of(found, columns=_split(columns))
 
 
-@zones_app.command("build", epilog=_EPILOG)
+@zones_app.command("build", epilog=EPILOG)
 def zones_build(
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Lance files, as for other commands.")],
     columns: Columns = None,
@@ -203,7 +198,7 @@ def zones_build(
     )
 
 
-@app.command(epilog=_EPILOG)
+@app.command(epilog=EPILOG)
 def verify(
     target: Target, version: Version = None, branch: Branch = None, storage_option: StorageOptions = None
 ) -> Any:
@@ -215,7 +210,7 @@ def verify(
     return view("verify_command").verify_target(_target(target, storage_option, version, branch))
 
 
-@app.command(epilog=_EPILOG)
+@app.command(epilog=EPILOG)
 def plugins(
     matrix: Annotated[
         bool, typer.Option("--matrix", help="Where each codec is read, and since which file version it is written.")
@@ -226,7 +221,7 @@ def plugins(
     return plugins_room.view_matrix() if matrix else plugins_room.view_plugins()
 
 
-@app.command(epilog=_EPILOG)
+@app.command(epilog=EPILOG)
 def demo(
     engine: Annotated[
         str, typer.Option(help="Reader of the CSV: spark, pyarrow, or auto (Spark if it can run, which needs Java 17).")
@@ -320,7 +315,7 @@ def _outcome(command: Any, arguments: Sequence[str]) -> tuple[Any, int]:
         result = command.main(args=list(arguments), prog_name="lance-arrow", standalone_mode=False)
     except typer.Abort:
         return None, INTERRUPTED
-    except _UsageError as error:
+    except UsageError as error:
         return ErrorReport(type="UsageError", message=_usage(error)), WRONG_USAGE
     except SystemExit as stop:
         # Typer takes every broken pipe for one of stdout, wraps both streams and exits.

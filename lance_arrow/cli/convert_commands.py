@@ -10,19 +10,15 @@ from typing import Annotated, Any
 import typer
 
 from lance_arrow.cli.lazy import view
+from lance_arrow.cli.options import EPILOG
 from lance_arrow.cli.storage import StorageOptions, parse_storage_options
 from lance_arrow.errors import InvalidArgumentError
-
-_EPILOG = (
-    "--json, before or after the command: print exactly one JSON document. "
-    "--wide: show all columns of a table, each row in one line."
-)
 
 
 def add_convert_commands(app: typer.Typer) -> None:
     """Add the two commands to an application."""
-    app.command("convert", epilog=_EPILOG)(_convert)
-    app.command("export", epilog=_EPILOG)(_export)
+    app.command("convert", epilog=EPILOG)(_convert)
+    app.command("export", epilog=EPILOG)(_export)
 
 
 def _convert(

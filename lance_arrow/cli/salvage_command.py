@@ -8,18 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
+from lance_arrow.cli.options import EPILOG
 from lance_arrow.cli.render import print_json
 from lance_arrow.cli.storage import StorageOptions, parse_storage_options
-
-_EPILOG = (
-    "--json, before or after the command: print exactly one JSON document. "
-    "--wide: show all columns of a table, each row in one line."
-)
 
 
 def add_salvage_command(app: typer.Typer) -> None:
     """Add the command to an application."""
-    app.command("salvage", epilog=_EPILOG)(_salvage)
+    app.command("salvage", epilog=EPILOG)(_salvage)
 
 
 def _salvage(

@@ -8,25 +8,15 @@ import typer
 
 from lance_arrow.cli.editing.edit_commands import add_edit_commands
 from lance_arrow.cli.lazy import view
+from lance_arrow.cli.options import EPILOG, Branch, Table
 from lance_arrow.cli.storage import StorageOptions, parse_storage_options
 from lance_arrow.cli.words import WordsGroup
-
-_EPILOG = (
-    "--json, before or after the command: print exactly one JSON document. "
-    "--wide: show all columns of a table, each row in one line."
-)
-Table = Annotated[
-    str, typer.Argument(metavar="TABLE", help="A table's folder: local path, or any URL that fsspec opens.")
-]
-Branch = Annotated[
-    str | None, typer.Option("--branch", "-b", metavar="NAME", help="Branch of the table; default: the main branch.")
-]
 
 table_app = typer.Typer(cls=WordsGroup, rich_markup_mode=None, help="Tables: history, versions, changes, maintenance.")
 add_edit_commands(table_app)
 
 
-@table_app.command("list", epilog=_EPILOG)
+@table_app.command("list", epilog=EPILOG)
 def list_(
     root: Annotated[
         str,
@@ -41,7 +31,7 @@ def list_(
     return view("catalog_view").list_tables(root, storage_options=parse_storage_options(storage_option))
 
 
-@table_app.command(epilog=_EPILOG)
+@table_app.command(epilog=EPILOG)
 def log(table: Table, branch: Branch = None, storage_option: StorageOptions = None) -> Any:
     """List all versions, newest first.
 
@@ -50,7 +40,7 @@ def log(table: Table, branch: Branch = None, storage_option: StorageOptions = No
     return view("log_view").view_log(table, branch=branch, storage_options=parse_storage_options(storage_option))
 
 
-@table_app.command(epilog=_EPILOG)
+@table_app.command(epilog=EPILOG)
 def show(
     table: Table,
     version: Annotated[
@@ -68,7 +58,7 @@ def show(
     )
 
 
-@table_app.command(epilog=_EPILOG)
+@table_app.command(epilog=EPILOG)
 def diff(
     table: Table,
     old: Annotated[
@@ -86,7 +76,7 @@ def diff(
     )
 
 
-@table_app.command(epilog=_EPILOG)
+@table_app.command(epilog=EPILOG)
 def compact(
     table: Table,
     branch: Branch = None,
@@ -119,7 +109,7 @@ def compact(
         )
 
 
-@table_app.command(epilog=_EPILOG)
+@table_app.command(epilog=EPILOG)
 def cleanup(
     table: Table,
     branch: Branch = None,

@@ -14,13 +14,11 @@ from __future__ import annotations
 
 import os
 import posixpath
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from fsspec import AbstractFileSystem
-from fsspec.implementations.arrow import ArrowFSWrapper
 from fsspec.implementations.local import LocalFileSystem
 from pyarrow import fs as arrow_fs
 
@@ -28,10 +26,10 @@ from lance_arrow.conversion.formats import HEAD_BYTES, TAIL_BYTES, Format, forma
 from lance_arrow.conversion.hive import keys_of, trailing_keys
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.io import AnyFileSystem, Location, file_exists, list_tree
+from lance_arrow.io.globs import matches_of, no_match
 from lance_arrow.manifests.versions import is_table, table_location
 
 PathLike = str | os.PathLike[str]
-_MAGIC = re.compile(r"[*?\[]")
 _VERSIONS = "_versions"
 
 
@@ -132,19 +130,18 @@ def child_place(root: Location, relative: str) -> Location:
 
 def _expanded(place: Location) -> list[Location]:
     """Return what a pattern matches, sorted; the place itself where it is none, or exists under this very name."""
-    if not _MAGIC.search(place.path) or _exists(place):
+    found = matches_of(place)
+    if found is None:
         return [place]
-    filesystem = place.filesystem
-    globbing = filesystem if isinstance(filesystem, AbstractFileSystem) else ArrowFSWrapper(filesystem)
-    matches = sorted(
-        one for one in globbing.glob(place.path) if not posixpath.basename(one.rstrip("/")).startswith((".", "_"))
-    )
+    matches = {
+        path: kind for path, kind in found.items() if not posixpath.basename(path.rstrip("/")).startswith((".", "_"))
+    }
     if not matches:
-        raise FileNotFoundError(2, "no file matches the pattern", place.name)
+        raise no_match(place)
     # A folder holds what a pattern matches below it, too.
-    folders = {one for one in matches if globbing.isdir(one)}
+    folders = {path for path, kind in matches.items() if kind == "directory"}
     kept = [one for one in matches if not any(parent in folders for parent in _parents(one))]
-    return [Location(filesystem, one, _printed(place, one)) for one in kept]
+    return [Location(place.filesystem, one, _printed(place, one)) for one in kept]
 
 
 def _printed(place: Location, path: str) -> str:
@@ -158,10 +155,6 @@ def _parents(path: str) -> list[str]:
         found.append(above)
         path = above
     return found
-
-
-def _exists(place: Location) -> bool:
-    return file_exists(place) or _is_folder(place)
 
 
 def _is_folder(place: Location) -> bool:

@@ -7,7 +7,7 @@ import os
 import posixpath
 from collections.abc import Callable, Sequence
 from glob import has_magic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.location import AnyFileSystem, Location
@@ -36,17 +36,7 @@ def list_sizes(filesystem: AnyFileSystem | None, folder: str) -> dict[str, int |
     """
     if filesystem is None or type(filesystem) is local.LocalFileSystem:
         return _local_sizes(folder)
-    if isinstance(filesystem, spec.AbstractFileSystem):
-        filesystem.invalidate_cache(folder)
-        try:
-            found = filesystem.ls(folder, detail=True)
-        except (FileNotFoundError, NotADirectoryError):
-            return {}
-        return {
-            posixpath.basename(info["name"].rstrip("/")): info.get("size") for info in found if info["type"] == "file"
-        }
-    infos = filesystem.get_file_info(arrow_fs.FileSelector(folder, allow_not_found=True))
-    return {info.base_name: info.size for info in infos if info.type == arrow_fs.FileType.File}
+    return _entries(filesystem, folder, "file")
 
 
 @foreign_errors()
@@ -67,16 +57,7 @@ def list_names(filesystem: AnyFileSystem | None, folder: str) -> list[str]:
     """
     if filesystem is None or type(filesystem) is local.LocalFileSystem:
         return sorted([entry.name for entry in _local_files(folder)])
-    if isinstance(filesystem, spec.AbstractFileSystem):
-        # Object stores would answer with an old listing from their cache.
-        filesystem.invalidate_cache(folder)
-        try:
-            found = filesystem.ls(folder, detail=True)
-        except (FileNotFoundError, NotADirectoryError):
-            return []
-        return sorted(posixpath.basename(info["name"].rstrip("/")) for info in found if info["type"] == "file")
-    infos = filesystem.get_file_info(arrow_fs.FileSelector(folder, allow_not_found=True))
-    return sorted(info.base_name for info in infos if info.type == arrow_fs.FileType.File)
+    return sorted(_entries(filesystem, folder, "file"))
 
 
 @foreign_errors()
@@ -88,15 +69,24 @@ def list_folders(filesystem: AnyFileSystem | None, folder: str) -> list[str]:
                 return sorted([entry.name for entry in entries if entry.is_dir()])
         except (FileNotFoundError, NotADirectoryError):
             return []
+    return sorted(_entries(filesystem, folder, "directory"))
+
+
+def _entries(filesystem: AnyFileSystem, folder: str, kind: Literal["file", "directory"]) -> dict[str, int | None]:
+    """Return names and sizes of the files, or folders, directly in a folder of a filesystem."""
     if isinstance(filesystem, spec.AbstractFileSystem):
+        # Object stores would answer with an old listing from their cache.
         filesystem.invalidate_cache(folder)
         try:
             found = filesystem.ls(folder, detail=True)
         except (FileNotFoundError, NotADirectoryError):
-            return []
-        return sorted({posixpath.basename(info["name"].rstrip("/")) for info in found if info["type"] == "directory"})
+            return {}
+        return {
+            posixpath.basename(info["name"].rstrip("/")): info.get("size") for info in found if info["type"] == kind
+        }
     infos = filesystem.get_file_info(arrow_fs.FileSelector(folder, allow_not_found=True))
-    return sorted(info.base_name for info in infos if info.type == arrow_fs.FileType.Directory)
+    wanted = arrow_fs.FileType.File if kind == "file" else arrow_fs.FileType.Directory
+    return {info.base_name: info.size for info in infos if info.type == wanted}
 
 
 @foreign_errors()

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
 _SEPARATOR = os.sep
-_WILDCARDS = frozenset("*?[")
 
 # A string: local files are read without importing fsspec, which imports asyncio.
 AnyFileSystem: TypeAlias = "AbstractFileSystem | arrow_fs.FileSystem"
@@ -186,8 +185,3 @@ def _print(filesystem: AnyFileSystem | None, path: str) -> str:
         return f"{filesystem.type_name}://{path}"
     protocol = filesystem.protocol if isinstance(filesystem.protocol, str) else filesystem.protocol[0]
     return f"{protocol}://{path}"
-
-
-def has_wildcards(path: str) -> bool:
-    """Return whether a path may be a pattern of file names."""
-    return not _WILDCARDS.isdisjoint(path)

@@ -8,18 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from lance_arrow.cli.lazy import view
+from lance_arrow.cli.options import EPILOG, Branch, Table
 from lance_arrow.cli.storage import StorageOptions, parse_storage_options
 
-_EPILOG = (
-    "--json, before or after the command: print exactly one JSON document. "
-    "--wide: show all columns of a table, each row in one line."
-)
-Table = Annotated[
-    str, typer.Argument(metavar="TABLE", help="A table's folder: local path, or any URL that fsspec opens.")
-]
-Branch = Annotated[
-    str | None, typer.Option("--branch", "-b", metavar="NAME", help="Branch of the table; default: the main branch.")
-]
 Message = Annotated[
     str | None, typer.Option("--message", "-m", metavar="TEXT", help="Text that table log shows with the version.")
 ]
@@ -29,7 +20,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Report what would chang
 def add_edit_commands(app: typer.Typer) -> None:
     """Add the commands to an application."""
     for name, command in (("delete", _delete), ("append", _append), ("restore", _restore), ("tag", _tag)):
-        app.command(name, epilog=_EPILOG)(command)
+        app.command(name, epilog=EPILOG)(command)
 
 
 def _delete(

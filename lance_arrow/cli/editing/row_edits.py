@@ -57,24 +57,14 @@ def delete_rows(
     opened = table.checkout(table.version)
     table.delete(where, message=message)
     before = _before(opened, table)
-    rows_before, rows_after = before.count_rows(), table.count_rows()
     old = {one.id: one for one in before.manifest.fragments}
     new = {one.id: one for one in table.manifest.fragments}
-    return EditReport(
-        path=table.uri,
-        branch=table.branch or "main",
-        operation="delete",
-        is_dry_run=False,
-        old_version=before.version,
-        new_version=table.version,
-        rows_before=rows_before,
-        rows_after=rows_after,
-        rows_added=0,
-        rows_deleted=rows_before - rows_after,
-        rows_updated=0,
-        fragments_added=[],
-        fragments_removed=sorted(old.keys() - new.keys()),
-        fragments_changed=[one for one, held in sorted(new.items()) if held.deletion != old[one].deletion],
+    return _deletion(
+        before,
+        table.version,
+        rows_after=table.count_rows(),
+        removed=sorted(old.keys() - new.keys()),
+        changed=[one for one, held in sorted(new.items()) if held.deletion != old[one].deletion],
     )
 
 
@@ -125,21 +115,34 @@ def _foreseen_deletion(table: LanceTable, where: str) -> EditReport:
     live, gone = _addresses(table, None), _addresses(table, where)
     sizes = {fragment: len(offsets) for fragment, offsets in live.by_fragment()}
     counts = {fragment: len(offsets) for fragment, offsets in gone.by_fragment()}
-    return EditReport(
-        path=table.uri,
-        branch=table.branch or "main",
-        operation="delete",
-        is_dry_run=True,
-        old_version=table.version,
-        new_version=None,
-        rows_before=len(live),
+    return _deletion(
+        table,
+        None,
         rows_after=len(live) - len(gone),
+        removed=[one for one, count in counts.items() if count == sizes[one]],
+        changed=[one for one, count in counts.items() if count < sizes[one]],
+    )
+
+
+def _deletion(
+    before: LanceTable, new_version: int | None, *, rows_after: int, removed: list[int], changed: list[int]
+) -> EditReport:
+    rows_before = before.count_rows()
+    return EditReport(
+        path=before.uri,
+        branch=before.branch or "main",
+        operation="delete",
+        is_dry_run=new_version is None,
+        old_version=before.version,
+        new_version=new_version,
+        rows_before=rows_before,
+        rows_after=rows_after,
         rows_added=0,
-        rows_deleted=len(gone),
+        rows_deleted=rows_before - rows_after,
         rows_updated=0,
         fragments_added=[],
-        fragments_removed=[one for one, count in counts.items() if count == sizes[one]],
-        fragments_changed=[one for one, count in counts.items() if count < sizes[one]],
+        fragments_removed=removed,
+        fragments_changed=changed,
     )
 
 

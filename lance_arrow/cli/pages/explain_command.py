@@ -8,19 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from lance_arrow.cli.lazy import view
+from lance_arrow.cli.options import EPILOG, UsageError
 from lance_arrow.cli.storage import StorageOptions, parse_storage_options
-
-_EPILOG = (
-    "--json, before or after the command: print exactly one JSON document. "
-    "--wide: show all columns of a table, each row in one line."
-)
-# Typer derives its usage errors from one class.
-_UsageError: Any = typer.BadParameter.__base__
 
 
 def add_explain_command(app: typer.Typer) -> None:
     """Add the command to an application."""
-    app.command("explain", epilog=_EPILOG)(_explain)
+    app.command("explain", epilog=EPILOG)(_explain)
 
 
 def _explain(
@@ -57,7 +51,7 @@ def _explain(
 ) -> Any:
     """Show what a scan would read, and why zone maps leave out no more; metadata and zone maps are read."""
     if output is not None and not html:
-        raise _UsageError("--output is for pages: add --html")
+        raise UsageError("--output is for pages: add --html")
     found = view("targets").Target(
         uri=target, storage_options=parse_storage_options(storage_option), version=version, branch=branch
     )

@@ -7,18 +7,15 @@ from typing import Annotated, Any
 import typer
 
 from lance_arrow.cli.lazy import view
+from lance_arrow.cli.options import EPILOG
 from lance_arrow.cli.storage import StorageOptions, parse_storage_options
 
-_EPILOG = (
-    "--json, before or after the command: print exactly one JSON document. "
-    "--wide: show all columns of a table, each row in one line."
-)
 FORMATS = ("table", "csv", "json", "jsonl")
 
 
 def add_sql_command(app: typer.Typer) -> None:
     """Add the command to an application."""
-    app.command("sql", epilog=_EPILOG)(_sql)
+    app.command("sql", epilog=EPILOG)(_sql)
 
 
 def _sql(

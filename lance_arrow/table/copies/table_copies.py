@@ -64,10 +64,8 @@ class TableCopies(TableHandle):
         >>> clone.count_rows(), table.count_rows()
         (90, 100)
         """
-        manifest = self._manifest if version is None else self._find(version)
+        source = self._source(version)
         target = table_location(uri, filesystem, storage_options)
-        limits = default_runtime().settings.limits
-        source = CloneSource(line=branch_root(self._root, manifest.branch), manifest=manifest, limits=limits)
         strategy = line_of(target, None, unsafe_single_writer=unsafe_single_writer, durability=durability).strategy
         made = clone_version(source, target, strategy, branch=None, message=checked_message(message))
         # The caller has named the source, wherever it lies.
@@ -121,11 +119,14 @@ class TableCopies(TableHandle):
         """
         from lance_arrow.table.copies.deep_cloning import deep_clone  # noqa: PLC0415 - for deep clones alone
 
-        manifest = self._manifest if version is None else self._find(version)
+        source = self._source(version)
         root = table_location(uri, filesystem, storage_options)
-        limits = default_runtime().settings.limits
-        source = CloneSource(line=branch_root(self._root, manifest.branch), manifest=manifest, limits=limits)
         target = line_of(root, None, unsafe_single_writer=unsafe_single_writer, durability=durability)
         allows = self._options.allow_external_bases
         made = deep_clone(source, target, allow_external_bases=allows, message=checked_message(message))
         return self._opened(root, made, self._options, unsafe_single_writer=unsafe_single_writer, durability=durability)
+
+    def _source(self, version: int | str | None) -> CloneSource:
+        manifest = self._manifest if version is None else self._find(version)
+        limits = default_runtime().settings.limits
+        return CloneSource(line=branch_root(self._root, manifest.branch), manifest=manifest, limits=limits)
