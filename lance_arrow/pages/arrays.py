@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lance_arrow import engine
 from lance_arrow.engine import NativePage
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
-from lance_arrow.pages.value_rows import list_parts, row_bits, value_bits
+from lance_arrow.pages.value_rows import list_parts, row_bits, value_bits, whole_bytes
 from lance_arrow.settings import Limits
 from lance_arrow.spi.arrays import BoundArray, PlainValues
 from lance_arrow.spi.block_runs import clear_block
@@ -101,7 +101,7 @@ def plain_buffer(array: BoundArray, page: PageFacts) -> int | None:
     buffer = array.plain_buffer if isinstance(array, PlainValues) and bits else None
     if bits is None or buffer is None or buffer >= len(page.buffer_sizes):
         return None
-    return buffer if (page.num_rows * bits + 7) // 8 <= page.buffer_sizes[buffer] else None
+    return buffer if whole_bytes(page.num_rows * bits) <= page.buffer_sizes[buffer] else None
 
 
 class NullableItems(Protocol):

@@ -74,6 +74,7 @@ class BoundEntries:
     values: BoundPerValueCodec
     num_entries: int | None
     num_values: int | None
+    limits: Limits
 
     @property
     def max_visible(self) -> int:

@@ -1,6 +1,7 @@
 """The native side of bound codecs, with their methods in Python behind it: these decode what the native side does not.
 
-A codec without a native side is decoded by its methods alone, a call for each chunk or each batch of zipped values.
+A codec without a native side is decoded by its methods alone. All chunks of a read are one call, as is each batch of
+zipped values.
 """
 
 from __future__ import annotations
@@ -32,8 +33,11 @@ _INT32_MAX = np.iinfo(np.int32).max
 _Decoded: TypeAlias = tuple[Bytes, NDArray[np.int64] | None]
 
 
-def value_side(codec: BoundPerValueCodec) -> object | None:
-    """Return a capsule of a codec of zipped values; None if the engine has no form of its values."""
+def value_side(codec: BoundPerValueCodec, most_bytes: int) -> object | None:
+    """Return a capsule of a codec of zipped values; None if the engine has no form of its values.
+
+    Its methods in Python decode no more than `most_bytes` at once, which is ``max_batch_bytes``.
+    """
     bits = row_bits(codec.shape)
     own = native_side(codec)
     if bits is None or (bits == 1 and own is None):
@@ -41,15 +45,15 @@ def value_side(codec: BoundPerValueCodec) -> object | None:
 
     def decode(data: Any, starts: Any, sizes: Any, first: int) -> _Decoded:
         values = ValueBatch(np.frombuffer(data, np.uint8), np.asarray(starts) - first, np.array(sizes))
-        return _decoded(codec, values)
+        return _decoded(codec, values, most_bytes, "max_batch_bytes")
 
     return native_codecs.called(bits, decode, own)
 
 
-def chunk_side(codec: BoundChunkCodec, most_bytes: int) -> object | None:
+def chunk_side(codec: BoundChunkCodec, most_bytes: int, limit: str = "max_batch_bytes") -> object | None:
     """Return a capsule of a codec of chunks, or of blocks; None if the engine has no form of its values.
 
-    Its methods in Python decode no more than `most_bytes` at once.
+    Its methods in Python decode no more than `most_bytes` at once, which is a limit of this name.
     """
     bits = row_bits(codec.shape)
     if bits is None:
@@ -57,17 +61,18 @@ def chunk_side(codec: BoundChunkCodec, most_bytes: int) -> object | None:
     own = native_side(codec)
 
     def decode(data: Any, starts: Any, sizes: Any, value_starts: Any) -> _Decoded:
-        return _decoded(codec, ChunkBatch(np.frombuffer(data, np.uint8), starts, sizes, value_starts), most_bytes)
+        values = ChunkBatch(np.frombuffer(data, np.uint8), starts, sizes, value_starts)
+        return _decoded(codec, values, most_bytes, limit)
 
     return native_codecs.called_chunks(bits, codec.num_buffers, decode, own)
 
 
-def _decoded(codec: Any, values: ChunkBatch | ValueBatch, most_bytes: int | None = None) -> _Decoded:
+def _decoded(codec: Any, values: ChunkBatch | ValueBatch, most_bytes: int, limit: str) -> _Decoded:
     """Decode values as the engine has them, those of any length with offsets of 64 bits."""
     num_bytes = codec.measure(values)
     wanted = block_bytes(codec.shape, values.num_values, num_bytes)
-    if most_bytes is not None and wanted > most_bytes:
-        raise above_limit(f"values take {wanted:,} bytes", "max_batch_bytes", most_bytes)
+    if wanted > most_bytes:
+        raise above_limit(f"values take {wanted:,} bytes", limit, most_bytes)
     block = new_block(_wide(codec.shape, num_bytes), values.num_values, num_bytes)
     codec.decode(values, block)
     if has_rows_of_any_length(block.shape):

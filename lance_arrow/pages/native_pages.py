@@ -86,10 +86,10 @@ def chunk_template(layout: BoundChunks) -> engine.ChunkTemplate | None:
         return None
     if layout.items is not None and _item_bits(layout, layout.items.shape) is None:
         return None
-    bound = (layout.values, layout.rep, layout.def_, layout.items)
-    values, rep, def_, items = (
-        None if one is None else chunk_side(one, layout.limits.max_batch_bytes) for one in bound
-    )
+    most_bytes, most_item_bytes = layout.limits.max_batch_bytes, layout.limits.max_dictionary_bytes
+    values = chunk_side(layout.values, most_bytes)
+    rep, def_ = (None if one is None else chunk_side(one, most_bytes) for one in (layout.rep, layout.def_))
+    items = None if layout.items is None else chunk_side(layout.items, most_item_bytes, "max_dictionary_bytes")
     made = engine.chunk_template(
         layout.layers,
         _levels(layout.layers),
@@ -100,7 +100,7 @@ def chunk_template(layout: BoundChunks) -> engine.ChunkTemplate | None:
         layout.large,
         items,
         layout.num_items,
-        layout.limits.max_dictionary_bytes,
+        most_item_bytes,
         layout.keeps_items,
     )
     return _with_parts(made, layout.shape)
@@ -114,7 +114,7 @@ def _item_bits(layout: BoundChunks, shape: BlockShape) -> int | None:
 
 def native_entries(layout: BoundEntries, page: PageFacts, row_starts: NDArray[Any] | None) -> engine.NativePage | None:
     """Build the page, or return None if the engine does not support its values."""
-    values = value_side(layout.values)
+    values = value_side(layout.values, layout.limits.max_batch_bytes)
     if values is None:
         return None
     max_rep, max_def, _ = _levels(layout.layers)

@@ -79,7 +79,7 @@ def row_bits(shape: BlockShape | None) -> int | None:
     parts = row_parts(shape)
     if not parts:
         return value_bits(shape)
-    bits = 8 * sum([(part + 7) // 8 for part in parts])
+    bits = 8 * sum([whole_bytes(part) for part in parts])
     return bits if 0 < bits <= _MOST_VALUE_BITS else None
 
 

@@ -92,7 +92,7 @@ def bind_zipped(form: ZippedForm, scope: BindScope) -> ZippedPages:
     if form.value_bits == 0 and not form.bits_rep + form.bits_def:
         raise UnsupportedError("zipped entries without any bytes are not readable")
     if scope.leaf.shape == _BIT and values.shape == _BYTE:
-        values = Booleans(values, scope.scratch)
+        values = Booleans(values, scope.scratch, scope.limits.max_batch_bytes)
     return ZippedPages(
         layers=form.layers,
         max_rep=max_rep,
@@ -101,6 +101,7 @@ def bind_zipped(form: ZippedForm, scope: BindScope) -> ZippedPages:
         values=values,
         num_entries=form.num_entries,
         num_values=form.num_values,
+        limits=scope.limits,
     )
 
 
@@ -110,6 +111,7 @@ class Booleans:
 
     stored: BoundPerValueCodec
     scratch: Scratch
+    most_bytes: int
     shape: ClassVar[FixedWidth] = _BIT
 
     @property
@@ -117,7 +119,7 @@ class Booleans:
         return self.stored.value_bits
 
     def native(self) -> object | None:
-        return native_codecs.zipped_booleans(value_side(self.stored))
+        return native_codecs.zipped_booleans(value_side(self.stored, self.most_bytes))
 
     def measure(self, values: ValueBatch) -> int:
         return 0

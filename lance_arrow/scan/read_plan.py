@@ -13,7 +13,7 @@ import pyarrow as pa
 from lance_arrow.arrays.arrow_arrays import ArrayBuilder, DecodedLeaf, typed_schema
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, leaves_of, refuse_unreadable
 from lance_arrow.engine import ReadForms
-from lance_arrow.errors import CorruptPageError, located
+from lance_arrow.errors import CorruptPageError, LanceError, located
 from lance_arrow.pages import has_rows_of_any_length
 from lance_arrow.scan.blobs.native_blobs import BlobLimits
 from lance_arrow.scan.native_take import Done, TakePlan
@@ -104,16 +104,14 @@ class ReadPlan:
         return any([plan.blobs is not None for plan in self.plans])
 
     @cached_property
-    def has_packed_rows(self) -> bool:
-        """Whether packed structs come as rows of any length. Their fields may have offsets of 32 bits."""
-        return any([has_rows_of_any_length(plan.leaf.leaf.shape) for plan in self.plans])
+    def _packed_rows(self) -> list[int]:
+        """Leaves whose packed structs come as rows of any length; their fields may have offsets of 32 bits."""
+        return [place for place, plan in enumerate(self.plans) if has_rows_of_any_length(plan.leaf.leaf.shape)]
 
     def has_many_bytes(self, done: Sequence[Done | None]) -> bool:
-        """Whether such rows have more bytes together than these offsets count."""
-        packed = [
-            one for plan, one in zip(self.plans, done, strict=True) if has_rows_of_any_length(plan.leaf.leaf.shape)
-        ]
-        return any(one is not None and one[1].size > _INT32_MAX for one in packed)
+        """Whether packed structs have more bytes together than the offsets of their fields count."""
+        packed = [done[place] for place in self._packed_rows]
+        return any([one is not None and one[1].size > _INT32_MAX for one in packed])
 
     @cached_property
     def may_be_coded(self) -> bool:
@@ -131,8 +129,11 @@ class ReadPlan:
             num_slots, validity, null_count, *_ = nodes[0]
             is_other = plan.plain_type is None or plan.blobs is not None or plan.form != "plain"
             if is_other or offsets is not None or num_slots != num_values:
-                with located(column=plan.leaf.path):
+                try:
                     decoded[plan.leaf.column] = plan.decoded(one)
+                except LanceError as error:
+                    located(column=plan.leaf.path).fill(error)
+                    raise
             else:
                 # Values of one width, as most columns have: a call for each would take as long as this.
                 decoded[plan.leaf.column] = make(plan.plain_type, num_values, [validity, values], null_count)

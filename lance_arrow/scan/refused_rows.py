@@ -12,17 +12,23 @@ import numpy as np
 
 from lance_arrow.arrays.column_tree import refuse_unreadable
 from lance_arrow.engine import Blame, Refusal
-from lance_arrow.errors import CorruptPageError, LanceError, TruncatedReadError, UnsupportedError, located
+from lance_arrow.errors import (
+    CorruptPageError,
+    InternalError,
+    LanceError,
+    TruncatedReadError,
+    UnsupportedError,
+    located,
+)
 from lance_arrow.io import VerifiedSource
 from lance_arrow.scan.file_pages import FilePages
 from lance_arrow.scan.native_pages import PagesAtHand
 from lance_arrow.scan.native_take import TakePlan
 from lance_arrow.scan.read_plan import ReadPlan
 from lance_arrow.settings import above_limit
-from lance_arrow.spi import RowRanges
 
 
-def error_of(refusal: Refusal, plans: Sequence[TakePlan], file: FilePages) -> BaseException | None:
+def error_of(refusal: Refusal, plans: Sequence[TakePlan], file: FilePages) -> BaseException:
     """Return the error of a refusal.
 
     Parameters
@@ -36,9 +42,8 @@ def error_of(refusal: Refusal, plans: Sequence[TakePlan], file: FilePages) -> Ba
 
     Returns
     -------
-    BaseException or None
-        With column, page and byte range as far as they are known; or what a codec in Python raised. None where nothing
-        is wrong: the caller has to ask otherwise.
+    BaseException
+        With column, page and byte range as far as they are known; or what a codec in Python raised.
     """
     error = refusal.cause if refusal.cause is not None else _made(refusal, file)
     if isinstance(error, LanceError) and 0 <= refusal.leaf < len(plans):
@@ -46,11 +51,14 @@ def error_of(refusal: Refusal, plans: Sequence[TakePlan], file: FilePages) -> Ba
     return error
 
 
-def _made(refusal: Refusal, file: FilePages) -> BaseException | None:
+def _made(refusal: Refusal, file: FilePages) -> BaseException:
     if refusal.blame == Blame.BYTES:
         return CorruptPageError(refusal.message)
     if refusal.blame == Blame.UNSUPPORTED:
         return UnsupportedError(refusal.message)
+    if refusal.blame == Blame.OFFSETS:
+        # Others are read in parts.
+        return UnsupportedError("one row has more bytes or items than offsets of 32 bits count")
     if refusal.blame == Blame.LIMIT:
         name = ("max_batch_bytes", "max_dictionary_bytes")[refusal.index]
         return above_limit(refusal.message, name, getattr(file.runtime.settings.limits, name))
@@ -61,7 +69,7 @@ def _made(refusal: Refusal, file: FilePages) -> BaseException | None:
         return OSError(refusal.index, os.strerror(refusal.index), file.file.name)
     if refusal.blame == Blame.CHECKSUM and isinstance(file.source, VerifiedSource):
         return file.source.contradiction(refusal.index)
-    return None
+    return InternalError(refusal.message)
 
 
 def _locate(error: LanceError, refusal: Refusal, plan: TakePlan, file: FilePages) -> None:
@@ -78,7 +86,7 @@ def _locate(error: LanceError, refusal: Refusal, plan: TakePlan, file: FilePages
     located(column=path, page=page, byte_range=meta.pages[page].byte_range).fill(error)
 
 
-def refuse_unread(file: FilePages, wanted: ReadPlan, found: PagesAtHand, rows: RowRanges) -> None:
+def refuse_unread(file: FilePages, wanted: ReadPlan, found: PagesAtHand) -> None:
     """Raise what is wrong with pages of leaves that the engine does not read; nothing is where layouts read them.
 
     Parameters
@@ -87,8 +95,6 @@ def refuse_unread(file: FilePages, wanted: ReadPlan, found: PagesAtHand, rows: R
         The file.
     wanted, found
         Leaves, and the pages of each that hold wanted rows. Pages whose index is missing yet are passed over.
-    rows
-        Rows of the file.
 
     Raises
     ------
@@ -102,9 +108,10 @@ def refuse_unread(file: FilePages, wanted: ReadPlan, found: PagesAtHand, rows: R
         leaf = plan.leaf
         refuse_unreadable(leaf)
         (meta,) = file.metas([leaf])
-        for (page, *_), (page_number, _) in zip(own, file.pages_of(leaf, meta, rows), strict=False):
+        for page, first_row, *_ in own:
             if wanted.forms.reads(number, page):
                 continue
+            page_number = int(np.searchsorted(meta.page_starts, first_row, side="right")) - 1
             facts = meta.pages[page_number]
             with located(column=leaf.path, page=page_number, byte_range=facts.byte_range):
                 layout = file.bound(leaf.page_leaf, meta, page_number)

@@ -241,8 +241,9 @@ class RowReader(FilePages):
         taken = take_noted(wanted, opened, *where, _INT32_MAX, schema, state)
         if not isinstance(taken, Refusal):
             return taken
-        self._raise_if_wrong(taken, wanted)
-        return None
+        if taken.blame in (Blame.CALLER, Blame.OFFSETS):
+            return None  # the file has changed, or rows are read in parts
+        raise self._error_of(taken, wanted)
 
     def take_with_blobs(self, nodes: Sequence[ColumnNode], rows: RowRanges) -> tuple[pa.RecordBatch, ReadCounts] | None:
         """Read scattered rows with few bytes of blobs in place of their descriptors, all of it by the native engine.
@@ -298,10 +299,10 @@ class RowReader(FilePages):
             located(path=self.file.name).fill(error)
             raise
 
-    def _refuse_unread(self, wanted: ReadPlan, found: PagesAtHand, rows: RowRanges) -> None:
+    def _refuse_unread(self, wanted: ReadPlan, found: PagesAtHand) -> None:
         from lance_arrow.scan.refused_rows import refuse_unread  # noqa: PLC0415 - for errors, and layouts of strangers
 
-        refuse_unread(self, wanted, found, rows)
+        refuse_unread(self, wanted, found)
 
     def _read_planned(
         self,
@@ -332,23 +333,19 @@ class RowReader(FilePages):
         if isinstance(done, pa.RecordBatch):
             return [done], ReadCounts(pages.num_pages, wanted.paths)
         if isinstance(done, Refusal):
-            self._raise_if_wrong(done, wanted)
             if done.blame == Blame.OFFSETS and num_rows > 1:
                 return self._read_halves(nodes, rows, pool), ReadCounts(pages.num_pages, wanted.paths)
-            return self._read(nodes, rows, pool, {} if found is None else found.loaded)
-        if wanted.has_packed_rows and num_rows > 1 and wanted.has_many_bytes(done):
+            raise self._error_of(done, wanted)
+        if num_rows > 1 and wanted.has_many_bytes(done):
             return self._read_halves(nodes, rows, pool), ReadCounts(pages.num_pages, wanted.paths)
         decoded = {**wanted.decoded(done), **beside.decoded}
         num_pages = pages.num_pages + beside.num_pages
         return self._completed(nodes, wanted, decoded, rows, pool, num_pages, found)
 
-    def _raise_if_wrong(self, refusal: Refusal, wanted: ReadPlan) -> None:
-        """Raise the error of a refusal, unless the layouts shall read the rows."""
+    def _error_of(self, refusal: Refusal, wanted: ReadPlan) -> BaseException:
         from lance_arrow.scan.refused_rows import error_of  # noqa: PLC0415 - for errors alone
 
-        error = error_of(refusal, wanted.plans, self)
-        if error is not None:
-            raise error
+        return error_of(refusal, wanted.plans, self)
 
     def _completed(
         self,
@@ -365,7 +362,7 @@ class RowReader(FilePages):
         if len(decoded) == len(wanted.leaves):
             return [wanted.batch(decoded, num_rows)], ReadCounts(num_pages, wanted.paths)
         if found is not None:
-            self._refuse_unread(wanted, found.at_hand, rows)
+            self._refuse_unread(wanted, found.at_hand)
         if not decoded:
             return self._read(nodes, rows, pool, loaded)
         others = [leaf for leaf in wanted.leaves if leaf.column not in decoded]
@@ -401,7 +398,7 @@ class RowReader(FilePages):
             left = left_to_layouts(wanted.plans, at_hand)
             natively -= {leaf.column for leaf in left}
             if left:
-                self._refuse_unread(wanted, at_hand, rows)
+                self._refuse_unread(wanted, at_hand)
         others = [leaf for leaf in wanted.leaves if leaf.column not in natively]
         if not others or not natively:
             return fetch()

@@ -133,3 +133,21 @@ def test_offsets_that_leave_the_values_are_refused(tmp_path: Path, monkeypatch: 
         pytest.raises(PluginContractError, match="leave their bytes"),
     ):
         file.read()
+
+
+@pytest.mark.usefixtures("calls")
+@pytest.mark.parametrize(
+    ("options", "limit"),
+    [({"codec": "dictionary"}, "max_dictionary_bytes"), ({"layout": "full_zip"}, "max_batch_bytes")],
+)
+def test_what_they_decode_is_limited(tmp_path: Path, options: Any, limit: str) -> None:
+    words = pa.table({"a": pa.array([f"{row % 10}" * 3000 for row in range(4000)])})
+    lance_arrow.write_table(words, tmp_path / "f.lance", file_version="2.2", column_options={"a": options})
+    limits = lance_arrow.Limits(**{limit: 20_000})
+    with lance_arrow.LanceFile(
+        tmp_path / "f.lance", runtime=lance_arrow.Runtime(lance_arrow.Settings(limits=limits))
+    ) as file:
+        with pytest.raises(ResourceLimitError) as caught:
+            file.take(range(0, 80, 4))
+        assert caught.value.detail == limit
+        assert (caught.value.column, caught.value.page) == ("a", 0)

@@ -12,7 +12,14 @@ from stores import CountingStore
 
 import lance_arrow
 from lance_arrow.engine import Blame, Refusal
-from lance_arrow.errors import CorruptPageError, LanceError, ResourceLimitError, TruncatedReadError
+from lance_arrow.errors import (
+    CorruptPageError,
+    InternalError,
+    LanceError,
+    ResourceLimitError,
+    TruncatedReadError,
+    UnsupportedError,
+)
 from lance_arrow.scan.refused_rows import error_of
 from lance_arrow.scan.row_reader import RowReader
 
@@ -143,8 +150,8 @@ def test_no_byte_of_a_damaged_far_page_is_asked_for_twice(path: Path, column: st
 
 def test_the_errors_of_refusals(path: Path) -> None:
     with lance_arrow.LanceFile(path) as file:
-        for blame in (Blame.CALLER, Blame.OFFSETS):
-            assert error_of(Refusal("said", -1, blame), [], file._rows) is None
+        for blame, kind in ((Blame.CALLER, InternalError), (Blame.OFFSETS, UnsupportedError)):
+            assert type(error_of(Refusal("said", -1, blame), [], file._rows)) is kind
         for index, name in enumerate(("max_batch_bytes", "max_dictionary_bytes")):
             error = error_of(Refusal("said", index, Blame.LIMIT), [], file._rows)
             assert isinstance(error, ResourceLimitError)
@@ -156,3 +163,17 @@ def test_the_errors_of_refusals(path: Path) -> None:
         assert (error.errno, error.filename) == (5, str(path))
         cause = KeyboardInterrupt()
         assert error_of(Refusal("said", -1, Blame.BYTES, cause=cause), [], file._rows) is cause
+
+
+@pytest.mark.parametrize("version", ["2.0", "2.1", "2.2", "2.3"])
+def test_items_above_a_limit_name_it(tmp_path: Path, version: str) -> None:
+    table = pa.table({"c": pa.array([f"{row % 10}" * 3000 for row in range(4000)])})
+    lance_arrow.write_table(
+        table, tmp_path / "f.lance", file_version=version, column_options={"c": {"codec": "dictionary"}}
+    )
+    runtime = lance_arrow.Runtime(lance_arrow.Settings(limits=lance_arrow.Limits(max_dictionary_bytes=8000)))
+    with lance_arrow.LanceFile(tmp_path / "f.lance", runtime=runtime) as file:
+        with pytest.raises(ResourceLimitError) as caught:
+            file.take([5])
+        assert caught.value.detail == "max_dictionary_bytes"
+        assert caught.value.column == "c"

@@ -73,7 +73,6 @@ cdef class LentBuffers:
         return buffer if buffer.size == region.size else buffer.slice(0, region.size)
 
 
-
 cdef LentBuffers lent_buffers(allocate):
     cdef LentBuffers made = LentBuffers.__new__(LentBuffers)
     made.allocate, made.by_address, made.error = allocate, {}, None

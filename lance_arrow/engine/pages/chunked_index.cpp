@@ -68,13 +68,13 @@ Outcome ChunkedPage::load_items(const std::vector<uint8_t>& stored) const {
     // Memory is not taken on the word of a description: what expands so much must be what its codec can hold.
     const LaRuns none{&start, &count, 0};
     LaValues nothing{nullptr, 0, nullptr, 0, nullptr, nullptr};
-    const Outcome outcome = refused(codec.select(codec.self, &block, &none, &nothing));
+    const Outcome outcome = refused(codec.select(codec.self, &block, &none, &nothing), kDictionary);
     if (outcome.message != nullptr) return outcome;
   }
   LaValues place = own.items.place(count, codec.bits);
   if (count > 0 && place.values == nullptr) return above_limit(kDictionary);
   const LaRefusal refusal = count > 0 ? codec.select(codec.self, &block, &all, &place) : nullptr;
-  if (refusal != nullptr) return refused(refusal);
+  if (refusal != nullptr) return refused(refusal, kDictionary);
   own.items.took(count, place);
   Items& items = form_.items;
   items.values = own.items.values.data();

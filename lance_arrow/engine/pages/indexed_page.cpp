@@ -47,6 +47,7 @@ class IndexedPage : public Page {
       Outcome outcome = read_leaf({ref}, fetcher->reader(), nullptr, {&start, &stop, 1}, &held_, &fetcher->count());
       // Items have no page of the column: what reads this one tells where it is.
       outcome.page_row = -1;
+      if (outcome.blame == kLimit) outcome.index = kDictionary;
       if (outcome.message != nullptr) return outcome;
     }
     if (held_.num_values != stop) return misuse("a page has another number of items");

@@ -372,9 +372,9 @@ class Page {
 };
 
 // What a codec says: of bytes, unless it is one of the sentences that are not.
-inline Outcome refused(LaRefusal refusal) {
+inline Outcome refused(LaRefusal refusal, Limited limited = kBatch) {
   if (refusal == nullptr) return success();
-  if (std::strcmp(refusal, LA_ABOVE_LIMIT) == 0) return above_limit();
+  if (std::strcmp(refusal, LA_ABOVE_LIMIT) == 0) return above_limit(limited);
   return {refusal, -1, std::strcmp(refusal, LA_LEFT) == 0 ? kCaller : kBytes};
 }
 
