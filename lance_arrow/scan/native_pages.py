@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -25,7 +26,7 @@ from lance_arrow.scan.native_take import Pages, TakePlan
 from lance_arrow.spi import BoundLayout, BufferRole, LeafType, ManyPages, OpensManyPages, PageIndex, RowRanges
 from lance_arrow.structure.index_cache import IndexCache
 from lance_arrow.structure.page_scan import PageTask, load_indices
-from lance_arrow.structure.row_selection import pages_with, scaled
+from lance_arrow.structure.row_selection import intersection, pages_with, scaled
 
 _LEAST_TOGETHER = 4
 _NO_BYTES = np.empty(0, np.uint8)
@@ -75,6 +76,17 @@ class PagesAtHand:
             pages[place] = (_native(task.index), *pages[place][1:])
         self.loaded = {task.cache_key: task.index for task in tasks if task.index is not None}
         self.missing = []
+
+    def by_reader(self, plans: Sequence[TakePlan], rows: RowRanges) -> list[RowRanges]:
+        """Cut rows where a leaf has pages that the engine reads on one side, and others on the other side."""
+        if self.lists is not None:
+            return [rows]  # pages do not tell their rows
+        cuts: set[int] = set()
+        for plan, pages in zip(plans, self.wanted, strict=True):
+            changes = [page for before, page in pairwise(pages) if (before[0] is None) != (page[0] is None)]
+            cuts.update([first_row // plan.leaf.lengths_per_row for _, first_row, *_ in changes])
+        borders = [0, *sorted(cuts), int(rows.stops[-1])]
+        return [intersection(rows, RowRanges.one(start, stop)) for start, stop in pairwise(borders)]
 
     def keep(self, cache: IndexCache) -> None:
         """Keep pages for the next read, in another thread perhaps, before they have read their index."""
@@ -191,12 +203,12 @@ def pages_at_hand(
 
 
 def left_to_layouts(plans: Sequence[TakePlan], found: PagesAtHand) -> list[LeafNode]:
-    """Return the leaves with a page that the engine does not read, also when its index is loaded."""
+    """Return the leaves that have no page for the engine, also when their indices are loaded."""
     missing = {id(pages) for _, pages, _ in found.missing}
     return [
         plan.leaf
         for plan, pages in zip(plans, found.wanted, strict=True)
-        if id(pages) not in missing and any(page is None for page, *_ in pages)
+        if pages and id(pages) not in missing and all(page is None for page, *_ in pages)
     ]
 
 

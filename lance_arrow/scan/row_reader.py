@@ -156,7 +156,7 @@ class RowReader(FilePages):
                 leaves, rows, pool, lambda decoded: batch_of(nodes, decoded, rows.num_rows), indices
             )
             counts = ReadCounts(num_pages, tuple(leaf.path for leaf in leaves))
-            return ([batch] if batch is not None else self._read_halves(nodes, rows, pool)), counts
+            return ([batch] if batch is not None else self._read_parts(nodes, halves(rows), pool)), counts
 
     def _decode_leaves(
         self,
@@ -332,12 +332,10 @@ class RowReader(FilePages):
             found.keep_counted(self.runtime.indices)
         if isinstance(done, pa.RecordBatch):
             return [done], ReadCounts(pages.num_pages, wanted.paths)
-        if isinstance(done, Refusal):
-            if done.blame == Blame.OFFSETS and num_rows > 1:
-                return self._read_halves(nodes, rows, pool), ReadCounts(pages.num_pages, wanted.paths)
+        if isinstance(done, Refusal) and (done.blame != Blame.OFFSETS or num_rows == 1):
             raise self._error_of(done, wanted)
-        if num_rows > 1 and wanted.has_many_bytes(done):
-            return self._read_halves(nodes, rows, pool), ReadCounts(pages.num_pages, wanted.paths)
+        if isinstance(done, Refusal) or (num_rows > 1 and wanted.has_many_bytes(done)):
+            return self._read_parts(nodes, halves(rows), pool), ReadCounts(pages.num_pages, wanted.paths)
         decoded = {**wanted.decoded(done), **beside.decoded}
         num_pages = pages.num_pages + beside.num_pages
         return self._completed(nodes, wanted, decoded, rows, pool, num_pages, found)
@@ -363,6 +361,9 @@ class RowReader(FilePages):
             return [wanted.batch(decoded, num_rows)], ReadCounts(num_pages, wanted.paths)
         if found is not None:
             self._refuse_unread(wanted, found.at_hand)
+            parts = found.at_hand.by_reader(wanted.plans, rows)
+            if len(parts) > 1:
+                return self._read_parts(nodes, parts, pool), ReadCounts(num_pages, wanted.paths)
         if not decoded:
             return self._read(nodes, rows, pool, loaded)
         others = [leaf for leaf in wanted.leaves if leaf.column not in decoded]
@@ -370,7 +371,7 @@ class RowReader(FilePages):
             others, rows, pool, lambda rest: wanted.batch({**decoded, **rest}, num_rows), loaded
         )
         if batch is None:
-            return self._read_halves(nodes, rows, pool), ReadCounts(num_pages + more_pages, wanted.paths)
+            return self._read_parts(nodes, halves(rows), pool), ReadCounts(num_pages + more_pages, wanted.paths)
         return [batch], ReadCounts(num_pages + more_pages, wanted.paths)
 
     def _fetched(
@@ -478,11 +479,10 @@ class RowReader(FilePages):
         (own,) = unravel([page.levels for page in pages], (0,), (0,), allocator)
         return own, _values(leaf, pages, own, allocator)
 
-    def _read_halves(
-        self, nodes: Sequence[ColumnNode], rows: RowRanges, pool: pa.MemoryPool | None
+    def _read_parts(
+        self, nodes: Sequence[ColumnNode], parts: Sequence[RowRanges], pool: pa.MemoryPool | None
     ) -> list[pa.RecordBatch]:
-        first, second = halves(rows)
-        return self.read(nodes, first, pool)[0] + self.read(nodes, second, pool)[0]
+        return [batch for part in parts for batch in self.read(nodes, part, pool)[0]]
 
 
 def _values(
