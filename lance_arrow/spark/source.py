@@ -14,6 +14,7 @@ from pyspark.sql.datasource import (
     DataSourceStreamReader,
 )
 
+from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.spark.environment import check_pyspark
 from lance_arrow.spark.options import READ_NAMES, STREAM_NAMES, WRITE_NAMES, ReadChoices, SourceOptions, WriteChoices
 
@@ -52,6 +53,10 @@ class LanceDataSource(DataSource):
         from lance_arrow.spark.reader import open_manifest, schema_of
 
         choices = self._read_choices()
+        if self._is_feed():
+            from lance_arrow.spark.change_feed import feed_schema
+
+            return feed_schema(choices)
         manifest = open_manifest(choices)
         self._pinned = manifest.version, manifest.branch
         return schema_of(choices, manifest)
@@ -60,6 +65,8 @@ class LanceDataSource(DataSource):
         """Return the batch reader."""
         from lance_arrow.spark.reader import LanceReader, open_manifest
 
+        if self._is_feed():
+            raise InvalidArgumentError("changes = feed is for streams: use spark.readStream, or LanceTable.changes")
         choices = self._read_choices()
         if self._pinned is not None:
             version, branch = self._pinned
@@ -77,6 +84,10 @@ class LanceDataSource(DataSource):
         from lance_arrow.spark.stream_reader import LanceStreamReader, StreamChoices
 
         options = SourceOptions(self.options, (*READ_NAMES, *STREAM_NAMES))
+        if self._is_feed():
+            from lance_arrow.spark.change_feed import ChangeFeedReader
+
+            return ChangeFeedReader(ReadChoices.of(options), StreamChoices.of(options), schema)
         return LanceStreamReader(ReadChoices.of(options), StreamChoices.of(options), schema)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:
@@ -88,6 +99,10 @@ class LanceDataSource(DataSource):
     def _read_choices(self) -> ReadChoices:
         # Options of streams are accepted too: Spark does not tell yet whether the source is for a stream.
         return ReadChoices.of(SourceOptions(self.options, (*READ_NAMES, *STREAM_NAMES)))
+
+    def _is_feed(self) -> bool:
+        said = SourceOptions(self.options, (*READ_NAMES, *STREAM_NAMES)).text("changes")
+        return said is not None and said.lower() == "feed"
 
     def _write_choices(self) -> WriteChoices:
         return WriteChoices.of(SourceOptions(self.options, WRITE_NAMES))

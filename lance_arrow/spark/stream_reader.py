@@ -43,7 +43,7 @@ class StreamChoices:
         return cls(
             starting_version=None if is_latest else options.number("startingVersion"),
             starts_latest=is_latest,
-            changes=options.choice("changes", ("fail", "skip", "added")),
+            changes=options.choice("changes", ("fail", "skip", "added", "feed")),
             admission=Admission(
                 max_rows=options.number("maxRowsPerTrigger"),
                 max_bytes=options.number("maxBytesPerTrigger"),
@@ -60,8 +60,8 @@ class StreamPartition(LancePartition):
         self.scan = scan
 
 
-class LanceStreamReader(SameVersion, DataSourceStreamReader, _AvailableNow):
-    """Reads the rows that versions add.
+class VersionStream(SameVersion, DataSourceStreamReader, _AvailableNow):
+    """A stream over the versions of a table.
 
     Parameters
     ----------
@@ -73,9 +73,7 @@ class LanceStreamReader(SameVersion, DataSourceStreamReader, _AvailableNow):
     Raises
     ------
     InvalidArgumentError
-        An option makes no sense for a stream.
-    UnsupportedError
-        An option needs a newer PySpark.
+        The options choose a single version.
     """
 
     def __init__(self, choices: ReadChoices, stream: StreamChoices, schema: StructType) -> None:
@@ -83,29 +81,63 @@ class LanceStreamReader(SameVersion, DataSourceStreamReader, _AvailableNow):
             raise InvalidArgumentError(
                 "a stream reads many versions: give startingVersion instead of version, tag, asOf"
             )
-        if _limits is None and stream.admission != Admission():
-            raise UnsupportedError(
-                "a micro-batch takes all new rows: maxRowsPerTrigger, maxBytesPerTrigger and "
-                "maxFragmentsPerTrigger need PySpark 4.2 or newer"
-            )
         self._choices = choices
         self._stream = stream
         self._spark_schema = schema
         self._schema = batch_schema(schema)
         self._changes = TableChanges(choices.address.location(), choices.branch, stream.changes)
         self._target: int | None = None
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        """Take the newest version for the last one."""
+        self._target = self._changes.newest()
+
+    def _newest(self) -> int:
+        newest = self._changes.newest() if self._target is None else self._target
+        if not newest:
+            raise TableNotFoundError("there is no table here: no manifest in _versions", path=self._choices.address.uri)
+        return newest
+
+    def _first(self) -> int | None:
+        """Return the version that the options start with; it must be there."""
+        first, newest = self._stream.starting_version, self._newest()
+        if first is not None and first > newest:
+            raise InvalidArgumentError(f"startingVersion is {first}, the newest one is {newest}")
+        return first
+
+
+class LanceStreamReader(VersionStream):
+    """Reads the rows that versions add.
+
+    Parameters
+    ----------
+    choices, stream, schema
+        As for `VersionStream`.
+
+    Raises
+    ------
+    InvalidArgumentError
+        An option makes no sense for a stream.
+    UnsupportedError
+        An option needs a newer PySpark.
+    """
+
+    def __init__(self, choices: ReadChoices, stream: StreamChoices, schema: StructType) -> None:
+        super().__init__(choices, stream, schema)
+        if _limits is None and stream.admission != Admission():
+            raise UnsupportedError(
+                "a micro-batch takes all new rows: maxRowsPerTrigger, maxBytesPerTrigger and "
+                "maxFragmentsPerTrigger need PySpark 4.2 or newer"
+            )
         BatchFitting(self._schema).check(scan_of(choices, open_manifest(choices).facts, schema).schema)
 
     def initialOffset(self) -> dict[str, int]:
         """Return where a new query starts."""
-        newest = self._newest()
-        stream = self._stream
-        if stream.starting_version is not None:
-            if stream.starting_version > newest:
-                raise InvalidArgumentError(f"startingVersion is {stream.starting_version}, the newest one is {newest}")
-            return StreamOffset(stream.starting_version, 0).as_dict()
+        first, newest = self._first(), self._newest()
+        if first is not None:
+            return StreamOffset(first, 0).as_dict()
         start = StreamOffset(newest, 0, newest)
-        if not stream.starts_latest:
+        if not self._stream.starts_latest:
             return start.as_dict()
         (addition,) = self._changes.between(start, newest)
         return StreamOffset(newest, len(addition.fragments), newest).as_dict()
@@ -147,10 +179,6 @@ class LanceStreamReader(SameVersion, DataSourceStreamReader, _AvailableNow):
         newest = self._changes.newest()
         return StreamOffset(newest, 0).as_dict() if newest else None
 
-    def prepareForTriggerAvailableNow(self) -> None:
-        """Take the newest version for the last one."""
-        self._target = self._changes.newest()
-
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[InputPartition]:  # type: ignore[override]
         """Plan a batch, on the driver."""
         begin, stop = StreamOffset.parse(start), StreamOffset.parse(end)
@@ -169,9 +197,3 @@ class LanceStreamReader(SameVersion, DataSourceStreamReader, _AvailableNow):
         """Read one partition, in a task."""
         assert isinstance(partition, StreamPartition)
         return partition.scan.batches(partition, self._schema)
-
-    def _newest(self) -> int:
-        newest = self._changes.newest() if self._target is None else self._target
-        if not newest:
-            raise TableNotFoundError("there is no table here: no manifest in _versions", path=self._choices.address.uri)
-        return newest
