@@ -33,6 +33,13 @@ def histories(session: nox.Session) -> None:
 
 
 @nox.session
+def changed_rows(session: nox.Session) -> None:
+    """Compare changes with the logs of 500 histories, and with the reference's versions of rows; `-- --histories 5`."""
+    install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
+    session.run("python", "tests/differential/changed_rows.py", *session.posargs)
+
+
+@nox.session
 def indices(session: nox.Session) -> None:
     """Change 40 tables with the reference's indices 25 times each; `-- --tables 4 --steps 10` for fewer."""
     install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)

@@ -7,7 +7,7 @@ it to `WritableBranch.commit`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
@@ -18,6 +18,7 @@ from lance_arrow.files.stored_rows import StoredRows
 from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.writing import editable
+from lance_arrow.proto.table_pb2 import DataFragment
 from lance_arrow.scan.predicates import Predicate, as_expression
 from lance_arrow.table.data_files import write_fragments
 from lance_arrow.table.operations.base import Append, Delete, Overwrite, Restore
@@ -25,6 +26,9 @@ from lance_arrow.table.row_deletion import live_addresses, write_deleted
 from lance_arrow.table.row_fitting import fitted_rows
 from lance_arrow.table.writable_branch import ReaderOf, WritableBranch, refuse_blob_structs, writable_version
 from lance_arrow.table.written_files import WrittenFiles
+
+Made: TypeAlias = tuple[ManifestMeta, dict[str, int]]
+"""The version that was made, and numbers of rows as in `EditResult`."""
 
 
 def replace_rows(
@@ -37,7 +41,7 @@ def replace_rows(
     max_rows_per_file: int,
     stable_row_ids: bool = False,
     message: str | None,
-) -> ManifestMeta:
+) -> Made:
     """Replace rows and schema of a table, or make its first version where `base` is None.
 
     Other arguments are those of `LanceTable.create`.
@@ -62,7 +66,7 @@ def replace_rows(
             stable_row_ids=stable_row_ids,
             is_new=base is None,
         )
-        return target.commit(operation, base, files, message)
+        return target.commit(operation, base, files, message), _inserted(fragments)
 
 
 def append_rows(
@@ -74,7 +78,7 @@ def append_rows(
     max_rows_per_file: int,
     message: str | None,
     casts: bool = False,
-) -> ManifestMeta:
+) -> Made:
     """Add rows.
 
     Parameters
@@ -96,7 +100,11 @@ def append_rows(
         fragments = write_fragments(
             target.line, schema, fields, rows, files, options=chosen, max_rows_per_file=max_rows_per_file
         )
-        return target.commit(Append(fragments), base, files, message)
+        return target.commit(Append(fragments), base, files, message), _inserted(fragments)
+
+
+def _inserted(fragments: Sequence[DataFragment]) -> dict[str, int]:
+    return {"num_inserted_rows": sum(one.physical_rows for one in fragments)}
 
 
 def _fitted(
@@ -112,7 +120,7 @@ def _fitted(
 
 def delete_rows(
     target: WritableBranch, base: ManifestMeta, reader_of: ReaderOf, predicate: Predicate, message: str | None
-) -> ManifestMeta:
+) -> Made:
     """Delete rows; where others changed the same fragments since, again from the newest version.
 
     Parameters
@@ -122,20 +130,25 @@ def delete_rows(
     predicate, message
         As for `LanceTable.delete`.
     """
+    counts: dict[str, int] = {}
 
     def attempt(base: ManifestMeta, files: WrittenFiles) -> Delete:
         reader = reader_of(base)
         expression = as_expression(predicate, reader.columns.full_schema)
         rows = live_addresses(reader, expression)
+        counts["num_deleted_rows"] = len(rows)
         text = predicate if isinstance(predicate, str) else str(expression)
         updated, removed = write_deleted(target.line, base, reader, rows, files)
         return Delete(updated=updated, removed=removed, predicate=text)
 
-    return target.retried(base, attempt, message)
+    return target.retried(base, attempt, message), counts
 
 
-def restore_version(target: WritableBranch, base: ManifestMeta, old: ManifestMeta, message: str | None) -> ManifestMeta:
+def restore_version(target: WritableBranch, base: ManifestMeta, old: ManifestMeta, message: str | None) -> Made:
     """Make an older version the newest one; see `LanceTable.restore`."""
     editable(old)
+    sizes = [one.num_rows for one in old.fragments]
+    # Manifests of old releases do not count the rows.
+    counts = {} if None in sizes else {"num_restored_rows": sum(size or 0 for size in sizes)}
     with WrittenFiles() as files:
-        return target.commit(Restore(old), base, files, message)
+        return target.commit(Restore(old), base, files, message), counts

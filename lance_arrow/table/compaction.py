@@ -161,14 +161,14 @@ class CompactionReport:
     def __str__(self) -> str:
         if self.fragments_rewritten:
             rewritten, made = len(self.fragments_rewritten), len(self.fragments_made)
-            lines = [f"{rewritten:,} fragments became {made:,}, version {self.version_after}"]
+            parts = [f"{rewritten:,} fragments became {made:,}, version {self.version_after}"]
         else:
-            lines = ["no fragment was rewritten"]
+            parts = ["no fragment was rewritten"]
         if self.carried_indices:
-            lines.append(f"indices carried along: {', '.join(self.carried_indices)}")
+            parts.append(f"indices carried along: {', '.join(self.carried_indices)}")
         if self.dropped_indices:
-            lines.append(f"indices dropped: {', '.join(self.dropped_indices)}")
-        return "\n".join([*lines, *kept_out_lines(self.kept_out)])
+            parts.append(f"indices dropped: {', '.join(self.dropped_indices)}")
+        return "; ".join([*parts, *kept_out_lines(self.kept_out)])
 
 
 def compact_table(

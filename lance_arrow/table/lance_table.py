@@ -69,7 +69,7 @@ class LanceTable(TableReads, TableEdits, TableUpkeep, TableSettings, TableCopies
     Examples
     --------
     >>> table = lance_arrow.LanceTable.create("new", pyarrow.table({"id": [1, 2, 3]}))
-    >>> table.delete("id = 2")
+    >>> result = table.delete("id = 2")
     >>> table.version, table.to_table()["id"].to_pylist()
     (2, [1, 3])
     """
@@ -290,7 +290,7 @@ class LanceTable(TableReads, TableEdits, TableUpkeep, TableSettings, TableCopies
             else:
                 table._overwrite(data, schema, file_version, options, max_rows_per_file, message)
             return table
-        made = replace_rows(
+        made, _ = replace_rows(
             line_of(root, None, unsafe_single_writer=unsafe_single_writer, durability=durability),
             None,
             data,
@@ -353,7 +353,7 @@ class LanceTable(TableReads, TableEdits, TableUpkeep, TableSettings, TableCopies
         Examples
         --------
         >>> table = lance_arrow.LanceTable.open("flights")
-        >>> table.delete("id < 10")
+        >>> result = table.delete("id < 10")
         >>> table.checkout(1).count_rows()
         100
         """
@@ -383,7 +383,7 @@ class LanceTable(TableReads, TableEdits, TableUpkeep, TableSettings, TableCopies
         Examples
         --------
         >>> table = lance_arrow.LanceTable.open("flights")
-        >>> lance_arrow.LanceTable.open("flights").delete("id < 10")
+        >>> result = lance_arrow.LanceTable.open("flights").delete("id < 10")
         >>> table.refresh(), table.count_rows()
         (True, 90)
         """

@@ -12,10 +12,11 @@ from lance_arrow.container.fields import primary_key
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.files.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE
 from lance_arrow.scan.predicates import Predicate
-from lance_arrow.table.changes import append_rows, delete_rows, replace_rows, restore_version
+from lance_arrow.table.changes import Made, append_rows, delete_rows, replace_rows, restore_version
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
 from lance_arrow.table.merges.merge_rows import merge_rows
 from lance_arrow.table.merges.merging import MergeClauses, TableMerge, TableMergeInsert
+from lance_arrow.table.operations.edit_result import EditResult
 from lance_arrow.table.table_handle import PLAIN, FileOptions, TableHandle
 from lance_arrow.table.updates import update_rows
 from lance_arrow.table.writable_branch import checked_message, overwriting_version
@@ -41,7 +42,7 @@ class TableEdits(TableHandle):
         page_bytes: int = DEFAULT_PAGE_BYTES,
         max_rows_per_file: int = DEFAULT_ROWS_PER_FILE,
         message: str | None = None,
-    ) -> None:
+    ) -> EditResult:
         """Add rows at the end of the table.
 
         Parameters
@@ -55,6 +56,11 @@ class TableEdits(TableHandle):
             As for `create`.
         max_rows_per_file, message
             As for `create`.
+
+        Returns
+        -------
+        EditResult
+            The number of rows, as ``num_inserted_rows``.
 
         Raises
         ------
@@ -71,13 +77,14 @@ class TableEdits(TableHandle):
         Examples
         --------
         >>> table = lance_arrow.LanceTable.open("flights")
-        >>> table.append(pyarrow.table({"id": [100]}))
-        >>> table.append(pyarrow.table({"id": pyarrow.array([101], "int8")}), cast=True)
+        >>> print(table.append(pyarrow.table({"id": [100]})))
+        append: 1 row inserted, version 2
+        >>> result = table.append(pyarrow.table({"id": pyarrow.array([101], "int8")}), cast=True)
         >>> table.version, table.count_rows()
         (3, 102)
         """
         options = FileOptions(preset, rows_per_zone, checksums, column_options, allow_private_encodings, page_bytes)
-        self._append(data, options, max_rows_per_file, message, casts=cast)
+        return self._append(data, options, max_rows_per_file, message, casts=cast)
 
     def overwrite(
         self,
@@ -93,20 +100,26 @@ class TableEdits(TableHandle):
         page_bytes: int = DEFAULT_PAGE_BYTES,
         max_rows_per_file: int = DEFAULT_ROWS_PER_FILE,
         message: str | None = None,
-    ) -> None:
+    ) -> EditResult:
         """Replace all rows and the schema. Older versions stay readable. Arguments are those of `create`.
+
+        Returns
+        -------
+        EditResult
+            The number of new rows, as ``num_inserted_rows``.
 
         Examples
         --------
         >>> table = lance_arrow.LanceTable.open("flights")
-        >>> table.overwrite(pyarrow.table({"n": [1, 2]}))
+        >>> print(table.overwrite(pyarrow.table({"n": [1, 2]})))
+        overwrite: 2 rows inserted, version 2
         >>> table.version, table.schema.names
         (2, ['n'])
         """
         options = FileOptions(preset, rows_per_zone, checksums, column_options, allow_private_encodings, page_bytes)
-        self._overwrite(data, schema, file_version, options, max_rows_per_file, message)
+        return self._overwrite(data, schema, file_version, options, max_rows_per_file, message)
 
-    def delete(self, predicate: Predicate, *, message: str | None = None) -> None:
+    def delete(self, predicate: Predicate, *, message: str | None = None) -> EditResult:
         """Delete the rows that satisfy a predicate. A version is committed even if there are none.
 
         Parameters
@@ -115,6 +128,11 @@ class TableEdits(TableHandle):
             Expression, DNF tuples or SQL, as for `to_table`. Rows for which it is null stay.
         message
             As for `create`.
+
+        Returns
+        -------
+        EditResult
+            The number of rows, as ``num_deleted_rows``.
 
         Raises
         ------
@@ -129,12 +147,14 @@ class TableEdits(TableHandle):
         Examples
         --------
         >>> table = lance_arrow.LanceTable.open("flights")
-        >>> table.delete("id < 10")
-        >>> table.version, table.count_rows()
-        (2, 90)
+        >>> print(table.delete("id < 10"))
+        delete: 10 rows deleted, version 2
+        >>> table.count_rows()
+        90
         """
         target = self._target()
-        self._move(delete_rows(target, self._manifest, self._reader_of, predicate, checked_message(message)))
+        made = delete_rows(target, self._manifest, self._reader_of, predicate, checked_message(message))
+        return self._done("delete", made)
 
     def update(
         self,
@@ -143,7 +163,7 @@ class TableEdits(TableHandle):
         *,
         max_rows_per_file: int = DEFAULT_ROWS_PER_FILE,
         message: str | None = None,
-    ) -> None:
+    ) -> EditResult:
         """Change values of the rows that satisfy a predicate. A version is committed even if there are none.
 
         Parameters
@@ -155,6 +175,11 @@ class TableEdits(TableHandle):
             Predicate that chooses the rows, as for `delete`; all rows when None.
         max_rows_per_file, message
             As for `create`. Changed rows move to new data files and keep their stable row ids.
+
+        Returns
+        -------
+        EditResult
+            The number of rows, as ``num_updated_rows``.
 
         Raises
         ------
@@ -169,7 +194,8 @@ class TableEdits(TableHandle):
         Examples
         --------
         >>> table = lance_arrow.LanceTable.open("flights")
-        >>> table.update({"price": "price + 1"}, where="id = 0")
+        >>> print(table.update({"price": "price + 1"}, where="id = 0"))
+        update: 1 row updated, version 2
         >>> table.take([99], ["price"])["price"].to_pylist()
         [1.0]
         """
@@ -183,7 +209,7 @@ class TableEdits(TableHandle):
             max_rows_per_file=max_rows_per_file,
             message=checked_message(message),
         )
-        self._move(made)
+        return self._done("update", made)
 
     def merge(self, source: Any, on: str | Sequence[str], *, schema: pa.Schema | None = None) -> TableMerge:
         """Describe a merge (upsert) of rows into the table by keys; `TableMerge.execute` runs it.
@@ -203,8 +229,8 @@ class TableEdits(TableHandle):
         --------
         >>> table = lance_arrow.LanceTable.open("flights")
         >>> merge = table.merge(pyarrow.table({"id": [99, 100]}), on="id").when_not_matched_insert_all()
-        >>> merge.execute()["num_inserted_rows"]
-        1
+        >>> print(merge.execute())
+        merge: 1 row inserted, version 2
         """
         return TableMerge(self._merge, source, on, schema)
 
@@ -237,8 +263,8 @@ class TableEdits(TableHandle):
 
     def _merge(
         self, clauses: MergeClauses, source: Any, schema: pa.Schema | None, max_rows_per_file: int, message: str | None
-    ) -> dict[str, int]:
-        made, counts = merge_rows(
+    ) -> EditResult:
+        made = merge_rows(
             self._target(),
             self._manifest,
             self._stored_reader_of,
@@ -249,10 +275,9 @@ class TableEdits(TableHandle):
             max_rows_per_file=max_rows_per_file,
             message=checked_message(message),
         )
-        self._move(made)
-        return counts
+        return self._done("merge", made)
 
-    def restore(self, version: int | str, *, message: str | None = None) -> None:
+    def restore(self, version: int | str, *, message: str | None = None) -> EditResult:
         """Commit a new version with the content of an older one.
 
         Parameters
@@ -262,6 +287,11 @@ class TableEdits(TableHandle):
         message
             As for `create`.
 
+        Returns
+        -------
+        EditResult
+            The number of rows of that version, as ``num_restored_rows``, where the version records it.
+
         Raises
         ------
         VersionNotFoundError
@@ -270,22 +300,27 @@ class TableEdits(TableHandle):
         Examples
         --------
         >>> table = lance_arrow.LanceTable.open("flights")
-        >>> table.delete("id < 10")
-        >>> table.restore(1)
-        >>> table.version, table.count_rows()
-        (3, 100)
+        >>> result = table.delete("id < 10")
+        >>> print(table.restore(1))
+        restore: 100 rows restored, version 3
         """
         old = self._find(version)
         if old.branch != self._manifest.branch:
             raise InvalidArgumentError(
                 f"tag {version!r} is of branch {old.branch or 'main'!r}, not of {self._branch or 'main'!r}"
             )
-        self._move(restore_version(self._target(), self._manifest, old, checked_message(message)))
+        return self._done("restore", restore_version(self._target(), self._manifest, old, checked_message(message)))
+
+    def _done(self, operation: str, made: Made) -> EditResult:
+        manifest, counts = made
+        self._move(manifest)
+        return EditResult(operation, manifest.version, counts)
 
     def _append(
         self, data: Any, options: FileOptions, max_rows_per_file: int, message: str | None, *, casts: bool = False
-    ) -> None:
-        self._move(
+    ) -> EditResult:
+        return self._done(
+            "append",
             append_rows(
                 self._target(),
                 self._manifest,
@@ -294,7 +329,7 @@ class TableEdits(TableHandle):
                 max_rows_per_file=max_rows_per_file,
                 message=checked_message(message),
                 casts=casts,
-            )
+            ),
         )
 
     def _overwrite(
@@ -305,8 +340,9 @@ class TableEdits(TableHandle):
         options: FileOptions,
         max_rows_per_file: int,
         message: str | None,
-    ) -> None:
-        self._move(
+    ) -> EditResult:
+        return self._done(
+            "overwrite",
             replace_rows(
                 self._target(),
                 self._manifest,
@@ -315,5 +351,5 @@ class TableEdits(TableHandle):
                 options=options.of(file_version or overwriting_version(self._manifest)),
                 max_rows_per_file=max_rows_per_file,
                 message=checked_message(message),
-            )
+            ),
         )

@@ -318,8 +318,8 @@ class TableReads(TableHandle, FrameReads):
         Examples
         --------
         >>> table = lance_arrow.LanceTable.open("flights")
-        >>> table.append(pyarrow.table({"id": [100]}))
-        >>> table.delete("id = 7")
+        >>> result = table.append(pyarrow.table({"id": [100]}))
+        >>> result = table.delete("id = 7")
         >>> table.changes(1, columns=["id"]).read_all().to_pydict()
         {'_change_type': ['delete', 'insert'], '_change_version': [3, 2], 'id': [7, 100]}
         """
@@ -353,7 +353,7 @@ class TableReads(TableHandle, FrameReads):
         Examples
         --------
         >>> table = lance_arrow.LanceTable.open("flights")
-        >>> table.delete("id < 10")
+        >>> result = table.delete("id < 10")
         >>> found = table.diff(1)
         >>> found.rows_added, found.rows_deleted, found.rows_updated
         (0, 10, 0)

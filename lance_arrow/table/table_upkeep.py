@@ -189,7 +189,7 @@ class TableUpkeep(TableHandle):
         Examples
         --------
         >>> table = lance_arrow.LanceTable.open("flights")
-        >>> table.append(pyarrow.table({"id": [100]}))
+        >>> result = table.append(pyarrow.table({"id": [100]}))
         >>> table.compact().fragments_rewritten
         (0, 1)
         """
@@ -249,7 +249,7 @@ class TableUpkeep(TableHandle):
         Examples
         --------
         >>> table = lance_arrow.LanceTable.open("flights")
-        >>> table.delete("id < 10")
+        >>> result = table.delete("id < 10")
         >>> import datetime
         >>> table.cleanup(older_than=datetime.timedelta(0)).versions
         (1,)

@@ -33,7 +33,7 @@ def update_rows(
     options: Callable[[str], WriteOptions],
     max_rows_per_file: int,
     message: str | None,
-) -> ManifestMeta:
+) -> tuple[ManifestMeta, dict[str, int]]:
     """Change rows; where others changed the same fragments since, again from the newest version.
 
     Parameters
@@ -44,9 +44,18 @@ def update_rows(
         Makes the options for the file version of the table.
     values, where, max_rows_per_file, message
         As for `LanceTable.update`.
+
+    Returns
+    -------
+    ManifestMeta
+        The version that was made.
+    dict
+        Numbers of rows, as in `EditResult`.
     """
     if not isinstance(values, Mapping) or not values:
         raise InvalidArgumentError("expected columns and their new values, as {name: value}", detail=values)
+
+    counts: dict[str, int] = {}
 
     def attempt(base: ManifestMeta, files: WrittenFiles) -> Update:
         chosen = options(writable_version(base))
@@ -65,11 +74,12 @@ def update_rows(
             max_rows_per_file=max_rows_per_file,
         )
         moved.keep(added)
+        counts["num_updated_rows"] = len(moved.addresses)
         updated, removed = write_deleted(target.line, base, reader, moved.addresses, files)
         changed = [field.id for top in base.fields if top.name in values for field in top.walk()]
         return Update(updated=updated, removed=removed, added=added, fields=changed)
 
-    return target.retried(base, attempt, message)
+    return target.retried(base, attempt, message), counts
 
 
 def _condition(where: Predicate, schema: pa.Schema) -> pc.Expression:

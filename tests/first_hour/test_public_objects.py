@@ -73,6 +73,7 @@ REACHED: dict[str, Callable[[Path], Any]] = {
     "CleanupReport": lambda folder: LanceTable.open(folder / "table").cleanup(),
     "CompactionReport": lambda folder: LanceTable.open(folder / "table").compact(),
     "DatasetDescription": lambda folder: LanceTable.open(folder / "table").describe(),
+    "EditResult": lambda folder: LanceTable.open(folder / "table").delete("id < 5"),
     "FragmentZones": lambda folder: lance_arrow.dataset(folder / "file.lance").fragments[0].zones,
     "ReadReport": lambda folder: a_receipt(folder).total,
     "TableBranches": lambda folder: LanceTable.open(folder / "table").branches,
@@ -94,6 +95,7 @@ STAYS = {
 }
 SHOWN = {
     "DatasetDescription": ("columns=3", "id", "price"),
+    "EditResult": ("operation='delete'", "version=2", "num_deleted_rows=5"),
     "LanceDataset": ("files=1", "id < 50", "table", "price: double"),
     "LanceFile": ("file.lance", "rows=100", "columns=3", "version=2.2"),
     "LanceFileFragment": ("file.lance", "2..5"),

@@ -154,12 +154,12 @@ def test_compaction(tmp_path: Path, stable: bool) -> None:
         assert (report.fragments_rewritten, report.fragments_made) == ((0, 1, 2, 3), (4, 5))
         assert live == [4, 5]
         assert covered(table) == {"words": [4], "__lance_mem_wal": None}
-        assert str(report) == f"4 fragments became 2, version {table.version}\nindices carried along: words"
+        assert str(report) == f"4 fragments became 2, version {table.version}; indices carried along: words"
     else:
         assert (report.fragments_rewritten, report.kept_out) == ((2, 3), {"words": (0, 1)})
         assert live == [0, 1, 4]
         assert covered(table) == {"words": [0, 1], "__lance_mem_wal": None}
-        assert str(report).splitlines()[1].startswith("fragments 0, 1 were not rewritten: index 'words'")
+        assert str(report).split("; ")[1].startswith("fragments 0, 1 were not rewritten: index 'words'")
     report = table.compact(drop_indices=True)
     assert report.dropped_indices == (() if stable else ("words",))
     assert covered(table) == ({"words": [4]} if stable else {}) | {"__lance_mem_wal": None}

@@ -80,7 +80,7 @@ class TableDiff:
         Examples
         --------
         >>> table = lance_arrow.LanceTable.open("flights")
-        >>> table.delete("id < 2")
+        >>> result = table.delete("id < 2")
         >>> table.diff(1).to_batches(["id"]).read_all().to_pydict()
         {'_change_type': ['delete', 'delete'], 'id': [0, 1]}
         """

@@ -60,7 +60,7 @@ class TableCopies(TableHandle):
         --------
         >>> table = lance_arrow.LanceTable.open("flights")
         >>> clone = table.shallow_clone("copy", version=1)
-        >>> clone.delete("id < 10")
+        >>> result = clone.delete("id < 10")
         >>> clone.count_rows(), table.count_rows()
         (90, 100)
         """

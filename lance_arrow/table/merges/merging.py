@@ -15,6 +15,7 @@ import pyarrow as pa
 from lance_arrow.errors import InvalidArgumentError, NotPicklableError
 from lance_arrow.scan.predicates import Predicate
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
+from lance_arrow.table.operations.edit_result import EditResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +63,7 @@ class MergeClauses:
             )
 
 
-MergeRun = Callable[[MergeClauses, Any, "pa.Schema | None", int, "str | None"], dict[str, int]]
+MergeRun = Callable[[MergeClauses, Any, "pa.Schema | None", int, "str | None"], EditResult]
 
 
 class MergeActions:
@@ -157,12 +158,12 @@ class TableMerge(MergeActions):
         self._source = source
         self._schema = schema
 
-    def execute(self, *, max_rows_per_file: int = DEFAULT_ROWS_PER_FILE, message: str | None = None) -> dict[str, int]:
+    def execute(self, *, max_rows_per_file: int = DEFAULT_ROWS_PER_FILE, message: str | None = None) -> EditResult:
         """Run the merge, commit one version, and move the table object to it.
 
         Returns
         -------
-        dict
+        EditResult
             ``num_inserted_rows``, ``num_updated_rows``, ``num_deleted_rows``.
 
         Raises
@@ -201,7 +202,7 @@ class TableMergeInsert(MergeActions):
         schema: pa.Schema | None = None,
         max_rows_per_file: int = DEFAULT_ROWS_PER_FILE,
         message: str | None = None,
-    ) -> dict[str, int]:
+    ) -> EditResult:
         """Run the merge with some rows, commit one version, and move the table object to it.
 
         It can be run again with other rows.
@@ -215,7 +216,7 @@ class TableMergeInsert(MergeActions):
 
         Returns
         -------
-        dict
+        EditResult
             ``num_inserted_rows``, ``num_updated_rows``, ``num_deleted_rows``.
 
         Raises
