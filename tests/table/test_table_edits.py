@@ -29,10 +29,11 @@ from lance_arrow.errors import (
 )
 from lance_arrow.manifests.writing import LIBRARY
 from lance_arrow.proto.table_pb2 import DataFragment, Manifest
+from lance_arrow.table.operations.edit_result import EditResult
 
 ROWS = pa.table({"id": pa.array([1, 2, 3], pa.int64()), "s": ["a", None, "c"]})
 MORE = pa.table({"id": pa.array([4, 5], pa.int64()), "s": ["d", "e"]})
-EDITS: dict[str, Callable[[LanceTable], None]] = {
+EDITS: dict[str, Callable[[LanceTable], EditResult]] = {
     "append": lambda table: table.append(MORE),
     "overwrite": lambda table: table.overwrite(MORE),
     "delete": lambda table: table.delete(pc.field("id") == 2),
