@@ -12,11 +12,23 @@ from rich.progress import (
     MofNCompleteColumn,
     Progress,
     ProgressColumn,
+    Task,
     TextColumn,
-    TimeElapsedColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
 )
+from rich.text import Text
 
 Report = Callable[[int, int | None], None]
+
+
+class RowRate(ProgressColumn):
+    """Rows a second."""
+
+    def render(self, task: Task) -> Text:
+        """Return the rate of the last seconds; nothing before it is known."""
+        rate = task.finished_speed or task.speed
+        return Text("" if rate is None else f"{rate:,.0f} rows/s", style="progress.data.speed")
 
 
 @contextmanager
@@ -30,9 +42,13 @@ def progress(title: str, unit: str) -> Iterator[Report]:
     unit
         ``"bytes"`` or ``"rows"``.
     """
-    counted: ProgressColumn = DownloadColumn() if unit == "bytes" else MofNCompleteColumn()
+    are_bytes = unit == "bytes"
+    counted: ProgressColumn = DownloadColumn() if are_bytes else MofNCompleteColumn()
+    rate: ProgressColumn = TransferSpeedColumn() if are_bytes else RowRate()
+    # Time left, and in the end time taken.
+    clock = TimeRemainingColumn(compact=True, elapsed_when_finished=True)
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), counted, rate, clock)
     console = Console(stderr=True)
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), counted, TimeElapsedColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal, transient=False) as shown:
         task = shown.add_task(title, total=None)
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from lance_arrow.cli.lazy import view
 from lance_arrow.cli.options import EPILOG
 from lance_arrow.cli.render import print_json
 from lance_arrow.cli.storage import StorageOptions, parse_storage_options
@@ -55,18 +56,20 @@ def _salvage(
 
     A row is saved if its bytes match their checksums. The exit code is 1 if anything is lost. SOURCE is not changed.
     """
-    made = importlib.import_module("lance_arrow.conversion.salvaging").salvage(
-        source,
-        target,
-        version=version,
-        branch=branch,
-        lost="null" if nulls else "skip",
-        allow_unchecked=allow_unchecked,
-        with_deleted=with_deleted,
-        allow_external_bases=allow_external,
-        allow_external_blobs=allow_external,
-        storage_options=parse_storage_options(storage_option),
-    )
+    with view("progress").progress(f"Salvaging {source}", "rows") as on_progress:
+        made = importlib.import_module("lance_arrow.conversion.salvaging").salvage(
+            source,
+            target,
+            version=version,
+            branch=branch,
+            lost="null" if nulls else "skip",
+            allow_unchecked=allow_unchecked,
+            with_deleted=with_deleted,
+            allow_external_bases=allow_external,
+            allow_external_blobs=allow_external,
+            storage_options=parse_storage_options(storage_option),
+            on_progress=on_progress,
+        )
     if report is not None:
         with report.open("w", encoding="utf-8") as out:
             print_json(made, out)

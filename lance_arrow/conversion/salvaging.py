@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from lance_arrow.choices import Lost
+from lance_arrow.conversion.converting import Progress
 from lance_arrow.conversion.targets import (
     check_file_target,
     check_lance_name,
@@ -41,6 +42,7 @@ def salvage(
     filesystem: AnyFileSystem | None = None,
     target_filesystem: AnyFileSystem | None = None,
     storage_options: Mapping[str, Any] | None = None,
+    on_progress: Progress | None = None,
 ) -> SalvageReport | TableSalvageReport:
     """Write the rows of a damaged file or table that can be saved to a new file or table.
 
@@ -69,6 +71,9 @@ def salvage(
         fsspec or pyarrow filesystems of the paths.
     storage_options
         Options for the filesystems of URLs, source and target alike.
+    on_progress
+        Called with rows that are done, and rows in all. With a target, rows count twice: they are read to find what is
+        lost, and read again to be written.
 
     Returns
     -------
@@ -108,6 +113,7 @@ def salvage(
         new = table_location(target, target_filesystem, None if target_filesystem is not None else storage_options)
         check_lance_name(new)
         check_not_a_source(new, [] if place is None else [place])
+    shown = _Progress(1 if new is None else 2, on_progress)
     if kind is PathKind.FILE:
         if version is not None or branch is not None:
             raise InvalidArgumentError("version and branch choose a version of a table; this is a file")
@@ -118,8 +124,9 @@ def salvage(
             lost=lost,
             allow_unchecked=allow_unchecked,
             allow_external_blobs=allow_external_blobs,
+            on_rows=shown.read,
         )
-        return _write_file(file, new)
+        return _write_file(file, new, shown)
     if new is not None:
         check_table_target(new, overwrite=False, append=False)
     assert place is not None
@@ -133,24 +140,26 @@ def salvage(
         allow_external_bases=allow_external_bases,
         allow_external_blobs=allow_external_blobs,
         filesystem=place.filesystem,
+        on_rows=shown.read,
     )
-    return _write_table(table, new)
+    return _write_table(table, new, shown)
 
 
-def _write_file(found: FileSalvage, target: Location | None) -> SalvageReport:
+def _write_file(found: FileSalvage, target: Location | None, shown: _Progress) -> SalvageReport:
     with found:
         report = found.report
         if target is not None and _is_worth_writing(report):
             options = WriteOptions(file_version=report.version)
-            write_file(_Rows(found), target, options, overwrite=False)
+            write_file(_Rows(found, shown), target, options, overwrite=False)
             report.target = target.name
         return report
 
 
-def _write_table(found: TableSalvage, target: Location | None) -> TableSalvageReport:
+def _write_table(found: TableSalvage, target: Location | None, shown: _Progress) -> TableSalvageReport:
     report = found.report
     if target is not None and _is_worth_writing(report):
-        write_table(_Rows(found), target, append=False, overwrite=False, version=found.file_version, preset="default")
+        rows = _Rows(found, shown)
+        write_table(rows, target, append=False, overwrite=False, version=found.file_version, preset="default")
         report.target = target.name
     return report
 
@@ -160,11 +169,33 @@ def _is_worth_writing(report: SalvageReport | TableSalvageReport) -> bool:
     return report.rows_saved > 0 or report.ok
 
 
+class _Progress:
+    """Progress of the passes over all rows."""
+
+    def __init__(self, num_passes: int, on_progress: Progress | None) -> None:
+        self._num_passes, self._on_progress = num_passes, on_progress
+        self._num_read = 0
+
+    def read(self, done: int, total: int | None) -> None:
+        """Note how many rows the first pass has read."""
+        self._num_read = done
+        self._show(done, total)
+
+    def written(self, done: int) -> None:
+        """Note how many rows the second pass has written; the first one is over."""
+        self._show(self._num_read + done, self._num_read)
+
+    def _show(self, done: int, total: int | None) -> None:
+        if self._on_progress is not None:
+            self._on_progress(done, None if total is None else total * self._num_passes)
+
+
 class _Rows:
     """The saved rows, counted; an iterable of batches."""
 
-    def __init__(self, found: FileSalvage | TableSalvage) -> None:
+    def __init__(self, found: FileSalvage | TableSalvage, shown: _Progress) -> None:
         self._found = found
+        self._shown = shown
         self.num_rows = 0
 
     @property
@@ -174,5 +205,6 @@ class _Rows:
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         for table in self._found.tables():
-            self.num_rows += table.num_rows
             yield from table.to_batches()
+            self.num_rows += table.num_rows
+            self._shown.written(self.num_rows)

@@ -45,6 +45,26 @@ def test_a_file_is_written(damaged, tmp_path):
     assert lance_arrow.read_table(tmp_path / "skipped.lance").equals(saved.filter(saved["text"].is_valid()))
 
 
+def test_progress(damaged, tmp_path):
+    """Rows are told as they are read, and again as they are written."""
+    told: list[tuple[int, int]] = []
+    lance_arrow.salvage(damaged, tmp_path / "new.lance", on_progress=lambda *said: told.append(said))
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    assert told[-1] == (6000, 6000)
+    told.clear()
+    lance_arrow.salvage(damaged, on_progress=lambda *said: told.append(said))
+    assert told[-1] == (3000, 3000)
+
+
+def test_progress_of_a_table(tmp_path):
+    """Rows of a file that is gone are not read, and not written."""
+    LanceTable.create(tmp_path / "t", ROWS, max_rows_per_file=1000)
+    sorted((tmp_path / "t" / "data").iterdir())[0].unlink()
+    told: list[tuple[int, int]] = []
+    lance_arrow.salvage(tmp_path / "t", tmp_path / "new.lance", on_progress=lambda *said: told.append(said))
+    assert told == [(1000, 6000), (2000, 6000), (3000, 4000), (4000, 4000)]
+
+
 def test_a_report_alone_writes_nothing(damaged, tmp_path):
     before = sorted(tmp_path.iterdir())
     report = lance_arrow.salvage(damaged)

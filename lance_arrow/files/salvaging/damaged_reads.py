@@ -11,7 +11,7 @@ from lance_arrow.choices import OnCorruption
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.files.salvaging.reports import LostRows
 from lance_arrow.files.salvaging.row_runs import gaps
-from lance_arrow.files.salvaging.rows_salvage import RowsSalvage, SavedRows, whole_columns
+from lance_arrow.files.salvaging.rows_salvage import RowCount, RowsSalvage, SavedRows, whole_columns
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.projection import Projection
 from lance_arrow.spi import RowRanges
@@ -50,7 +50,7 @@ class DamagedRead(SavedRows):
         self.schema, projections = wanted_columns(file.roots, file.rows.metadata, columns)
         runs = list(zip(rows.starts.tolist(), rows.stops.tolist(), strict=True))
         self._saved = RowsSalvage(file, projections, gaps(runs, (0, file.num_physical)))
-        self._saved.survey()
+        self._saved.survey(RowCount())
         nullable = nullable_columns(projections, on_corruption)
         self._saved.decide(range(len(projections)), nullable)
         self.lost: list[LostRows] = self._saved.causes

@@ -5,7 +5,7 @@ A first pass reads every column to find what is lost, so that the report is know
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
@@ -29,7 +29,7 @@ from lance_arrow.files.salvaging.guessed_end import guess_end
 from lance_arrow.files.salvaging.rebuilt_end import rebuild_end
 from lance_arrow.files.salvaging.reports import SalvageReport
 from lance_arrow.files.salvaging.row_runs import num_rows
-from lance_arrow.files.salvaging.rows_salvage import RowsSalvage, SavedRows, whole_columns
+from lance_arrow.files.salvaging.rows_salvage import RowCount, RowsSalvage, SavedRows, whole_columns
 from lance_arrow.io import AnyFileSystem, RangeSource, VerifiedSource, locate, open_source
 from lance_arrow.runtime import Runtime, default_runtime
 from lance_arrow.scan.open_file import OpenFile, row_reader
@@ -78,6 +78,7 @@ class FileSalvage(SavedRows):
         filesystem: AnyFileSystem | None = None,
         storage_options: Mapping[str, Any] | None = None,
         runtime: Runtime | None = None,
+        on_rows: Callable[[int, int | None], None] | None = None,
     ) -> None:
         check_choice("lost", names(Lost), lost)
         self._runtime = runtime if runtime is not None else default_runtime()
@@ -95,14 +96,14 @@ class FileSalvage(SavedRows):
                 num_rows=file.num_rows,
                 repaired=repaired,
             )
-            self._survey(lost)
+            self._survey(lost, RowCount(file.num_rows, on_rows))
             on_failure.pop_all()
 
-    def _survey(self, lost: Lost) -> None:
+    def _survey(self, lost: Lost, count: RowCount) -> None:
         """Read everything once, and decide which rows are left out."""
         file, report = self._file, self.report
         self._saved = rows = RowsSalvage(file, whole_columns(file.roots))
-        rows.survey()
+        rows.survey(count)
         version = file.rows.file.version
         numbers = range(len(rows.columns))
         nullable = [number for number in numbers if lost == "null" and may_be_null(file.roots[number], version)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -19,6 +19,27 @@ from lance_arrow.scan.row_source import RowSource
 from lance_arrow.scan.row_weights import check_expansion
 from lance_arrow.scan.windows import Windows
 from lance_arrow.spi import RowRanges
+
+
+class RowCount:
+    """Counts rows while they are read for the first time.
+
+    Parameters
+    ----------
+    total
+        Rows there are; None if that is not known.
+    on_rows
+        Called with the rows read so far, and `total`.
+    """
+
+    def __init__(self, total: int | None = None, on_rows: Callable[[int, int | None], None] | None = None) -> None:
+        self._done, self._total, self._on_rows = 0, total, on_rows
+
+    def add(self, num_rows: int) -> None:
+        """Count some rows more."""
+        self._done += num_rows
+        if self._on_rows is not None:
+            self._on_rows(self._done, self._total)
 
 
 class YieldsTables(Protocol):
@@ -92,8 +113,8 @@ class RowsSalvage:
         self.left_out: list[Run] = []
         self._kept: list[ColumnSalvage] = []
 
-    def survey(self) -> None:
-        """Read everything once, to find what is lost.
+    def survey(self, count: RowCount) -> None:
+        """Read everything once, to find what is lost, and count the rows.
 
         Raises
         ------
@@ -101,15 +122,18 @@ class RowsSalvage:
             Files have no checksums, and that is not allowed.
         """
         self._alive = [column for column in self.columns if self._opens(column)]
-        known = -1
+        known, is_first = -1, True
         # Again while more is lost: a lost page takes rows out of what was read before.
         while known < (known := sum(len(column.causes) for column in self._alive)):
             for window in self._windows():
                 for column in self._alive:
                     for _ in column.read(window):
                         pass
+                if is_first:
+                    count.add(window[1] - window[0])
             if self.is_proven:
                 return
+            is_first = False
 
     @property
     def is_proven(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from lance_arrow.choices import OnCorruption
 from lance_arrow.files.salvaging.damaged_reads import nullable_columns, wanted_columns
-from lance_arrow.files.salvaging.rows_salvage import SavedRows
+from lance_arrow.files.salvaging.rows_salvage import RowCount, SavedRows
 from lance_arrow.io import Location
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.scan.fragments.table_columns import TableColumns
@@ -58,6 +58,6 @@ class DamagedTableRead(SavedRows):
         self._saved = FragmentsSalvage(
             root, table, projections, files, self.report, allow_unchecked=True, with_deleted=False
         )
-        self._saved.survey(manifest.fragments)
+        self._saved.survey(manifest.fragments, RowCount())
         nullable = nullable_columns(projections, on_corruption)
         self._saved.decide(range(len(projections)), nullable)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from lance_arrow.errors import InvalidArgumentError, LanceError
 from lance_arrow.files.salvaging.reports import LostRows
 from lance_arrow.files.salvaging.row_runs import Run, gaps, num_rows
-from lance_arrow.files.salvaging.rows_salvage import RowsSalvage
+from lance_arrow.files.salvaging.rows_salvage import RowCount, RowsSalvage
 from lance_arrow.io import Location
 from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.scan.fragments.fragment_rows import FragmentRows
@@ -56,9 +56,9 @@ class FragmentsSalvage:
         self._allow_unchecked, self._with_deleted = allow_unchecked, with_deleted
         self._surveyed: list[tuple[FragmentReport, RowsSalvage | None]] = []
 
-    def survey(self, fragments: Sequence[FragmentMeta]) -> None:
-        """Read all fragments once, to find what is lost."""
-        self._surveyed = [self._survey(fragment) for fragment in fragments]
+    def survey(self, fragments: Sequence[FragmentMeta], count: RowCount) -> None:
+        """Read all fragments once, to find what is lost, and count their rows."""
+        self._surveyed = [self._survey(fragment, count) for fragment in fragments]
         self._report.repaired = [f"{path}: {', '.join(parts)}" for path, parts in self._files.repaired.items()]
 
     def gone(self) -> list[int]:
@@ -95,7 +95,7 @@ class FragmentsSalvage:
                 yield from part.tables(schema)
                 part.release()
 
-    def _survey(self, fragment: FragmentMeta) -> tuple[FragmentReport, RowsSalvage | None]:
+    def _survey(self, fragment: FragmentMeta, rows_read: RowCount) -> tuple[FragmentReport, RowsSalvage | None]:
         """Find what is lost of a fragment; None if all of it is."""
         rows = FragmentRows(self._columns, replace(fragment, deletion=None), self._files, self._root.filesystem)
         try:
@@ -110,7 +110,7 @@ class FragmentsSalvage:
         # Whether a row is the table's is not known without its deletion file.
         self._report.is_proven &= deleted is not None
         part = RowsSalvage(rows, self._wanted, deleted or ())
-        part.survey()
+        part.survey(rows_read)
         part.release()
         self._report.is_proven &= part.is_proven
         self._report.lost += [replace(cause, fragment=fragment.id) for cause in part.causes]

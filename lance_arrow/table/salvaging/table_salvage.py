@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 import pyarrow as pa
@@ -12,7 +12,7 @@ from lance_arrow.choices import FileVersionName, Lost, check_choice, names
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.errors import InvalidArgumentError, LanceError, TableNotFoundError, VersionNotFoundError
 from lance_arrow.files.salvaging.file_salvage import may_be_null
-from lance_arrow.files.salvaging.rows_salvage import SavedRows, whole_columns
+from lance_arrow.files.salvaging.rows_salvage import RowCount, SavedRows, whole_columns
 from lance_arrow.io import AnyFileSystem, Location
 from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.manifests.manifest import ManifestMeta
@@ -40,6 +40,8 @@ class TableSalvage(SavedRows):
         Number of the version, on a branch; the newest one that can be read, of the main branch, when None.
     lost, allow_unchecked
         As for `FileSalvage`. Without `allow_unchecked`, files without checksums count as lost.
+    on_rows
+        Called with the rows read so far, and those there are, while everything is read for the first time.
     with_deleted
         Whether rows of a fragment are returned if the file that tells which are deleted is lost. Deleted rows come back
         then. By default the fragment is left out.
@@ -78,6 +80,7 @@ class TableSalvage(SavedRows):
         allow_external_blobs: bool = False,
         filesystem: AnyFileSystem | None = None,
         storage_options: Mapping[str, Any] | None = None,
+        on_rows: Callable[[int, int | None], None] | None = None,
     ) -> None:
         check_choice("lost", names(Lost), lost)
         self._root = table_location(uri, filesystem, storage_options)
@@ -107,7 +110,9 @@ class TableSalvage(SavedRows):
             allow_unchecked=allow_unchecked,
             with_deleted=with_deleted,
         )
-        saved.survey(fragments)
+        sizes = [one.physical_rows for one in fragments]
+        total = None if None in sizes else sum(size or 0 for size in sizes)
+        saved.survey(fragments, RowCount(total, on_rows))
         self._saved = saved
         self._decide(lost, saved)
 
