@@ -5,7 +5,7 @@ zones ─► live rows of each: all ─► counts, bounds, exact ones     some �
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from lance_arrow.arrays.column_paths import leaf_at, parse_dot_path
+from lance_arrow.arrays.column_paths import Path, leaf_at, parse_dot_path
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.scan.ordering.sort_keys import as_sortable
 from lance_arrow.scan.predicates import MISFITS, type_at
@@ -51,9 +51,9 @@ class ColumnStatistics:
 
 
 class _Source(NamedTuple):
-    """A file, or the file of a fragment that has the column: its zone map if it has one, rows, and live ones."""
+    """A file or a fragment: the zone maps of the columns that have one, rows, and live ones."""
 
-    zone_map: ZoneMap | None
+    zone_maps: Sequence[ZoneMap | None]
     num_physical: int
     live: RowRanges
 
@@ -83,6 +83,27 @@ def column_statistics(dataset: DatasetOfFragments, column: str) -> ColumnStatist
     LanceError, OSError
         A file cannot be opened, or a zone map is damaged.
     """
+    return statistics_of(dataset, [column])[column]
+
+
+def statistics_of(dataset: DatasetOfFragments, columns: Sequence[str]) -> dict[str, ColumnStatistics]:
+    """Join what the zone maps of all files tell of columns, as `column_statistics`; each file is opened once."""
+    joined = {column: _JoinedZones(_type_of(dataset, column)) for column in columns}
+    names = dataset.schema.names
+    paths = [(column,) if column in names else parse_dot_path(column) for column in columns]
+    num_rows = 0
+    for source in _sources(dataset, paths):
+        num_rows += source.live.num_rows
+        if not source.live.num_rows:
+            continue
+        kept: dict[tuple[int, int], _Kept | None] = {}
+        for one, zone_map in zip(joined.values(), source.zone_maps, strict=True):
+            one.add(zone_map, source, kept)
+    return {column: one.statistics(num_rows) for column, one in joined.items()}
+
+
+def _type_of(dataset: DatasetOfFragments, column: str) -> pa.DataType:
+    """Return the type of the values of a column that has statistics."""
     type_ = type_at(dataset.schema, [column]) or type_at(dataset.schema, parse_dot_path(column))
     if type_ is None or pa.types.is_nested(type_):
         what = "does not exist" if type_ is None else f"is {type_}, and statistics are of single values"
@@ -91,43 +112,89 @@ def column_statistics(dataset: DatasetOfFragments, column: str) -> ColumnStatist
         )
     if dataset._own_filter is not None:
         raise InvalidArgumentError("statistics are of all rows, and this dataset has a filter", column=column)
-    plain = type_.value_type if isinstance(type_, pa.DictionaryType) else type_
-    counts: dict[str, int | None] = {"null_count": 0, "nan_count": 0}
-    lows, highs = [_Bound()], [_Bound()]
-    num_rows = 0
-    for source in _sources(dataset, column):
-        num_rows += source.live.num_rows
-        if not source.live.num_rows:
-            continue
-        zones = None if source.zone_map is None else _Zones.of(source.zone_map, source.num_physical, source.live)
-        for name, count in counts.items():
-            own = None if zones is None else zones.count(name)
-            counts[name] = None if own is None or count is None else count + own
-        lows.append(_Bound(is_known=False) if zones is None else zones.bound("min", plain))
-        highs.append(_Bound(is_known=False) if zones is None else zones.bound("max", plain))
-    if not pa.types.is_floating(plain):
-        counts["nan_count"] = 0
-    low, high = _joined(lows, "min"), _joined(highs, "max")
-    return ColumnStatistics(
-        num_rows, counts["null_count"], counts["nan_count"], low.value, high.value, low.is_exact, high.is_exact
-    )
+    return type_.value_type if isinstance(type_, pa.DictionaryType) else type_
 
 
-def _sources(dataset: DatasetOfFragments, column: str) -> Iterator[_Source]:
-    path = (column,) if column in dataset.schema.names else parse_dot_path(column)
+def _sources(dataset: DatasetOfFragments, paths: Sequence[Path]) -> Iterator[_Source]:
     table = dataset._table
     if table is not None:
         for number in range(len(table.fragments)):
             rows = table.fragment(number)
-            yield _Source(rows.zone_map(path), rows.num_physical, rows.live)
+            yield _Source(rows.zone_maps(paths), rows.num_physical, rows.live)
         return
     for fragment in dataset.fragments:
         opened = fragment.opened_rows()
         if opened is None:
-            raise InvalidArgumentError(f"no rows are known of {fragment.path!r}", column=column)
+            raise InvalidArgumentError(f"no rows are known of {fragment.path!r}", column=".".join(paths[0]))
         file, live = opened
-        leaf = leaf_at(file.rows.roots, path)
-        yield _Source(None if leaf is None else file.zones.get([leaf])[0], file.num_physical, live)
+        leaves = [leaf_at(file.rows.roots, path) for path in paths]
+        maps = iter(file.zones.get([leaf for leaf in leaves if leaf is not None]))
+        yield _Source([None if leaf is None else next(maps) for leaf in leaves], file.num_physical, live)
+
+
+class _JoinedZones:
+    """Zones of one column, of all files seen so far."""
+
+    def __init__(self, type_: pa.DataType) -> None:
+        self._type = type_
+        self._is_known = True
+        # Files of a dataset may have other types than the dataset.
+        self._parts: dict[pa.Schema, list[tuple[pa.RecordBatch, NDArray[np.bool_]]]] = {}
+
+    def add(self, zone_map: ZoneMap | None, source: _Source, kept: dict[tuple[int, int], _Kept | None]) -> None:
+        """Take the zones of a file; `kept` has its zones with live rows, by their number and size."""
+        if zone_map is None or zone_map.is_repeated or zone_map.is_partial or not self._is_known:
+            self._is_known = False
+            self._parts = {}
+            return
+        form = zone_map.num_zones, zone_map.rows_per_zone
+        if form not in kept:
+            kept[form] = _Kept.of(*form, source.num_physical, source.live)
+        found = kept[form]
+        if found is None:
+            self._is_known = False
+            return
+        zones = zone_map.zones if found.is_all else zone_map.zones.take(pa.array(found.numbers))
+        self._parts.setdefault(zones.schema, []).append((zones, found.is_whole))
+
+    def statistics(self, num_rows: int) -> ColumnStatistics:
+        """Tell what the zones tell of all rows."""
+        zones = [_Zones.of(parts) for parts in self._parts.values()] if self._is_known else []
+        counts: dict[str, int | None] = {}
+        for name in ("null_count", "nan_count"):
+            own = [one.count(name) for one in zones]
+            counts[name] = sum(one or 0 for one in own) if self._is_known and None not in own else None
+        if not pa.types.is_floating(self._type):
+            counts["nan_count"] = 0
+        bounds = []
+        for name in ("min", "max"):
+            found = [one.bound(name, self._type) for one in zones] if self._is_known else [_Bound(is_known=False)]
+            bounds.append(_joined(found, name))
+        low, high = bounds
+        return ColumnStatistics(
+            num_rows, counts["null_count"], counts["nan_count"], low.value, high.value, low.is_exact, high.is_exact
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Kept:
+    """Zones of a file with live rows: ``(n,) int64`` numbers, and flags of those of which all rows live."""
+
+    numbers: NDArray[np.int64]
+    is_whole: NDArray[np.bool_]
+    is_all: bool
+
+    @classmethod
+    def of(cls, num_zones: int, rows_per_zone: int, num_physical: int, live: RowRanges) -> _Kept | None:
+        """Find them; None if the zones do not tell of all rows of the file."""
+        borders = np.minimum(np.arange(num_zones + 1) * rows_per_zone, num_physical)
+        if borders[-1] != num_physical:
+            return None
+        begun = np.searchsorted(live.starts, borders, side="left")
+        beyond = np.where(begun > 0, live.stops[np.maximum(begun - 1, 0)] - borders, 0)
+        counts = np.diff(live.before[begun] - np.maximum(beyond, 0))
+        kept = np.flatnonzero(counts)
+        return cls(kept, counts[kept] == np.diff(borders)[kept], len(kept) == num_zones)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,16 +205,12 @@ class _Zones:
     is_whole: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, zone_map: ZoneMap, num_physical: int, live: RowRanges) -> _Zones | None:
-        """Find the zones with live rows; None where values are several a row, or zones do not tell of all rows."""
-        borders = np.minimum(np.arange(zone_map.num_zones + 1) * zone_map.rows_per_zone, num_physical)
-        if zone_map.is_repeated or zone_map.is_partial or borders[-1] != num_physical:
-            return None
-        begun = np.searchsorted(live.starts, borders, side="left")
-        beyond = np.where(begun > 0, live.stops[np.maximum(begun - 1, 0)] - borders, 0)
-        counts = np.diff(live.before[begun] - np.maximum(beyond, 0))
-        kept = np.flatnonzero(counts)
-        return cls(zone_map.zones.take(pa.array(kept)), counts[kept] == np.diff(borders)[kept])
+    def of(cls, parts: Sequence[tuple[pa.RecordBatch, NDArray[np.bool_]]]) -> _Zones:
+        """Put the zones of files one after another."""
+        if len(parts) == 1:
+            return cls(*parts[0])
+        (zones,) = pa.Table.from_batches([one for one, _ in parts]).combine_chunks().to_batches()
+        return cls(zones, np.concatenate([flags for _, flags in parts]))
 
     def count(self, name: str) -> int | None:
         """Sum a count; None where it is not known of a zone, or deleted rows may be among those that are counted."""
@@ -156,6 +219,13 @@ class _Zones:
             return None
         counts = column.to_numpy()
         return None if counts[~self.is_whole].any() else int(counts.sum())
+
+    def _are_empty(self, chosen: NDArray[np.bool_]) -> bool:
+        """Return whether some zones have nothing but nulls and NaN."""
+        values, nulls, nans = (self.zones.column(name) for name in ("value_count", "null_count", "nan_count"))
+        if nulls.null_count or nans.null_count:
+            return False
+        return bool((values.to_numpy() == nulls.to_numpy() + nans.to_numpy())[chosen].all())
 
     def bound(self, name: str, type_: pa.DataType) -> _Bound:
         """Return the least ``min``, or the greatest ``max``."""
@@ -166,11 +236,10 @@ class _Zones:
         # Arrow has no such kernel for half floats.
         column = as_sortable(column)
         value = pc.min_max(column)[name]
+        if column.null_count and not self._are_empty(column.is_null().to_numpy(zero_copy_only=False)):
+            return _Bound(is_known=False)
         if not value.is_valid:
-            values = self.zones.column("value_count").to_numpy()
-            nothing = [self.count("null_count"), self.count("nan_count")]
-            is_empty = None not in nothing and int(values.sum()) == sum(one or 0 for one in nothing)
-            return _Bound(is_known=is_empty)
+            return _Bound()
         exact = self.zones.column(f"{name}_exact").to_numpy(zero_copy_only=False)
         has_it = pc.equal(column, value).fill_null(False).to_numpy(zero_copy_only=False)
         try:

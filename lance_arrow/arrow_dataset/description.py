@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_arrow.arrays.column_paths import project
-from lance_arrow.arrow_dataset.column_statistics import ColumnStatistics, column_statistics
+from lance_arrow.arrow_dataset.column_statistics import ColumnStatistics, statistics_of
 from lance_arrow.html_repr import html_table
 from lance_arrow.scan.ordering.sort_keys import as_sortable
 from lance_arrow.scan.predicates import MISFITS
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _HEADER = ("column", "type", "rows", "nulls", "minimum", "maximum", "bytes")
 _SHOWN_CHARACTERS = 30
+_ROWS_TOGETHER = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +107,14 @@ def described(dataset: LanceDataset, columns: Sequence[str] | None, *, read: boo
     known = {}
     if dataset._own_filter is None:
         single = [name for name, field in zip(names, fields, strict=True) if not pa.types.is_nested(field.type)]
-        known = {name: column_statistics(dataset, name) for name in single}
+        known = statistics_of(dataset, single)
     num_rows = dataset.count_rows()
     made = {name: _of_statistics(field, known.get(name), num_rows) for name, field in zip(names, fields, strict=True)}
     blobs = _with_blobs(dataset, names)
     unknown = [name for name, one in made.items() if one is None and name not in blobs]
     if read and unknown:
         made.update(_of_values(dataset, unknown))
-    stored = _stored_bytes(dataset)
+    stored = _stored_bytes(dataset, names)
     found = []
     for name, field in zip(names, fields, strict=True):
         one = made[name] or _Facts.partly(known.get(name))
@@ -177,9 +178,26 @@ def _of_statistics(field: pa.Field, known: ColumnStatistics | None, num_rows: in
 
 def _of_values(dataset: LanceDataset, names: Sequence[str]) -> dict[str, _Facts]:
     found = {name: _Facts() for name in names}
-    for batch in dataset.to_batches(columns=list(names)):
+    batches: list[pa.RecordBatch] = []
+    waiting = 0
+
+    def add() -> None:
         for number, facts in enumerate(found.values()):
-            facts.add(batch.column(number))
+            parts = [batch.column(number) for batch in batches]
+            # Arrow does not put dictionaries inside of other types together.
+            is_plain = not pa.types.is_nested(parts[0].type) and not pa.types.is_dictionary(parts[0].type)
+            for values in [pa.concat_arrays(parts)] if is_plain else parts:
+                facts.add(values)
+
+    for batch in dataset.to_batches(columns=list(names)):
+        batches.append(batch)
+        waiting += batch.num_rows
+        # Small batches, as of many small files, take as long as large ones.
+        if waiting >= _ROWS_TOGETHER:
+            add()
+            batches, waiting = [], 0
+    if batches:
+        add()
     return found
 
 
@@ -203,10 +221,18 @@ def _with_blobs(dataset: LanceDataset, names: Sequence[str]) -> set[str]:
     return {name for name in names if have_blobs(project(roots, column_paths([name], roots), missing_ok=True))}
 
 
-def _stored_bytes(dataset: LanceDataset) -> Callable[[str], int] | None:
+def _stored_bytes(dataset: LanceDataset, names: Sequence[str]) -> Callable[[str], int] | None:
     """Return what sums the bytes of a column over all files; None where fragments are parts of files, or opaque."""
     table = dataset._table
     if table is not None:
+        roots = table.columns.all_roots
+        nodes = project(roots, column_paths(list(names), roots), missing_ok=True)
+        if {node.field.name for node in nodes} == set(names):
+            sums = dict.fromkeys(names, 0)
+            for number in range(len(table.fragments)):
+                for name, size in table.fragment(number).reading(nodes).column_bytes().items():
+                    sums[name] += size
+            return sums.__getitem__
         sources = [table.fragment(number) for number in range(len(table.fragments))]
         return lambda name: sum(
             one.reading(project(one.roots, column_paths([name], one.roots), missing_ok=True)).stored_bytes

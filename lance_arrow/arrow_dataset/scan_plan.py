@@ -227,7 +227,7 @@ class ScanExplainer:
                 if alone.zones_pruned < alone.zones_total or not alone.zones_total:
                     conjunct.reasons.update(dict.fromkeys(_reasons(conjunct.tree, _FragmentColumns(rows))))
         parts = rows.reading(project(rows.roots, self._paths, missing_ok=True)).parts
-        return _file_plan(path, held, prune_result, [(*part.opened, part.nodes) for part in parts])
+        return _file_plan(path, held, prune_result, [(part.opened[0], part.nodes) for part in parts])
 
     def plan(self, files: Sequence[FilePlan]) -> ScanPlan:
         """Put the plans of all files together."""

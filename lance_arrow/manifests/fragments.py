@@ -241,11 +241,15 @@ class FragmentList(Sequence[FragmentMeta]):
             return [self[one] for one in range(*index.indices(len(self)))]
         made = self._made[index]
         if made is None:
-            start, size = self._places[index].tolist()
-            data = self._body[start : start + size]
+            data = self.message(index)
             message = parse(table_pb2.DataFragment, data, what="a fragment", error=CorruptManifestError)
             made = self._made[index] = self._checked(message)
         return made
+
+    def message(self, number: int) -> bytes:
+        """Return a fragment's message as it lies in the manifest; equal ones are equal fragments."""
+        start, size = self._places[number].tolist()
+        return self._body[start : start + size]
 
     def _checked(self, message: table_pb2.DataFragment) -> FragmentMeta:
         try:

@@ -173,6 +173,12 @@ class FileReading:
     def stored_bytes(self) -> int:
         return stored_bytes_of(self._rows.metas(self._rows.leaves_of(self.nodes)))
 
+    def leaf_bytes(self) -> dict[int, int]:
+        """Return the bytes that each leaf takes in the file, by its column."""
+        leaves = self._rows.leaves_of(self.nodes)
+        metas = self._rows.metas(leaves)
+        return {leaf.column: stored_bytes_of([meta]) for leaf, meta in zip(leaves, metas, strict=True)}
+
     @property
     def gap_bytes(self) -> int:
         return self._file.source.coalescing.max_gap_bytes

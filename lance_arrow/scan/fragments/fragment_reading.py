@@ -94,6 +94,14 @@ class FragmentReading:
         """Bytes that the columns take in the files."""
         return sum(file.stored_bytes for file in self._files.values())
 
+    def column_bytes(self) -> dict[str, int]:
+        """Return the bytes that each column takes in the files, by name."""
+        of_leaf = {number: file.leaf_bytes() for number, file in self._files.items()}
+        return {
+            name: sum([of_leaf[file][leaf.column] for file, kept in source.parts for leaf in kept.leaves()])
+            for name, source in self._sources.items()
+        }
+
     @cached_property
     def gap_bytes(self) -> int:
         """Holes up to which reading through them takes less time than another request."""

@@ -233,11 +233,24 @@ class FragmentRows(TableSource):
         LanceError, OSError
             As `prune`.
         """
-        leaf = leaf_at(self.columns.roots, path)
-        stored = None if leaf is None else self._stored_whole(path, self.columns.field_id(leaf))
-        if leaf is None or stored is None or bounds_type(stored[1]) != bounds_type(leaf):
-            return None
-        return stored[0].zones.get([stored[1]])[0]
+        return self.zone_maps([path])[0]
+
+    def zone_maps(self, paths: Sequence[Path]) -> list[ZoneMap | None]:
+        """Return the zone maps of columns, as `zone_map`; each file is opened, and its maps are read, once."""
+        found: list[ZoneMap | None] = [None] * len(paths)
+        opened: dict[int, OpenFile] = {}
+        of_file: dict[int, list[tuple[int, LeafNode]]] = {}
+        for place, path in enumerate(paths):
+            leaf = leaf_at(self.columns.roots, path)
+            stored = None if leaf is None else self._stored_whole(path, self.columns.field_id(leaf), opened)
+            if leaf is not None and stored is not None and bounds_type(stored[1]) == bounds_type(leaf):
+                number = next(one for one, file in opened.items() if file is stored[0])
+                of_file.setdefault(number, []).append((place, stored[1]))
+        for number, wanted in of_file.items():
+            maps = opened[number].zones.get([own for _, own in wanted])
+            for (place, _), zone_map in zip(wanted, maps, strict=True):
+                found[place] = zone_map
+        return found
 
     def bounded_zones(self, path: Path) -> BoundedZones | None:
         """Return zones of a column, or of a field of structs, from its file or an index; None where there are none.
@@ -269,15 +282,19 @@ class FragmentRows(TableSource):
             return known[1]
         return self.columns.zones.of(self.meta.id, field_id, leaf, self._filesystem, self._files)
 
-    def _stored_whole(self, path: Path, field_id: int) -> tuple[OpenFile, LeafNode] | None:
+    def _stored_whole(
+        self, path: Path, field_id: int, opened: dict[int, OpenFile] | None = None
+    ) -> tuple[OpenFile, LeafNode] | None:
         """Return what `stored_leaf` does; None too if nulls of structs around the leaf are stored in another file."""
         found = self.meta.file_of(field_id)
         if found is None or (len(path) > 1 and not self._is_together(path[0], found[0])):
             return None
-        return self.stored_leaf(field_id)
+        return self.stored_leaf(field_id, opened)
 
-    def stored_leaf(self, field_id: int) -> tuple[OpenFile, LeafNode] | None:
+    def stored_leaf(self, field_id: int, opened: dict[int, OpenFile] | None = None) -> tuple[OpenFile, LeafNode] | None:
         """Return the file that has a leaf of the table, and the leaf there; None if there is no such leaf.
+
+        Files in `opened`, by their number, are not opened again; others are added.
 
         Raises
         ------
@@ -288,13 +305,18 @@ class FragmentRows(TableSource):
         if found is None:
             return None
         file, column = found
-        opened = self.open_file(next(at for at, one in enumerate(self.meta.files) if one is file))
-        column = stored_column(file, opened, field_id, column)
-        roots = opened.rows.roots
+        number = next(at for at, one in enumerate(self.meta.files) if one is file)
+        held = None if opened is None else opened.get(number)
+        if held is None:
+            held = self.open_file(number)
+            if opened is not None:
+                opened[number] = held
+        column = stored_column(file, held, field_id, column)
+        roots = held.rows.roots
         top = roots.place_with(column)
         leaves = () if top is None else roots[top].leaves()
         own = next((one for one in leaves if one.column == column), None)
-        return None if own is None else (opened, own)
+        return None if own is None else (held, own)
 
     def _is_together(self, name: str, file: DataFileMeta) -> bool:
         """Whether all leaves of a column are in one file."""

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow.errors import ChangesNotRecordedError
-from lance_arrow.manifests.fragments import FragmentMeta, fragment_ids
+from lance_arrow.manifests.fragments import FragmentList, FragmentMeta, fragment_ids
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.row_ids import parse_row_versions
 from lance_arrow.scan.fragments.fragment_rows import ADDRESS_BITS, FragmentRows
@@ -136,6 +136,11 @@ class VersionRows:
         """Return a fragment of the manifest."""
         return self.manifest.fragments[self.numbers[fragment_id]]
 
+    def message(self, fragment_id: int) -> bytes | None:
+        """Return a fragment as it lies in the manifest; None where it is not known."""
+        fragments = self.manifest.fragments
+        return fragments.message(self.numbers[fragment_id]) if isinstance(fragments, FragmentList) else None
+
     def live(self, fragment_id: int) -> RowSet:
         """Return all rows of a fragment that are not deleted."""
         rows = self._fragment(fragment_id)
@@ -194,6 +199,8 @@ def changed_rows(before: VersionRows, after: VersionRows) -> RowChanges:
             continue
         if fragment_id not in before.numbers:
             came.append(after.live(fragment_id))
+            continue
+        if before.message(fragment_id) == after.message(fragment_id) is not None:
             continue
         old, new = before.meta(fragment_id), after.meta(fragment_id)
         if old == new:
