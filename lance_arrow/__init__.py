@@ -10,6 +10,8 @@ Names are imported when they are first used: `import lance_arrow` alone loads no
 | `LanceFile` | one file: `read`, `take`, `to_batches`, `count_rows` |
 | `LanceWriter`, `write_table` | one file, written batch by batch or in one call |
 | `LanceTable` | one version of a table: `open`, `to_table`, `take`, `history` |
+| `write_fragments`, `commit_fragments` | `WrittenFragments` of many processes, and one version of all |
+| `discard_fragments` | removes their files instead |
 | `catalog` | a `LanceCatalog`: tables by name in a folder |
 | `dataset` | a `LanceDataset` over a table or files |
 | `read_table`, `read_schema`, `read_metadata` | one call for one file |
@@ -65,6 +67,10 @@ if TYPE_CHECKING:
     from lance_arrow.runtime import Runtime as Runtime
     from lance_arrow.settings import Limits as Limits
     from lance_arrow.settings import Settings as Settings
+    from lance_arrow.table.distributed.committing import commit_fragments as commit_fragments
+    from lance_arrow.table.distributed.committing import discard_fragments as discard_fragments
+    from lance_arrow.table.distributed.writing import write_fragments as write_fragments
+    from lance_arrow.table.distributed.written_fragments import WrittenFragments as WrittenFragments
     from lance_arrow.table.lance_table import LanceTable as LanceTable
     from lance_arrow.table.salvaging.reports import TableSalvageReport as TableSalvageReport
     from lance_arrow.table.verifying import verify as verify
@@ -95,6 +101,9 @@ _find, _listed, __all__ = late_names(
         "lance_arrow.files.zone_building": ("build_zones",),
         "lance_arrow.runtime": ("Runtime",),
         "lance_arrow.settings": ("Limits", "Settings"),
+        "lance_arrow.table.distributed.committing": ("commit_fragments", "discard_fragments"),
+        "lance_arrow.table.distributed.writing": ("write_fragments",),
+        "lance_arrow.table.distributed.written_fragments": ("WrittenFragments",),
         "lance_arrow.table.lance_table": ("LanceTable",),
         "lance_arrow.table.salvaging.reports": ("TableSalvageReport",),
         "lance_arrow.table.verifying": ("verify",),

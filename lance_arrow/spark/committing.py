@@ -23,7 +23,9 @@ from lance_arrow.manifests.versions import VersionChoice, open_version
 from lance_arrow.proto.table_pb2 import DataFragment
 from lance_arrow.spark.options import TableAddress
 from lance_arrow.spark.write_plans import CommitPlan
+from lance_arrow.table.changes import schema_metadata
 from lance_arrow.table.commit import commit
+from lance_arrow.table.data_files import file_places
 from lance_arrow.table.operations.base import Append, NextVersion, Operation, Overwrite
 from lance_arrow.table.table_handle import line_of
 from lance_arrow.table.transactions import MESSAGE_KEY
@@ -102,7 +104,7 @@ def commit_files(
         base = open_version(root, VersionChoice(version=base_version), target.settings.limits)
     operation: Operation
     if plan.replaces or base is None:
-        metadata = {key.decode(): value for key, value in (schema.metadata or {}).items()}
+        metadata = schema_metadata(schema)
         operation = Overwrite(
             fragments=fragments,
             fields=fields,
@@ -123,7 +125,7 @@ def commit_files(
         operation = Append(fragments)
     said = {} if plan.message is None else {MESSAGE_KEY: plan.message}
     with WrittenFiles() as written:
-        for place in _places(root, fragments):
+        for place in file_places(root, fragments):
             written.add(place)
         made = commit(
             target.line,
@@ -142,7 +144,7 @@ def commit_files(
 
 def discard(address: TableAddress, fragments: Iterable[bytes]) -> None:
     """Remove data files that no version names."""
-    for place in _places(address.location(), [DataFragment.FromString(one) for one in fragments]):
+    for place in file_places(address.location(), [DataFragment.FromString(one) for one in fragments]):
         remove_file(place)
 
 
@@ -162,11 +164,6 @@ def transactions_of(root: Location, transaction_id: str) -> list[int]:
     names = list_names(root.filesystem, posixpath.join(root.path, TRANSACTIONS))
     marker = f"-{transaction_id}"
     return sorted(int(name.split("-", 1)[0]) for name in names if marker in name and name.split("-", 1)[0].isdigit())
-
-
-def _places(root: Location, fragments: Sequence[DataFragment]) -> list[Location]:
-    folder = posixpath.join(root.path, DATA)
-    return [Location(root.filesystem, posixpath.join(folder, file.path)) for one in fragments for file in one.files]
 
 
 def checked(messages: Sequence[object]) -> None:

@@ -28,6 +28,7 @@ schema, history; a dataset; new versions.
 | `compaction` | few large fragments of many small ones |
 | `rewritten_rows`, `group_threads` | their rows, copied or encoded; some groups of fragments at once |
 | `cleanup` | old versions, and files that nothing needs |
+| `distributed/` | data files of many processes, one commit |
 | `branches`, `copies/` | lines, and tables, that begin with a version of another |
 | `zone_index` | ZONEMAP indices: made, committed, listed |
 | `verifying` | every file of a version compared with its checksums and decoded |

@@ -6,14 +6,14 @@ it to `WritableBranch.commit`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 
 from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.schema import arrow_schema, fields_from_arrow
-from lance_arrow.files.batch_inputs import schema_and_rows
+from lance_arrow.files.batch_inputs import Rows, schema_and_rows
 from lance_arrow.files.stored_rows import StoredRows
 from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.manifests.manifest import ManifestMeta
@@ -48,12 +48,7 @@ def replace_rows(
     """
     if base is not None:
         editable(base)
-    given, rows = schema_and_rows(data, schema)
-    stored = StoredRows(given, options.version).schema
-    options.check_columns(stored)
-    fields = fields_from_arrow(stored)
-    refuse_blob_structs(fields)
-    metadata = {key.decode(): value for key, value in (stored.metadata or {}).items()}
+    given, stored, fields, rows = fresh_rows(data, schema, options)
     with WrittenFiles() as files:
         fragments = write_fragments(
             target.line, given, fields, rows, files, options=options, max_rows_per_file=max_rows_per_file
@@ -61,12 +56,37 @@ def replace_rows(
         operation = Overwrite(
             fragments=fragments,
             fields=fields,
-            schema_metadata=metadata,
+            schema_metadata=schema_metadata(stored),
             file_version=options.file_version,
             stable_row_ids=stable_row_ids,
             is_new=base is None,
         )
         return target.commit(operation, base, files, message), _inserted(fragments)
+
+
+def fresh_rows(
+    data: Any, schema: pa.Schema | None, options: WriteOptions
+) -> tuple[pa.Schema, pa.Schema, Sequence[SchemaField], Iterator[Rows]]:
+    """Return the schema of rows, the schema and fields that a new table of them has, and the rows.
+
+    Raises
+    ------
+    UnsupportedError
+        The format, or a table, cannot hold a type.
+    LanceError
+        As `schema_and_rows` and `WriteOptions.check_columns`.
+    """
+    given, rows = schema_and_rows(data, schema)
+    stored = StoredRows(given, options.version).schema
+    options.check_columns(stored)
+    fields = fields_from_arrow(stored)
+    refuse_blob_structs(fields)
+    return given, stored, fields, rows
+
+
+def schema_metadata(schema: pa.Schema) -> dict[str, bytes]:
+    """Return the metadata of a schema as manifests hold it."""
+    return {key.decode(): value for key, value in (schema.metadata or {}).items()}
 
 
 def append_rows(
@@ -95,7 +115,7 @@ def append_rows(
     """
     editable(base)
     chosen = options(writable_version(base))
-    schema, fields, rows = _fitted(base, data, chosen, casts=casts)
+    schema, fields, rows = further_rows(base, data, chosen, casts=casts)
     with WrittenFiles() as files:
         fragments = write_fragments(
             target.line, schema, fields, rows, files, options=chosen, max_rows_per_file=max_rows_per_file
@@ -107,9 +127,10 @@ def _inserted(fragments: Sequence[DataFragment]) -> dict[str, int]:
     return {"num_inserted_rows": sum(one.physical_rows for one in fragments)}
 
 
-def _fitted(
+def further_rows(
     base: ManifestMeta, data: Any, options: WriteOptions, *, casts: bool
-) -> tuple[pa.Schema, Sequence[SchemaField], Any]:
+) -> tuple[pa.Schema, Sequence[SchemaField], Iterator[Rows]]:
+    """Return the schema, the fields and the rows of an append; arguments and errors are those of `append_rows`."""
     refuse_blob_structs(base.fields)
     wanted = arrow_schema(base.fields, base.facts.schema_metadata)
     schema, rows = fitted_rows(data, wanted, options.version, completes=True, casts=casts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import Self
@@ -70,12 +70,13 @@ class WrittenFiles:
     def __init__(self) -> None:
         self.is_in_doubt = False
         self._places: list[Location] = []
+        self._kept: list[Location] = []
         self._folders: set[str] = set()
 
     @property
     def places(self) -> Sequence[Location]:
-        """The files, in the order in which they were added."""
-        return self._places
+        """The files that a commit needs: those that were kept, and those that were added, each in their order."""
+        return [*self._kept, *self._places]
 
     def folder(self, line: Location, name: str) -> str:
         """Return the path of a folder below a line of versions, which is there afterwards."""
@@ -88,6 +89,10 @@ class WrittenFiles:
     def add(self, place: Location) -> None:
         """Remember a file that is about to be made."""
         self._places.append(place)
+
+    def keep(self, places: Iterable[Location]) -> None:
+        """Remember files that others made, which are not removed."""
+        self._kept.extend(places)
 
     def __enter__(self) -> Self:
         return self

@@ -64,6 +64,7 @@ FACTORIES: dict[str, Callable[[Path], Any]] = {
     "SalvageReport": lambda folder: lance_arrow.salvage(folder / "file.lance"),
     "Settings": lambda folder: lance_arrow.Settings(num_threads=3),
     "TableSalvageReport": lambda folder: lance_arrow.salvage(folder / "table"),
+    "WrittenFragments": lambda folder: lance_arrow.write_fragments(ROWS, folder / "table"),
     "VerifyReport": lambda folder: lance_arrow.verify(folder / "file.lance"),
 }
 # Objects that methods of these return.
@@ -105,6 +106,7 @@ SHOWN = {
     "Receipts": ("1 reads", "100 rows"),
     "Runtime": ("plugins=", "num_threads="),
     "TableBranches": ("other",),
+    "WrittenFragments": ("mode='append'", "read_version=1", "file_version='2.2'"),
     "TableMerge": ("id", "deletes"),
     "TableMergeInsert": ("id", "deletes"),
     "TableTags": ("first", "1"),
