@@ -22,7 +22,7 @@ from lance_arrow.manifests.references import branch_root, line_name
 from lance_arrow.manifests.versions import VersionChoice, is_table, open_version, table_location
 from lance_arrow.manifests.writing import editable
 from lance_arrow.runtime import default_runtime
-from lance_arrow.table.changes import fresh_rows, further_rows
+from lance_arrow.table.changes import fields_of, fresh_rows, further_rows
 from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
 from lance_arrow.table.data_files import write_fragments as write_data_files
 from lance_arrow.table.distributed.written_fragments import WrittenFragments
@@ -70,7 +70,7 @@ def write_fragments(
     schema
         Schema of an iterable of batches that may be empty. In a new table, all writers must have the same schema.
     cast
-        As for `LanceTable.append`; for ``mode="append"``.
+        As for `LanceTable.append`, or for `LanceTable.create` with `schema`.
     file_version, preset, rows_per_zone, checksums, column_options, allow_private_encodings, page_bytes
         As for `LanceTable.create`.
     max_rows_per_file
@@ -114,17 +114,20 @@ def write_fragments(
         options = given.of(_appended_version(base, file_version))
         columns = base.fields
         stored = arrow_schema(columns, base.facts.schema_metadata)
-        rows_schema, rows_fields, rows = further_rows(base, data, options, casts=cast)
+        rows_schema, _, rows = further_rows(base, data, options, casts=cast)
     else:
-        if cast:
-            raise InvalidArgumentError('cast=True casts to the columns of a table, so it needs mode="append"')
         options = given.of(file_version or (_NEW_TABLE_VERSION if base is None else overwriting_version(base)))
-        rows_schema, stored, rows_fields, rows = fresh_rows(data, schema, options)
-        columns = rows_fields
+        rows_schema, stored, columns, rows = fresh_rows(data, schema, options, casts=cast)
     line = branch_root(root, branch)
     with WrittenFiles() as files:
         fragments = write_data_files(
-            line, rows_schema, rows_fields, rows, files, options=options, max_rows_per_file=max_rows_per_file
+            line,
+            rows_schema,
+            fields_of(columns, rows_schema),
+            rows,
+            files,
+            options=options,
+            max_rows_per_file=max_rows_per_file,
         )
     return WrittenFragments(
         mode=mode,

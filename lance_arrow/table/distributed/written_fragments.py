@@ -29,6 +29,12 @@ class WrittenFragments:
         Version of the data files.
     messages
         A serialized DataFragment for each fragment.
+
+    Examples
+    --------
+    >>> part = lance_arrow.write_fragments(pyarrow.table({"id": [1, 2]}), "new", mode="create")
+    >>> part.num_rows, len(part.files)
+    (2, 1)
     """
 
     mode: CreateMode
