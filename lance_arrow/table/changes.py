@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.schema import arrow_schema, fields_from_arrow
+from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.files.batch_inputs import Rows, schema_and_rows
 from lance_arrow.files.stored_rows import StoredRows
 from lance_arrow.files.write_options import WriteOptions
@@ -41,6 +42,7 @@ def replace_rows(
     max_rows_per_file: int,
     stable_row_ids: bool = False,
     message: str | None,
+    casts: bool = False,
 ) -> Made:
     """Replace rows and schema of a table, or make its first version where `base` is None.
 
@@ -48,10 +50,16 @@ def replace_rows(
     """
     if base is not None:
         editable(base)
-    given, stored, fields, rows = fresh_rows(data, schema, options)
+    given, stored, fields, rows = fresh_rows(data, schema, options, casts=casts)
     with WrittenFiles() as files:
         fragments = write_fragments(
-            target.line, given, fields, rows, files, options=options, max_rows_per_file=max_rows_per_file
+            target.line,
+            given,
+            fields_of(fields, given),
+            rows,
+            files,
+            options=options,
+            max_rows_per_file=max_rows_per_file,
         )
         operation = Overwrite(
             fragments=fragments,
@@ -65,23 +73,39 @@ def replace_rows(
 
 
 def fresh_rows(
-    data: Any, schema: pa.Schema | None, options: WriteOptions
+    data: Any, schema: pa.Schema | None, options: WriteOptions, *, casts: bool = False
 ) -> tuple[pa.Schema, pa.Schema, Sequence[SchemaField], Iterator[Rows]]:
     """Return the schema of rows, the schema and fields that a new table of them has, and the rows.
 
+    With `casts`, `schema` is that of the table, and rows may lack columns of it.
+
     Raises
     ------
+    InvalidArgumentError
+        There is no schema to cast to; as `fitted_rows`.
     UnsupportedError
         The format, or a table, cannot hold a type.
     LanceError
         As `schema_and_rows` and `WriteOptions.check_columns`.
     """
-    given, rows = schema_and_rows(data, schema)
-    stored = StoredRows(given, options.version).schema
+    if casts:
+        if schema is None:
+            raise InvalidArgumentError("cast=True needs the schema to cast to, as schema=")
+        stored = StoredRows(schema, options.version).schema
+        given, rows = fitted_rows(data, stored, options.version, completes=True, casts=True)
+    else:
+        given, rows = schema_and_rows(data, schema)
+        stored = StoredRows(given, options.version).schema
     options.check_columns(stored)
     fields = fields_from_arrow(stored)
     refuse_blob_structs(fields)
     return given, stored, fields, rows
+
+
+def fields_of(fields: Sequence[SchemaField], schema: pa.Schema) -> list[SchemaField]:
+    """Return those fields of a table that are columns of a schema."""
+    names = set(schema.names)
+    return [one for one in fields if one.name in names]
 
 
 def schema_metadata(schema: pa.Schema) -> dict[str, bytes]:
@@ -135,8 +159,7 @@ def further_rows(
     wanted = arrow_schema(base.fields, base.facts.schema_metadata)
     schema, rows = fitted_rows(data, wanted, options.version, completes=True, casts=casts)
     options.check_columns(schema)
-    names = set(schema.names)
-    return schema, [one for one in base.fields if one.name in names], rows
+    return schema, fields_of(base.fields, schema), rows
 
 
 def delete_rows(

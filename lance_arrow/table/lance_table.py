@@ -202,6 +202,7 @@ class LanceTable(TableReads, TableEdits, TableUpkeep, TableSettings, TableCopies
         *,
         mode: CreateMode = "create",
         schema: pa.Schema | None = None,
+        cast: bool = False,
         file_version: FileVersionName | None = None,
         preset: Preset = "default",
         rows_per_zone: int | None = DEFAULT_ROWS_PER_ZONE,
@@ -229,7 +230,9 @@ class LanceTable(TableReads, TableEdits, TableUpkeep, TableSettings, TableCopies
             What to do if there is a table already. ``"create"``: raise an error. ``"overwrite"``: replace its rows.
             ``"append"``: add rows.
         schema
-            Schema of an iterable of batches that may be empty.
+            Schema of an iterable of batches that may be empty; with `cast`, that of the table.
+        cast
+            Whether columns of other types are cast to `schema`, or to the table that exists, as for `append`.
         file_version
             As for `WriteOptions`. When None, the version of the existing table, or ``"2.2"`` for a new one.
         preset, rows_per_zone, checksums, column_options, allow_private_encodings, page_bytes
@@ -286,9 +289,9 @@ class LanceTable(TableReads, TableEdits, TableUpkeep, TableSettings, TableCopies
                     f"the table's files are of version {manifest.data_format}, not {file_version}", path=root.name
                 )
             if mode == "append":
-                table._append(data, options, max_rows_per_file, message)
+                table._append(data, options, max_rows_per_file, message, casts=cast)
             else:
-                table._overwrite(data, schema, file_version, options, max_rows_per_file, message)
+                table._overwrite(data, schema, file_version, options, max_rows_per_file, message, casts=cast)
             return table
         made, _ = replace_rows(
             line_of(root, None, unsafe_single_writer=unsafe_single_writer, durability=durability),
@@ -299,6 +302,7 @@ class LanceTable(TableReads, TableEdits, TableUpkeep, TableSettings, TableCopies
             max_rows_per_file=max_rows_per_file,
             stable_row_ids=bool(enable_stable_row_ids),
             message=checked_message(message),
+            casts=cast,
         )
         return cls(root, None, made, ReadOptions(), unsafe_single_writer=unsafe_single_writer, durability=durability)
 

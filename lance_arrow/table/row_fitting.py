@@ -50,7 +50,6 @@ def fitted_rows(
         Whether columns that may not be null may be left out.
     completes
         Whether fields of structs may be left out, too; they are null, also where an update would have to keep them.
-
     casts
         Whether values of other types are cast where that loses nothing.
 
@@ -91,6 +90,8 @@ def fitted_rows(
         type_ = stored.schema.field(field.name).type
         if casts:
             check_family(type_, field.type, field.name)
+            if not completes:
+                _refuse_left_out(type_, field.type, field.name)
             lacked += lacked_below(type_, field.type, field.name, casts=True) or []
         elif type_ != field.type and not pa.types.is_null(type_) and _loose(type_) != _loose(field.type):
             below = lacked_below(type_, field.type, field.name) if completes else None
@@ -105,6 +106,20 @@ def fitted_rows(
         raise InvalidArgumentError("the rows have no columns")
     fitted = pa.schema(fields, wanted.metadata)
     return fitted, _fit(rows, stored, fitted, _cast if casts else _fitted)
+
+
+def _refuse_left_out(given: pa.DataType, wanted: pa.DataType, path: str) -> None:
+    """Refuse structs without a field of the table: a cast would write nulls over values that updates keep."""
+    if isinstance(given, pa.StructType) and isinstance(wanted, pa.StructType):
+        for at in range(wanted.num_fields):
+            field = wanted.field(at)
+            below = f"{path}.{field.name}"
+            place = given.get_field_index(field.name)
+            if place < 0:
+                raise InvalidArgumentError("the rows lack this field, and a merge cannot keep its values", column=below)
+            _refuse_left_out(given.field(place).type, field.type, below)
+    elif isinstance(given, _LISTS) and isinstance(wanted, _LISTS):
+        _refuse_left_out(given.value_type, wanted.value_type, path)
 
 
 def _fit(

@@ -91,6 +91,7 @@ class TableEdits(TableHandle):
         data: Any,
         *,
         schema: pa.Schema | None = None,
+        cast: bool = False,
         file_version: FileVersionName | None = None,
         preset: Preset = "default",
         rows_per_zone: int | None = DEFAULT_ROWS_PER_ZONE,
@@ -117,7 +118,7 @@ class TableEdits(TableHandle):
         (2, ['n'])
         """
         options = FileOptions(preset, rows_per_zone, checksums, column_options, allow_private_encodings, page_bytes)
-        return self._overwrite(data, schema, file_version, options, max_rows_per_file, message)
+        return self._overwrite(data, schema, file_version, options, max_rows_per_file, message, casts=cast)
 
     def delete(self, predicate: Predicate, *, message: str | None = None) -> EditResult:
         """Delete the rows that satisfy a predicate. A version is committed even if there are none.
@@ -211,7 +212,9 @@ class TableEdits(TableHandle):
         )
         return self._done("update", made)
 
-    def merge(self, source: Any, on: str | Sequence[str], *, schema: pa.Schema | None = None) -> TableMerge:
+    def merge(
+        self, source: Any, on: str | Sequence[str], *, schema: pa.Schema | None = None, cast: bool = False
+    ) -> TableMerge:
         """Describe a merge (upsert) of rows into the table by keys; `TableMerge.execute` runs it.
 
         ``table.merge(rows, on="id").when_matched_update_all().when_not_matched_insert_all().execute()``
@@ -224,6 +227,8 @@ class TableEdits(TableHandle):
             Names of the key columns. A null key matches no row.
         schema
             Schema of an iterable of batches that may be empty.
+        cast
+            As for `append`. Structs must have all fields of the table's.
 
         Examples
         --------
@@ -232,7 +237,7 @@ class TableEdits(TableHandle):
         >>> print(merge.execute())
         merge: 1 row inserted, version 2
         """
-        return TableMerge(self._merge, source, on, schema)
+        return TableMerge(self._merge, source, on, schema, cast=cast)
 
     def merge_insert(self, on: str | Sequence[str] | None = None) -> TableMergeInsert:
         """Describe a merge (upsert) by keys whose rows `TableMergeInsert.execute` is given, as pylance spells it.
@@ -262,7 +267,13 @@ class TableEdits(TableHandle):
         return TableMergeInsert(self._merge, key)
 
     def _merge(
-        self, clauses: MergeClauses, source: Any, schema: pa.Schema | None, max_rows_per_file: int, message: str | None
+        self,
+        clauses: MergeClauses,
+        source: Any,
+        schema: pa.Schema | None,
+        max_rows_per_file: int,
+        message: str | None,
+        casts: bool,
     ) -> EditResult:
         made = merge_rows(
             self._target(),
@@ -274,6 +285,7 @@ class TableEdits(TableHandle):
             options=PLAIN.of,
             max_rows_per_file=max_rows_per_file,
             message=checked_message(message),
+            casts=casts,
         )
         return self._done("merge", made)
 
@@ -340,6 +352,8 @@ class TableEdits(TableHandle):
         options: FileOptions,
         max_rows_per_file: int,
         message: str | None,
+        *,
+        casts: bool = False,
     ) -> EditResult:
         return self._done(
             "overwrite",
@@ -351,5 +365,6 @@ class TableEdits(TableHandle):
                 options=options.of(file_version or overwriting_version(self._manifest)),
                 max_rows_per_file=max_rows_per_file,
                 message=checked_message(message),
+                casts=casts,
             ),
         )

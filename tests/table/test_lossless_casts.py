@@ -1,4 +1,4 @@
-"""`append(cast=True)`: values arrive as they are, or an error names the first one that would change."""
+"""`cast=True` of appends, creations and merges: values arrive as they are, or an error names one that would change."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import lance_arrow
 from lance_arrow import LanceTable
 from lance_arrow.arrays.lossless_casts import cast_losslessly
 from lance_arrow.errors import InvalidArgumentError
@@ -139,6 +140,63 @@ def test_missing_fields_that_allow_no_null_are_named(tmp_path: Path) -> None:
     table = LanceTable.create(tmp_path / "t", pa.table({"c": pa.array([{"a": 1, "b": 1}], wanted)}))
     with pytest.raises(InvalidArgumentError, match=r"c\.b"):
         table.append(pa.table({"c": [{"a": 1}]}), cast=True)
+
+
+def test_new_tables_are_cast_to_the_schema_that_is_given(tmp_path: Path) -> None:
+    rows = pa.table({"b": [[1, 2]], "a": [7.0]})
+    schema = pa.schema([("a", pa.int8()), ("b", pa.list_(pa.int16())), ("c", pa.string())], {"k": "v"})
+    wanted = pa.table({"a": [7], "b": [[1, 2]], "c": [None]}, schema=schema)
+    table = LanceTable.create(tmp_path / "t", rows, schema=schema, cast=True)
+    assert (table.schema, table.schema.metadata, table.to_table()) == (schema, {b"k": b"v"}, wanted)
+    again = pa.schema([("a", pa.float32())])
+    assert table.overwrite(rows.select(["a"]), schema=again, cast=True) == {"num_inserted_rows": 1}
+    assert table.to_table().equals(pa.table({"a": [7.0]}, schema=again))
+    for mode in ("append", "overwrite"):
+        LanceTable.create(tmp_path / "t", rows.select(["a"]), mode=mode, schema=again, cast=True)
+    assert LanceTable.open(tmp_path / "t").version == 4
+    made = lance_arrow.write_fragments(rows, tmp_path / "u", mode="create", schema=schema, cast=True)
+    assert lance_arrow.commit_fragments(tmp_path / "u", [made]).to_table().equals(wanted)
+
+
+def test_new_tables_whose_rows_do_not_fit(tmp_path: Path) -> None:
+    rows = pa.table({"a": [7, 300]})
+    needed = pa.schema([pa.field("a", pa.int64()), pa.field("b", pa.int64(), nullable=False)])
+    for schema, words in (
+        (None, "as schema="),
+        (pa.schema([("a", pa.int8())]), "300"),
+        (pa.schema([("b", pa.int64())]), "no column 'a'"),
+        (needed, "may not be null"),
+        (pa.schema([("a", pa.string())]), "without loss"),
+    ):
+        with pytest.raises(InvalidArgumentError, match=words):
+            LanceTable.create(tmp_path / "t", rows, schema=schema, cast=True)
+    assert not list(tmp_path.rglob("*.lance"))
+
+
+def test_merged_rows_are_cast(tmp_path: Path) -> None:
+    small = pa.schema([("id", pa.int16()), ("v", pa.float32()), ("s", pa.struct([("x", pa.int8()), ("y", pa.int8())]))])
+    first = pa.table({"id": [1, 2], "v": [0.5, 1.5], "s": [{"x": 1, "y": 2}] * 2}, schema=small)
+    table = LanceTable.create(tmp_path / "t", first)
+    source = pa.table({"id": [2, 3], "v": [9, 8], "s": [{"y": 5, "x": 4}] * 2})
+    with pytest.raises(InvalidArgumentError, match="cast them"):
+        table.merge(source, on="id").when_matched_update_all().execute()
+    made = (
+        table.merge(source, on="id", cast=True).when_matched_update_all().when_not_matched_insert_all().execute(),
+        table.merge_insert("id").when_matched_update_all().execute(source.select(["id", "v"]), cast=True),
+    )
+    assert [one["num_updated_rows"] for one in made] == [1, 2]
+    wanted = {"id": [1, 2, 3], "v": [0.5, 9.0, 8.0], "s": [{"x": 1, "y": 2}, *[{"x": 4, "y": 5}] * 2]}
+    assert table.to_table().sort_by("id").equals(pa.table(wanted, schema=small))
+    files = sorted(tmp_path.rglob("*"))
+    for rows, words in (
+        (pa.table({"id": [2], "v": [0.1]}), "0.1"),
+        (pa.table({"id": [70_000], "v": [1]}), "70000"),
+        (pa.table({"id": ["2"], "v": [1]}), "without loss"),
+        (pa.table({"id": [2], "s": [{"x": 1}]}), "a merge cannot keep its values"),
+    ):
+        with pytest.raises(InvalidArgumentError, match=words):
+            table.merge(rows, on="id", cast=True).when_matched_update_all().execute()
+    assert sorted(tmp_path.rglob("*")) == files
 
 
 @pytest.mark.parametrize("number", [(1 << 63) - 1, -(1 << 63), 1 << 62, (1 << 62) + 1, 3 << 61, 0, -1])

@@ -47,6 +47,7 @@ def merge_rows(
     options: Callable[[str], WriteOptions],
     max_rows_per_file: int,
     message: str | None,
+    casts: bool = False,
 ) -> tuple[ManifestMeta, dict[str, int]]:
     """Merge rows; where others changed the same fragments or added rows since, again from the newest version.
 
@@ -61,6 +62,8 @@ def merge_rows(
         Makes the options for the file version of the table.
     max_rows_per_file, message
         As for `TableMerge.execute`.
+    casts
+        As for `LanceTable.merge`.
 
     Returns
     -------
@@ -81,7 +84,12 @@ def merge_rows(
             moved = MovedRows(base, reader, clauses.on)
             if not source_rows:
                 given, rows = fitted_rows(
-                    source, moved.table_schema, chosen.version, schema=schema, may_lack=not clauses.inserts
+                    source,
+                    moved.table_schema,
+                    chosen.version,
+                    schema=schema,
+                    may_lack=not clauses.inserts,
+                    casts=casts,
                 )
                 _check_keys(clauses, given)
                 parts = held.enter_context(parted_rows(rows, given, *_parting(clauses, given, memory_bytes)))

@@ -63,7 +63,7 @@ class MergeClauses:
             )
 
 
-MergeRun = Callable[[MergeClauses, Any, "pa.Schema | None", int, "str | None"], EditResult]
+MergeRun = Callable[[MergeClauses, Any, "pa.Schema | None", int, "str | None", bool], EditResult]
 
 
 class MergeActions:
@@ -148,15 +148,24 @@ class TableMerge(MergeActions):
         ones.
     on
         Names of the key columns.
-    schema
-        Schema of an iterable of batches that may be empty.
+    schema, cast
+        As for `LanceTable.merge`.
     """
 
-    def __init__(self, run: MergeRun, source: Any, on: str | Sequence[str], schema: pa.Schema | None = None) -> None:
+    def __init__(
+        self,
+        run: MergeRun,
+        source: Any,
+        on: str | Sequence[str],
+        schema: pa.Schema | None = None,
+        *,
+        cast: bool = False,
+    ) -> None:
         super().__init__(on)
         self._run = run
         self._source = source
         self._schema = schema
+        self._casts = cast
 
     def execute(self, *, max_rows_per_file: int = DEFAULT_ROWS_PER_FILE, message: str | None = None) -> EditResult:
         """Run the merge, commit one version, and move the table object to it.
@@ -177,7 +186,7 @@ class TableMerge(MergeActions):
         UnsupportedError, CorruptManifestError
             This library cannot write the table.
         """
-        return self._run(self._clauses(), self._source, self._schema, max_rows_per_file, message)
+        return self._run(self._clauses(), self._source, self._schema, max_rows_per_file, message, self._casts)
 
 
 class TableMergeInsert(MergeActions):
@@ -200,6 +209,7 @@ class TableMergeInsert(MergeActions):
         data: Any,
         *,
         schema: pa.Schema | None = None,
+        cast: bool = False,
         max_rows_per_file: int = DEFAULT_ROWS_PER_FILE,
         message: str | None = None,
     ) -> EditResult:
@@ -209,8 +219,8 @@ class TableMergeInsert(MergeActions):
 
         Parameters
         ----------
-        data, schema
-            As `source` and `schema` of `LanceTable.merge`.
+        data, schema, cast
+            As `source`, `schema` and `cast` of `LanceTable.merge`.
         max_rows_per_file, message
             As for `LanceTable.create`.
 
@@ -224,4 +234,4 @@ class TableMergeInsert(MergeActions):
         InvalidArgumentError, CommitConflictError, UnsupportedError, CorruptManifestError
             As `TableMerge.execute`.
         """
-        return self._run(self._clauses(), data, schema, max_rows_per_file, message)
+        return self._run(self._clauses(), data, schema, max_rows_per_file, message, cast)
