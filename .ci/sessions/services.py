@@ -7,7 +7,7 @@ from pathlib import Path
 
 import nox
 
-from sessions.common import ROOT, SERVER_REQUIREMENTS, TEST_EXTRAS, TEST_REQUIREMENTS, WHERE, install
+from sessions.common import DUCKDB_EXTENSIONS, ROOT, SERVER_REQUIREMENTS, TEST_EXTRAS, TEST_REQUIREMENTS, WHERE, install
 
 # Servers that are not, as the package of a Debian system or of npm holds them; nothing of them is installed there.
 SERVER_DEBS = ("libwrap0", "nginx", "openssh-server")
@@ -53,8 +53,9 @@ def crowd(session: nox.Session) -> None:
 
 @nox.session
 def engines(session: nox.Session) -> None:
-    """Read with Ray, Hugging Face datasets and PyTorch, and run their pages of the documentation."""
+    """Test Ray, Hugging Face datasets, PyTorch and DuckDB's extension `lance`, and run pages of the documentation."""
     install(session, TEST_EXTRAS, *TEST_REQUIREMENTS, *ENGINE_REQUIREMENTS)
+    session.install(*DUCKDB_EXTENSIONS)
     session.chdir(ROOT / "tests")
     pages = [f"docs/test_examples.py::test_python_runs[{page}]" for page in ENGINE_PAGES]
     session.run("pytest", *WHERE, *(session.posargs or ["engines", *pages]), env={"LANCE_ARROW_ENGINES": "1"})
