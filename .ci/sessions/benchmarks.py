@@ -46,7 +46,8 @@ def bench_engines(session: nox.Session) -> None:
     """
     asked = {name: name in session.posargs for name in ("--joins", "--extensions")}
     session.posargs[:] = [one for one in session.posargs if one not in asked]
-    _bench(session, "engine_joins" if asked["--joins"] else "engines", *(DUCKDB_EXTENSIONS if asked["--extensions"] else ()))
+    more = DUCKDB_EXTENSIONS if asked["--extensions"] else ()
+    _bench(session, "engine_joins" if asked["--joins"] else "engines", *more)
 
 
 @nox.session
