@@ -85,6 +85,8 @@ def test_bars_have_the_rows_that_are_read(command: Callable[..., Any], folder: P
     assert titles == ["rows 0 to 1,000: left out", "rows 1,000 to 1,500: read", "rows 1,500 to 6,000: left out"]
     page = page_of(command, folder / "t", "--filter", "sorted < 100")
     assert [name for name in page.names if name.startswith("fragment")] == ["fragment 0", "fragment 1", "fragment 2"]
+    page = page_of(command, folder / "f.lance", "--filter", "sorted < 100")
+    assert [name for name in page.names if name.endswith(".lance")] == ["f.lance"]
 
 
 def test_a_page_after_the_scan(command: Callable[..., Any], folder: Path, tmp_path: Path) -> None:
@@ -107,6 +109,24 @@ def test_without_a_filter_and_with_one_that_has_no_zones(command: Callable[..., 
     page = page_of(command, folder / "f.lance", "--filter", "tags IS NOT NULL")
     assert page.with_tag("rect") == []
     assert "no zone maps that can be drawn" in page.text
+
+
+def test_what_is_damaged_has_a_page(command: Callable[..., Any], folder: Path, tmp_path: Path) -> None:
+    content = (folder / "f.lance").read_bytes()
+    zeroed = content[:64] + bytes(4032) + content[4096:]
+    for name, damaged, run in (("cut", content[:-20], []), ("pages", zeroed, ["--run"])):
+        path = tmp_path / f"{name}.lance"
+        path.write_bytes(damaged)
+        outcome = command("explain", path, "--filter", "sorted < 700", "--html", *run)
+        assert outcome.code == 1
+        check_is_alone(outcome.out)
+        page = Page(outcome.out)
+        assert "What is wrong" in page.text
+        assert "Corrupt" in page.text
+        assert ("The filter reads 2 of 12 zones." in page.text) == (name == "pages")
+        assert "What the scan did read" not in page.text
+        # Without a page, the message is the answer.
+        assert (command("explain", path, "--filter", "sorted < 700", *run).out, outcome.err) == ("", "")
 
 
 def test_versions_and_folders(command: Callable[..., Any], folder: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -12,9 +13,20 @@ from lance_arrow.arrays.column_paths import Path
 from lance_arrow.arrow_dataset.planned_rows import PlannedPart, planned_rows
 from lance_arrow.cli.pages.explain_view import ExplainReport, ReadSummary
 from lance_arrow.cli.pages.file_page import MAX_DRAWN
-from lance_arrow.cli.pages.page_parts import document, facts, legend, merged_bar, note, row, section, table
+from lance_arrow.cli.pages.page_parts import (
+    document,
+    facts,
+    legend,
+    merged_bar,
+    note,
+    problems,
+    row,
+    section,
+    table,
+)
 from lance_arrow.cli.pages.zone_ranges import ZoneRanges, draw, zone_ranges
 from lance_arrow.cli.printing import count, size
+from lance_arrow.cli.render import ErrorReport
 from lance_arrow.html_repr import Segment
 from lance_arrow.scan.predicates import type_at
 from lance_arrow.spi import RowRanges
@@ -27,8 +39,10 @@ _READ, _PRUNED = 0, 7
 _MAX_PARTS = 100
 
 
-def explain_page(report: ExplainReport, dataset: LanceDataset, filter: str | None) -> str:
-    """Return the page.
+def explain_page(
+    report: ExplainReport, dataset: LanceDataset, filter: str | None, wrong: Sequence[ErrorReport] = ()
+) -> str:
+    """Return the page; `wrong` is what kept the scan from its end.
 
     Raises
     ------
@@ -36,7 +50,7 @@ def explain_page(report: ExplainReport, dataset: LanceDataset, filter: str | Non
         As `planned_rows`.
     """
     plan = report.plan
-    sections = [facts(plan.facts())]
+    sections = [facts(plan.facts()), problems(wrong)]
     if plan.conjuncts:
         rows = [(one.text, f"{one.zones_pruned:,}", "; ".join(one.reasons)) for one in plan.conjuncts]
         said = "Conditions that are joined by AND, each by itself."
@@ -61,7 +75,7 @@ def _read_section(report: ExplainReport, read: ReadSummary) -> str:
         ("pages", f"{plan.total('pages_to_read'):,}", f"{read.pages:,}"),
         ("requests", f"about {plan.total('requests'):,}", f"{read.requests:,}"),
         ("bytes", f"about {size(plan.total('bytes_to_read'))}", size(read.fetched_bytes)),
-        *((f"rows decoded of {name}", f"at most {plan.total('rows_to_read'):,}", f"{rows:,}")
+        *((f"rows decoded of {name}", f"about {plan.total('rows_to_read'):,}", f"{rows:,}")
           for name, rows in read.decoded_rows.items()),
     ]  # fmt: skip
     said = (
@@ -73,12 +87,16 @@ def _read_section(report: ExplainReport, read: ReadSummary) -> str:
 
 def _rows_section(parts: Sequence[PlannedPart], num_files: int) -> str:
     largest = max([part.num_physical for part in parts], default=0)
+    # Files are told apart by what follows their common folder.
+    folder = posixpath.commonpath([posixpath.dirname(part.name) for part in parts]) if parts else ""
     rows = []
     for part in parts:
         kept = part.rows.num_rows
         share = 100 * kept / part.num_physical if part.num_physical else 0
         bar = merged_bar(_segments(part.rows, part.num_physical), largest or 1)
-        rows.append(row(part.name, f"{kept:,} of {part.num_physical:,} rows, {share:.1f} %", bar))
+        rows.append(
+            row(part.name.removeprefix(f"{folder}/"), f"{kept:,} of {part.num_physical:,} rows, {share:.1f} %", bar)
+        )
     if num_files > len(parts):
         rows.append(note(f"… and {num_files - len(parts):,} more files"))
     said = "Rows in their order. Rows that are deleted are not read."

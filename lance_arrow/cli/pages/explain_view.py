@@ -11,14 +11,19 @@ from typing import TYPE_CHECKING
 from lance_arrow.arrow_dataset import opening
 from lance_arrow.arrow_dataset.scan_plan import ScanPlan
 from lance_arrow.cli.pages.page_command import PageReport, check_output
+from lance_arrow.cli.render import ErrorReport, error_report
 from lance_arrow.cli.table_data import choose
 from lance_arrow.cli.targets import Target
+from lance_arrow.errors import InvalidArgumentError, LanceError, TableNotFoundError, VersionNotFoundError
 from lance_arrow.manifests.path_kinds import PathKind
 from lance_arrow.spi import ReadReport
 from lance_arrow.watching import receipts
 
 if TYPE_CHECKING:
     from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
+
+
+_ARGUMENTS = (InvalidArgumentError, TableNotFoundError, VersionNotFoundError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,29 +87,55 @@ def explain(
     ------
     InvalidArgumentError
         There is no such column or version, the filter does not fit, or `output` is another kind of file.
-    LanceError, OSError
+    LanceError
+        The target is damaged, and no page is asked for, which would say so.
+    OSError
         The target cannot be read, or `output` not be written.
     """
     if output is not None:
         check_output(output)
-    dataset = _opened(target)
-    plan = dataset.explain(filter, columns)
-    read = _run(dataset, filter, columns) if runs else None
-    report = ExplainReport(path=target.place.name, plan=plan, read=read)
     if not html:
-        return report
-    from lance_arrow.cli.pages.explain_page import explain_page  # noqa: PLC0415 - for pages alone
-
-    page = explain_page(report, dataset, filter)
+        dataset = _opened(target)
+        plan = dataset.explain(filter, columns)
+        read = _run(dataset, filter, columns) if runs else None
+        return ExplainReport(path=target.place.name, plan=plan, read=read)
+    page, wrong = _page(target, filter, columns, runs=runs)
     if output is not None:
         output.write_text(page, encoding="ascii")
     return PageReport(
-        path=report.path,
+        path=target.place.name,
         output=None if output is None else str(output),
         size_bytes=len(page),
-        problems=[],
+        problems=wrong,
         html=page if output is None else None,
     )
+
+
+def _page(
+    target: Target, filter: str | None, columns: Sequence[str] | None, *, runs: bool
+) -> tuple[str, list[ErrorReport]]:
+    """Return a page, also about what is damaged, and what is wrong; wrong arguments are raised."""
+    from lance_arrow.cli.pages.explain_page import explain_page  # noqa: PLC0415 - for pages alone
+    from lance_arrow.cli.pages.page_parts import document, problems  # noqa: PLC0415 - for pages alone
+
+    wrong: list[ErrorReport] = []
+    read = None
+    try:
+        dataset = _opened(target)
+        plan = dataset.explain(filter, columns)
+    except _ARGUMENTS:
+        raise
+    except LanceError as error:
+        wrong.append(error_report(error))
+        return document(target.place.name, [problems(wrong)]), wrong
+    try:
+        read = _run(dataset, filter, columns) if runs else None
+    except _ARGUMENTS:
+        raise
+    except LanceError as error:
+        wrong.append(error_report(error))
+    report = ExplainReport(path=target.place.name, plan=plan, read=read)
+    return explain_page(report, dataset, filter, wrong), wrong
 
 
 def _opened(target: Target) -> LanceDataset:

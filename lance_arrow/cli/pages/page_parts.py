@@ -40,7 +40,7 @@ rect.unknown{fill-opacity:.12;stroke-dasharray:3 3}svg line{stroke:var(--line);v
 .line i{position:absolute;top:.35rem;width:.7rem;height:.7rem;margin-left:-.35rem;border-radius:50%;
 background:var(--zone);border:1px solid var(--paper)}
 .line i.tagged{background:#d9822b}.line i.shown{outline:2px solid var(--ink)}
-@media (min-width:900px){.row{grid-template-columns:16rem minmax(0,1fr) 17rem}
+@media (min-width:900px){.row{grid-template-columns:16rem minmax(0,1fr) 20rem}
 .row .name{grid-area:1/1}.row .bar{grid-area:1/2;align-self:center}.row .amount{grid-area:1/3}
 .row .detail{grid-column:2/-1}}
 """.replace("\n", "")
