@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import random
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +15,7 @@ import pytest
 import lance_arrow
 from lance_arrow.errors import LanceError
 from lance_arrow.runtime import Runtime
+from lance_arrow.scan.row_reader import RowReader
 from lance_arrow.spi.loading import LoadedPlugins, entry_points, load_plugins
 
 WHOLE = pa.array([1, 2, 3], pa.int64())
@@ -142,3 +144,29 @@ def test_damage_gives_reports(tmp_path: Path, version: str) -> None:
         except LanceError:
             pass
     assert False in outcomes
+
+
+def test_columns_of_a_small_file_are_read_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And one by one, where that finds anything."""
+    table = pa.table({f"c{number}": pa.array(range(number, number + 1000)) for number in range(40)})
+    lance_arrow.write_table(table, tmp_path / "f.lance", checksums=False)
+    calls: list[int] = []
+    read = RowReader.read
+
+    def counted(self: RowReader, nodes: Any, *rest: Any) -> Any:
+        calls.append(len(nodes))
+        return read(self, nodes, *rest)
+
+    monkeypatch.setattr(RowReader, "read", counted)
+    report = lance_arrow.verify(tmp_path / "f.lance")
+    assert (report.ok, report.checked.columns, report.checked.pages) == (True, 40, 40)
+    assert calls == [40]
+    with lance_arrow.LanceFile(tmp_path / "f.lance") as file:
+        # Columns share the table of their chunks.
+        place = int(file._file.columns([7])[0].pages[0].buffer_offsets[-1])
+    content = bytearray((tmp_path / "f.lance").read_bytes())
+    content[place : place + 4] = b"\xff" * 4
+    (tmp_path / "f.lance").write_bytes(content)
+    report = lance_arrow.verify(tmp_path / "f.lance")
+    assert {one.column for one in report.errors} == {"c7"}
+    assert report.checked.columns == 39
