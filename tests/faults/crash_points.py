@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 from copied_early import copied_early
 
-from lance_arrow import LanceTable
+from lance_arrow import LanceTable, commit_fragments, write_fragments
 from lance_arrow.errors import TableNotFoundError, VersionNotFoundError
 from lance_arrow.io import Location, list_tree
 from lance_arrow.manifests.index_section import read_indices
@@ -163,8 +163,15 @@ def _copy(table: LanceTable) -> None:
     assert counts
 
 
+def _distributed(table: LanceTable) -> None:
+    store = table._root.filesystem
+    parts = [write_fragments(rows_of(at, at + 6), PATH, max_rows_per_file=4, filesystem=store) for at in (20, 26)]
+    commit_fragments(PATH, parts, filesystem=store)
+
+
 CASES: dict[str, Case] = {
     "append": Case(lambda table: table.append(rows_of(20, 30), max_rows_per_file=4)),
+    "distributed": Case(_distributed),
     "overwrite": Case(lambda table: table.overwrite(rows_of(50, 60))),
     "delete": Case(lambda table: table.delete("id < 9")),
     "update": Case(lambda table: table.update({"s": "'x'"}, "id IN (3, 12)")),
