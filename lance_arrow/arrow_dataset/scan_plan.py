@@ -251,7 +251,10 @@ def _file_plan(
         there, wanted, starts, stops = _reads(file.rows, nodes, pruned.rows)
         plan = requests_for(file.source, starts, stops)
         pages, pages_to_read = pages + there, pages_to_read + wanted
-        requests, num_bytes = requests + len(plan.starts), num_bytes + int((plan.stops - plan.starts).sum())
+        # Native reads of local files join no ranges: each goes to its place.
+        is_local = file.source.positional() is not None
+        requests += int(np.count_nonzero(stops > starts)) if is_local else len(plan.starts)
+        num_bytes += int((plan.stops - plan.starts).sum())
     return FilePlan(
         path=path,
         num_rows=held.num_rows,

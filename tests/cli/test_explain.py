@@ -55,6 +55,9 @@ def test_plan_and_receipt_agree(command: Callable[..., Any], folder: Path, name:
     assert sum(one["rows_to_read"] for one in files) == (1000 if name == "f.lance" else 999)
     assert read["decoded_rows"]["sorted"] >= 999
     assert read["fetched_bytes"] > 0
+    # Beside those for pages, the ends of files are read.
+    planned = sum(one["requests"] for one in files)
+    assert 0 < planned <= read["requests"] <= planned + 4
 
 
 def test_text(command: Callable[..., Any], folder: Path) -> None:
