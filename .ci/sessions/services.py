@@ -14,6 +14,8 @@ SERVER_DEBS = ("libwrap0", "nginx", "openssh-server")
 SERVER_NPM = ("azurite@3.37.0",)
 # Engines too large for every run, and what they are tested with.
 ENGINE_REQUIREMENTS = ["ray[data]>=2.40", "datasets>=4", "torch==2.13.0"]
+# Its names are in a table of the documentation.
+NAMED_REQUIREMENTS = ["deltalake==1.6.*"]
 ENGINE_PAGES = ("docs/engines/ray.md", "docs/engines/hugging_face.md", "docs/how_to/train_with_pytorch.md")
 
 
@@ -54,8 +56,9 @@ def crowd(session: nox.Session) -> None:
 @nox.session
 def engines(session: nox.Session) -> None:
     """Test Ray, Hugging Face datasets, PyTorch and DuckDB's extension `lance`, and run pages of the documentation."""
-    install(session, TEST_EXTRAS, *TEST_REQUIREMENTS, *ENGINE_REQUIREMENTS)
+    install(session, TEST_EXTRAS, *TEST_REQUIREMENTS, *ENGINE_REQUIREMENTS, *NAMED_REQUIREMENTS)
     session.install(*DUCKDB_EXTENSIONS)
     session.chdir(ROOT / "tests")
     pages = [f"docs/test_examples.py::test_python_runs[{page}]" for page in ENGINE_PAGES]
-    session.run("pytest", *WHERE, *(session.posargs or ["engines", *pages]), env={"LANCE_ARROW_ENGINES": "1"})
+    chosen = session.posargs or ["engines", "docs/test_names.py", *pages]
+    session.run("pytest", *WHERE, *chosen, env={"LANCE_ARROW_ENGINES": "1"})
