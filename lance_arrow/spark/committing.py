@@ -23,13 +23,11 @@ from lance_arrow.manifests.versions import VersionChoice, open_version
 from lance_arrow.proto.table_pb2 import DataFragment
 from lance_arrow.spark.options import TableAddress
 from lance_arrow.spark.write_plans import CommitPlan
-from lance_arrow.table.changes import schema_metadata
 from lance_arrow.table.commit import commit
-from lance_arrow.table.data_files import file_places
-from lance_arrow.table.operations.base import Append, NextVersion, Operation, Overwrite
+from lance_arrow.table.operations.base import Append, NextVersion, Operation, Overwrite, schema_metadata
 from lance_arrow.table.table_handle import line_of
 from lance_arrow.table.transactions import MESSAGE_KEY
-from lance_arrow.table.written_files import WrittenFiles
+from lance_arrow.table.written_files import WrittenFiles, file_places
 
 JOB_KEY = "lance_arrow.spark.job"
 _log = logging.getLogger(__name__)

@@ -22,7 +22,7 @@ from lance_arrow.manifests.writing import editable
 from lance_arrow.proto.table_pb2 import DataFragment
 from lance_arrow.scan.predicates import Predicate, as_expression
 from lance_arrow.table.data_files import write_fragments
-from lance_arrow.table.operations.base import Append, Delete, Overwrite, Restore
+from lance_arrow.table.operations.base import Append, Delete, Overwrite, Restore, schema_metadata
 from lance_arrow.table.row_deletion import live_addresses, write_deleted
 from lance_arrow.table.row_fitting import fitted_rows
 from lance_arrow.table.writable_branch import ReaderOf, WritableBranch, refuse_blob_structs, writable_version
@@ -106,11 +106,6 @@ def fields_of(fields: Sequence[SchemaField], schema: pa.Schema) -> list[SchemaFi
     """Return those fields of a table that are columns of a schema."""
     names = set(schema.names)
     return [one for one in fields if one.name in names]
-
-
-def schema_metadata(schema: pa.Schema) -> dict[str, bytes]:
-    """Return the metadata of a schema as manifests hold it."""
-    return {key.decode(): value for key, value in (schema.metadata or {}).items()}
 
 
 def append_rows(

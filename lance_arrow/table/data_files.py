@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
@@ -106,12 +106,6 @@ def data_file(name: str, form: FileForm, size_bytes: int) -> DataFile:
         file_minor_version=minor,
         file_size_bytes=size_bytes,
     )
-
-
-def file_places(line: Location, fragments: Iterable[DataFragment]) -> list[Location]:
-    """Return the data files of new fragments of a line of versions."""
-    folder = posixpath.join(line.path, DATA)
-    return [Location(line.filesystem, posixpath.join(folder, file.path)) for one in fragments for file in one.files]
 
 
 def _pieces(rows: Iterator[Rows | CopiedRows], limit: int) -> Iterator[Rows | CopiedRows]:

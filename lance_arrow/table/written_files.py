@@ -10,6 +10,8 @@ from types import TracebackType
 from typing import Self
 
 from lance_arrow.io import Location, make_folder, may_write_at_once, remove_file
+from lance_arrow.manifests.base_paths import DATA
+from lance_arrow.proto.table_pb2 import DataFragment
 
 _FAR_WRITES = 8
 """Files that are written at once to a store that takes its time to answer."""
@@ -110,3 +112,9 @@ class WrittenFiles:
                 remove_file(place)
             except OSError as second:
                 error.add_note(f"{place.name!r} could not be removed: {second!r}")
+
+
+def file_places(line: Location, fragments: Iterable[DataFragment]) -> list[Location]:
+    """Return the data files of new fragments of a line of versions."""
+    folder = posixpath.join(line.path, DATA)
+    return [Location(line.filesystem, posixpath.join(folder, file.path)) for one in fragments for file in one.files]

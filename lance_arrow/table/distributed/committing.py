@@ -22,16 +22,14 @@ from lance_arrow.manifests.version_files import version_files
 from lance_arrow.manifests.versions import VersionChoice, list_manifests, open_version, table_location
 from lance_arrow.proto.table_pb2 import DataFragment
 from lance_arrow.runtime import default_runtime
-from lance_arrow.table.changes import schema_metadata
 from lance_arrow.table.commit import commit
-from lance_arrow.table.data_files import file_places
 from lance_arrow.table.distributed.written_fragments import WrittenFragments
 from lance_arrow.table.lance_table import LanceTable
-from lance_arrow.table.operations.base import Append, Operation, Overwrite
+from lance_arrow.table.operations.base import Append, Operation, Overwrite, schema_metadata
 from lance_arrow.table.table_handle import line_of
 from lance_arrow.table.transactions import MESSAGE_KEY
 from lance_arrow.table.writable_branch import checked_message
-from lance_arrow.table.written_files import WrittenFiles
+from lance_arrow.table.written_files import WrittenFiles, file_places
 
 _LISTED = 3
 

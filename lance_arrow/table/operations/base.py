@@ -9,6 +9,7 @@ import abc
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import pyarrow as pa
 from google.protobuf.message import Message
 
 from lance_arrow.container.fields import SchemaField, fields_to_messages
@@ -236,6 +237,11 @@ class Restore(Operation):
         draft.head.next_row_id = max(draft.head.next_row_id, newest.head.next_row_id)
         draft.head.timestamp.CopyFrom(newest.head.timestamp)
         return NextVersion(draft, self.old)
+
+
+def schema_metadata(schema: pa.Schema) -> dict[str, bytes]:
+    """Return the metadata of a schema as manifests hold it."""
+    return {key.decode(): value for key, value in (schema.metadata or {}).items()}
 
 
 def delete_rows_of(draft: ManifestDraft, updated: Sequence[DataFragment], removed: Sequence[int], path: str) -> None:
