@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import multiprocessing
 import pickle
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import fsspec
-import numpy as np
 import pyarrow as pa
 import pytest
+from shares import ROWS, share, write_share
 from witness import Witness
 
 import lance_arrow
-from lance_arrow import LanceTable, WrittenFragments, commit_fragments, discard_fragments, write_fragments
+from lance_arrow import LanceTable, commit_fragments, discard_fragments, write_fragments
 from lance_arrow.errors import (
     CommitConflictError,
     InvalidArgumentError,
@@ -21,19 +22,6 @@ from lance_arrow.errors import (
     TableNotFoundError,
     UnsupportedError,
 )
-
-ROWS = 1000
-
-
-def share(number: int, count: int = ROWS) -> pa.Table:
-    ids = np.arange(number * ROWS, number * ROWS + count)
-    return pa.table({"id": ids, "word": [f"w{one % 7}" for one in ids.tolist()]})
-
-
-def write_share(job: tuple[str, int, str]) -> WrittenFragments:
-    """Run in a process of its own."""
-    path, number, mode = job
-    return write_fragments(share(number), path, mode=mode, max_rows_per_file=600)  # type: ignore[arg-type]
 
 
 def data_files(path: Path) -> set[str]:
@@ -51,8 +39,9 @@ def test_processes_write_and_one_commits(mode: str, tmp_path: Path, witness: Wit
     target = tmp_path / "t.lance"
     if mode != "create":
         LanceTable.create(target, share(9))
-    with multiprocessing.get_context("spawn").Pool(2) as pool:
-        parts = pool.map(write_share, [(str(target), number, mode) for number in range(4)])
+    # A process that dies is an error here, where a pool of multiprocessing would wait for it.
+    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
+        parts = list(pool.map(write_share, [(str(target), number, mode) for number in range(4)]))
     assert [(one.num_rows, len(one.files)) for one in parts] == [(ROWS, 2)] * 4
     table = commit_fragments(target, parts, message="by four")
     wanted = pa.concat_tables([*([share(9)] if mode == "append" else []), *map(share, range(4))])
