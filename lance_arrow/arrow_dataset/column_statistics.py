@@ -88,6 +88,8 @@ def column_statistics(dataset: DatasetOfFragments, column: str) -> ColumnStatist
 
 def statistics_of(dataset: DatasetOfFragments, columns: Sequence[str]) -> dict[str, ColumnStatistics]:
     """Join what the zone maps of all files tell of columns, as `column_statistics`; each file is opened once."""
+    if not columns:
+        return {}
     joined = {column: _JoinedZones(_type_of(dataset, column)) for column in columns}
     names = dataset.schema.names
     paths = [(column,) if column in names else parse_dot_path(column) for column in columns]
@@ -143,16 +145,15 @@ class _JoinedZones:
 
     def add(self, zone_map: ZoneMap | None, source: _Source, kept: dict[tuple[int, int], _Kept | None]) -> None:
         """Take the zones of a file; `kept` has its zones with live rows, by their number and size."""
-        if zone_map is None or zone_map.is_repeated or zone_map.is_partial or not self._is_known:
+        found = None
+        if zone_map is not None and self._is_known and not (zone_map.is_repeated or zone_map.is_partial):
+            form = zone_map.num_zones, zone_map.rows_per_zone
+            if form not in kept:
+                kept[form] = _Kept.of(*form, source.num_physical, source.live)
+            found = kept[form]
+        if zone_map is None or found is None:
             self._is_known = False
             self._parts = {}
-            return
-        form = zone_map.num_zones, zone_map.rows_per_zone
-        if form not in kept:
-            kept[form] = _Kept.of(*form, source.num_physical, source.live)
-        found = kept[form]
-        if found is None:
-            self._is_known = False
             return
         zones = zone_map.zones if found.is_all else zone_map.zones.take(pa.array(found.numbers))
         self._parts.setdefault(zones.schema, []).append((zones, found.is_whole))

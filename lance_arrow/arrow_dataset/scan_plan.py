@@ -20,6 +20,7 @@ from lance_arrow.io import requests_for
 from lance_arrow.pruning.zone_predicates import Tree, ZonePredicate, is_understood
 from lance_arrow.pruning.zone_pruning import PruneResult, prune_rows
 from lance_arrow.scan.expression_text import text_of
+from lance_arrow.scan.native_pages import positional_of
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.row_reader import RowReader
 from lance_arrow.spi import RowRanges
@@ -252,7 +253,7 @@ def _file_plan(
         plan = requests_for(file.source, starts, stops)
         pages, pages_to_read = pages + there, pages_to_read + wanted
         # Native reads of local files join no ranges: each goes to its place.
-        is_local = file.source.positional() is not None
+        is_local = positional_of(file.source) is not None
         requests += int(np.count_nonzero(stops > starts)) if is_local else len(plan.starts)
         num_bytes += int((plan.stops - plan.starts).sum())
     return FilePlan(

@@ -241,9 +241,8 @@ class FragmentList(Sequence[FragmentMeta]):
             return [self[one] for one in range(*index.indices(len(self)))]
         made = self._made[index]
         if made is None:
-            data = self.message(index)
-            message = parse(table_pb2.DataFragment, data, what="a fragment", error=CorruptManifestError)
-            made = self._made[index] = self._checked(message)
+            parsed = parse(table_pb2.DataFragment, self.message(index), what="a fragment", error=CorruptManifestError)
+            made = self._made[index] = self._checked(parsed)
         return made
 
     def message(self, number: int) -> bytes:
@@ -273,9 +272,8 @@ class FragmentList(Sequence[FragmentMeta]):
 
     def part(self, numbers: NDArray[np.int64]) -> FragmentList:
         """Return some of the fragments without creating them; ``(m,) int64`` numbers, duplicates allowed."""
-        places = self._places[numbers]
-        body = b"".join([self._body[start : start + size] for start, size in places.tolist()])
-        return _restored(body, places[:, 1], self._path, self._check.keywords)
+        body = b"".join([self.message(number) for number in numbers.tolist()])
+        return _restored(body, self._places[numbers, 1], self._path, self._check.keywords)
 
     def __reduce__(self) -> tuple[object, ...]:
         whole = self.part(np.arange(len(self)))

@@ -83,7 +83,7 @@ class LanceDataSource(DataSource):
         """Return the reader of a stream of versions."""
         from lance_arrow.spark.stream_reader import LanceStreamReader, StreamChoices
 
-        options = SourceOptions(self.options, (*READ_NAMES, *STREAM_NAMES))
+        options = self._stream_options()
         if self._is_feed():
             from lance_arrow.spark.change_feed import ChangeFeedReader
 
@@ -98,10 +98,13 @@ class LanceDataSource(DataSource):
 
     def _read_choices(self) -> ReadChoices:
         # Options of streams are accepted too: Spark does not tell yet whether the source is for a stream.
-        return ReadChoices.of(SourceOptions(self.options, (*READ_NAMES, *STREAM_NAMES)))
+        return ReadChoices.of(self._stream_options())
+
+    def _stream_options(self) -> SourceOptions:
+        return SourceOptions(self.options, (*READ_NAMES, *STREAM_NAMES))
 
     def _is_feed(self) -> bool:
-        said = SourceOptions(self.options, (*READ_NAMES, *STREAM_NAMES)).text("changes")
+        said = self._stream_options().text("changes")
         return said is not None and said.lower() == "feed"
 
     def _write_choices(self) -> WriteChoices:

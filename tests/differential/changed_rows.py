@@ -15,9 +15,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
+import pyarrow as pa
 from row_histories import RowHistory
-from witness import Witness
+from witness import Witness, WitnessDied, WitnessRefused
 
+from lance_arrow.errors import LanceError
+
+FAILURES = (AssertionError, LanceError, pa.ArrowException, OSError, WitnessDied, WitnessRefused)
 PLAIN_EVERY = 3
 PAIRS = 10
 PAIRS_OF_REFERENCE = 2
@@ -49,7 +53,7 @@ def main() -> int:
                 of_log, of_reference = compared(path, seed, arguments.steps, witness)
                 by_log, by_reference = by_log + of_log, by_reference + of_reference
                 versions += len(list((path / "_versions").glob("*.manifest")))
-            except Exception:  # noqa: BLE001 - whatever went wrong is told, and the next history begins
+            except FAILURES:
                 differing += 1
                 traceback.print_exc()
                 print(f"repeat with --first {seed} --histories 1 --steps {arguments.steps}", flush=True)

@@ -200,7 +200,8 @@ def changed_rows(before: VersionRows, after: VersionRows) -> RowChanges:
         if fragment_id not in before.numbers:
             came.append(after.live(fragment_id))
             continue
-        if before.message(fragment_id) == after.message(fragment_id) is not None:
+        message = before.message(fragment_id)
+        if message is not None and message == after.message(fragment_id):
             continue
         old, new = before.meta(fragment_id), after.meta(fragment_id)
         if old == new:
