@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from lance_arrow.pages.arrays import page_buffer as page_buffer
     from lance_arrow.pages.arrays import plain_buffer as plain_buffer
     from lance_arrow.pages.arrays import require_width as require_width
-    from lance_arrow.pages.chunk_index import ChunkIndex as ChunkIndex
-    from lance_arrow.pages.chunk_index import ChunkSelection as ChunkSelection
     from lance_arrow.pages.chunk_writing import ChunkedParts as ChunkedParts
     from lance_arrow.pages.chunk_writing import native_chunk_pages as native_chunk_pages
     from lance_arrow.pages.chunk_writing import rules_for_chunks as rules_for_chunks
@@ -44,29 +42,32 @@ if TYPE_CHECKING:
     from lance_arrow.pages.chunked import bind_levels as bind_levels
     from lance_arrow.pages.dictionary_writing import Dictionary as Dictionary
     from lance_arrow.pages.dictionary_writing import automatic_dictionary as automatic_dictionary
+    from lance_arrow.pages.in_memory import Held as Held
+    from lance_arrow.pages.in_memory import error_of_bytes as error_of_bytes
+    from lance_arrow.pages.in_memory import held_values as held_values
+    from lance_arrow.pages.in_memory import index_in_memory as index_in_memory
+    from lance_arrow.pages.in_memory import prove_rows as prove_rows
     from lance_arrow.pages.items import ItemsIndex as ItemsIndex
     from lance_arrow.pages.items import LoadedIndices as LoadedIndices
     from lance_arrow.pages.level_writing import encode_stream as encode_stream
     from lance_arrow.pages.level_writing import null_inwards as null_inwards
     from lance_arrow.pages.level_writing import num_valid as num_valid
-    from lance_arrow.pages.loaded_chunks import DictionaryPage as DictionaryPage
-    from lance_arrow.pages.loaded_chunks import IndexPage as IndexPage
     from lance_arrow.pages.loaded_values import StructuredPage as StructuredPage
     from lance_arrow.pages.native_pages import native_by_index as native_by_index
     from lance_arrow.pages.native_pages import native_constant as native_constant
+    from lance_arrow.pages.native_pages import native_flattened as native_flattened
+    from lance_arrow.pages.native_pages import native_in_memory as native_in_memory
     from lance_arrow.pages.native_pages import native_places as native_places
     from lance_arrow.pages.native_pages import native_sparse as native_sparse
     from lance_arrow.pages.native_pages import native_spread as native_spread
     from lance_arrow.pages.one_buffer import OneBufferArray as OneBufferArray
     from lance_arrow.pages.one_buffer import SelectedValues as SelectedValues
     from lance_arrow.pages.one_buffer import ValidValues as ValidValues
-    from lance_arrow.pages.open_chunks import OpenChunks as OpenChunks
     from lance_arrow.pages.packed_rows import packed_parts as packed_parts
     from lance_arrow.pages.packed_rows import packed_widths as packed_widths
     from lance_arrow.pages.picked_values import values_at as values_at
-    from lance_arrow.pages.repeated import RepeatedPage as RepeatedPage
-    from lance_arrow.pages.repeated import fits as fits
     from lance_arrow.pages.scalar_writing import common_scalar as common_scalar
+    from lance_arrow.pages.scalar_writing import fits as fits
     from lance_arrow.pages.scalar_writing import is_inline as is_inline
     from lance_arrow.pages.scalar_writing import scalar_buffer as scalar_buffer
     from lance_arrow.pages.value_policy import ZIPPED_FROM_BYTES as ZIPPED_FROM_BYTES
@@ -82,9 +83,7 @@ if TYPE_CHECKING:
     from lance_arrow.pages.zip_writing import ZippedParts as ZippedParts
     from lance_arrow.pages.zip_writing import write_zipped as write_zipped
     from lance_arrow.pages.zip_writing import zippable as zippable
-    from lance_arrow.pages.zipped import RowIndex as RowIndex
     from lance_arrow.pages.zipped import ZippedForm as ZippedForm
-    from lance_arrow.pages.zipped import ZippedPage as ZippedPage
     from lance_arrow.pages.zipped import ZippedPages as ZippedPages
     from lance_arrow.pages.zipped import bind_zipped as bind_zipped
 else:
@@ -112,7 +111,6 @@ else:
                 "plain_buffer",
                 "require_width",
             ),
-            "lance_arrow.pages.chunk_index": ("ChunkIndex", "ChunkSelection"),
             "lance_arrow.pages.chunk_writing": (
                 "ChunkedParts",
                 "native_chunk_pages",
@@ -123,21 +121,21 @@ else:
             "lance_arrow.pages.dictionary_writing": ("Dictionary", "automatic_dictionary"),
             "lance_arrow.pages.items": ("ItemsIndex", "LoadedIndices"),
             "lance_arrow.pages.level_writing": ("encode_stream", "null_inwards", "num_valid"),
-            "lance_arrow.pages.loaded_chunks": ("DictionaryPage", "IndexPage"),
             "lance_arrow.pages.loaded_values": ("StructuredPage",),
+            "lance_arrow.pages.in_memory": ("Held", "error_of_bytes", "held_values", "index_in_memory", "prove_rows"),
             "lance_arrow.pages.native_pages": (
                 "native_by_index",
                 "native_constant",
+                "native_flattened",
+                "native_in_memory",
                 "native_places",
                 "native_sparse",
                 "native_spread",
             ),
             "lance_arrow.pages.one_buffer": ("OneBufferArray", "SelectedValues", "ValidValues"),
-            "lance_arrow.pages.open_chunks": ("OpenChunks",),
             "lance_arrow.pages.packed_rows": ("packed_parts", "packed_widths"),
             "lance_arrow.pages.picked_values": ("values_at",),
-            "lance_arrow.pages.repeated": ("RepeatedPage", "fits"),
-            "lance_arrow.pages.scalar_writing": ("common_scalar", "is_inline", "scalar_buffer"),
+            "lance_arrow.pages.scalar_writing": ("common_scalar", "fits", "is_inline", "scalar_buffer"),
             "lance_arrow.pages.value_policy": ("ZIPPED_FROM_BYTES", "lacks_structs", "prefers_chunks"),
             "lance_arrow.pages.value_rows": (
                 "NO_VALUES",
@@ -149,6 +147,6 @@ else:
                 "value_bits",
             ),
             "lance_arrow.pages.zip_writing": ("ZippedParts", "write_zipped", "zippable"),
-            "lance_arrow.pages.zipped": ("RowIndex", "ZippedForm", "ZippedPage", "ZippedPages", "bind_zipped"),
+            "lance_arrow.pages.zipped": ("ZippedForm", "ZippedPages", "bind_zipped"),
         },
     )

@@ -1,6 +1,6 @@
 """Write pages of chunks: rules for the value codec, then levels, values, chunk words and index.
 
-The counterpart of `chunked` and `open_chunks`. It returns buffers and the descriptions of their codecs, for the message
+The counterpart of `chunked`. It returns buffers and the descriptions of their codecs, for the message
 of any layout.
 """
 

@@ -1,9 +1,9 @@
-"""Pages of chunks: validation of their descriptions, and the slices that a read needs."""
+"""Pages of chunks: validation of their descriptions, and their pages for the engine."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,17 +11,12 @@ from numpy.typing import NDArray
 from lance_arrow.engine import ChunkTemplate, NativePage
 from lance_arrow.errors import CorruptFileError, UnsupportedError
 from lance_arrow.pages.bound_pages import BoundChunks
-from lance_arrow.pages.chunk_index import ChunkIndex, ChunkSelection, chunk_table, row_table
-from lance_arrow.pages.native_pages import chunk_template, native_chunks
-from lance_arrow.spi.blocks import FixedWidth, LayerKind, PackedStruct, VariableWidth
+from lance_arrow.pages.native_pages import chunk_template
+from lance_arrow.spi.blocks import FixedWidth, LayerKind, PackedStruct
 from lance_arrow.spi.codecs import BoundChunkCodec
 from lance_arrow.spi.keys import BufferRole, DecodeContext
-from lance_arrow.spi.layouts import BufferSlices, FetchedSlices, LoadedPage, ManyPages, PageFacts, PageReadPlan
-from lance_arrow.spi.rows import RowRanges
+from lance_arrow.spi.layouts import PageFacts
 from lance_arrow.spi.scopes import BindScope
-
-if TYPE_CHECKING:
-    from lance_arrow.pages.open_chunks import OpenChunks
 
 _LEVEL = FixedWidth(16)
 _INDEX_BITS = (8, 16, 32, 64)
@@ -129,7 +124,7 @@ def _items(form: ChunkedForm, values: BoundChunkCodec, scope: BindScope) -> Boun
 
 @dataclass(frozen=True, slots=True)
 class ChunkedPages(BoundChunks):
-    """Pages of chunks, read in the two rounds of layouts."""
+    """Pages of chunks, which read their index by themselves."""
 
     _kept: list[ChunkTemplate | None] = field(init=False, default_factory=list, compare=False, repr=False)
     """Common data of pages that read their own index, built at the first use."""
@@ -153,101 +148,26 @@ class ChunkedPages(BoundChunks):
     def _values_of(self, page: PageFacts) -> int:
         return page.num_rows if self.num_values is None else self.num_values
 
-    def index_slices(self, page: PageFacts) -> tuple[BufferSlices, ...]:
-        roles = self.roles(page)
-        return tuple(BufferSlices.whole(page, n) for n, role in enumerate(roles) if role is not BufferRole.DATA)
-
-    def load_index(self, page: PageFacts, fetched: tuple[FetchedSlices, ...]) -> ChunkIndex:
-        data_bytes = page.buffer_sizes[1]
-        chunk_starts, value_starts = chunk_table(fetched[0].one(), self.large, self._values_of(page), data_bytes)
-        rows = None
-        if self.rep is not None:
-            rows = row_table(fetched[-1].one(), len(chunk_starts) - 1, page.num_rows)
-        items = None
-        if self.items is not None:
-            from lance_arrow.pages.loaded_chunks import decode_items, with_empty_item  # noqa: PLC0415
-
-            items = decode_items(self.items, fetched[1].one(), self.num_items, self.limits)
-            if self._adds_empty_item:
-                items = with_empty_item(items)
-        made = native_chunks(self, page, chunk_starts, value_starts, rows, items)
-        return ChunkIndex(chunk_starts, value_starts, rows, items, made)
-
     def native_page(self, page: PageFacts) -> NativePage | None:
         template = self._template()
         try:
             self._check(page)
         except CorruptFileError:
-            return None  # `index_slices` raises the error with its place
+            return None  # `roles` raises the error with its place
         return None if template is None else template.page(page.num_rows, self._values_of(page))
 
-    def index_buffers(self, num_buffers: int) -> tuple[int, ...]:
-        return ()  # pages read their index themselves
-
-    def native_pages(self, pages: ManyPages) -> list[NativePage] | None:
+    def native_pages(self, num_rows: NDArray[np.int64], sizes: NDArray[np.int64]) -> list[NativePage] | None:
         template = self._template()
-        if template is None or not len(pages.num_rows):
+        if template is None or not len(num_rows):
             return None
-        self._check(PageFacts(int(pages.num_rows[0]), tuple(pages.sizes[0].tolist())))
-        if self.rep is None and self.num_values is not None and (pages.num_rows != self.num_values).any():
+        self._check(PageFacts(int(num_rows[0]), tuple(sizes[0].tolist())))
+        if self.rep is None and self.num_values is not None and (num_rows != self.num_values).any():
             raise CorruptFileError(
                 f"the numbers of rows of pages differ from their number of values, {self.num_values}"
             )
-        return template.pages(pages.num_rows, -1 if self.num_values is None else self.num_values)
+        return template.pages(num_rows, -1 if self.num_values is None else self.num_values)
 
     def _template(self) -> ChunkTemplate | None:
         if not self._kept:
             self._kept.append(chunk_template(self))
         return self._kept[0]
-
-    def plan(self, page: PageFacts, index: ChunkIndex, rows: RowRanges) -> PageReadPlan:
-        selection = index.select(rows)
-        starts, stops = selection.byte_runs(index)
-        return PageReadPlan((BufferSlices(1, starts, stops),), selection)
-
-    def load(
-        self, page: PageFacts, index: ChunkIndex, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]
-    ) -> LoadedPage:
-        return self.load_slots(index, plan, fetched, None)
-
-    def load_slots(
-        self,
-        index: ChunkIndex,
-        plan: PageReadPlan,
-        fetched: tuple[FetchedSlices, ...],
-        slot_levels: NDArray[np.uint16] | None,
-    ) -> LoadedPage:
-        """Open the bytes; `slot_levels` above 0 mark null slots of a structure that is stored elsewhere."""
-        # For pages that native code does not read.
-        from lance_arrow.pages.loaded_chunks import DictionaryPage, IndexPage, ValuePage  # noqa: PLC0415
-        from lance_arrow.pages.open_chunks import visible_levels  # noqa: PLC0415
-
-        selection: ChunkSelection = plan.notes
-        chunks = self.open(index, selection, fetched[0])
-        levels, runs = chunks.levels(self, index, selection)
-        if index.items is None:
-            return ValuePage.of(self.values, chunks.values, levels, runs, self.scratch)
-        if slot_levels is None:
-            slot_levels = visible_levels(levels)
-        null_index = self.num_items if self._adds_empty_item else 0
-        indices = chunks.indices(self.values, slot_levels, runs, self.num_items, null_index, self.scratch)
-        if self.keeps_items:
-            return IndexPage(levels, indices, index.items)
-        return DictionaryPage.of(levels, indices, index.items)
-
-    def open(self, index: ChunkIndex, selection: ChunkSelection, fetched: FetchedSlices) -> OpenChunks:
-        """Locate the parts of the selected chunks; layouts with other chunk headers override it."""
-        from lance_arrow.pages.open_chunks import OpenChunks  # noqa: PLC0415
-
-        return OpenChunks.of(self, index, selection, fetched)
-
-    @property
-    def _adds_empty_item(self) -> bool:
-        """Return whether null slots expand to an empty item behind the dictionary.
-
-        Nulls that expand to item 0 would take its bytes: a gigabyte for 30,000 nulls and one long text.
-        """
-        if self.items is None or self.keeps_items or not isinstance(self.items.shape, VariableWidth):
-            return False
-        assert isinstance(self.values.shape, FixedWidth)
-        return self.num_items < 1 << min(self.values.shape.bits, 32)

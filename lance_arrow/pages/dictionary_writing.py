@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from lance_arrow import kernels
 from lance_arrow.errors import PluginContractError, UnsupportedError
 from lance_arrow.kernels.native_codecs import best_blocks_encoder, best_chunks_encoder
-from lance_arrow.pages.open_chunks import visible_levels
+from lance_arrow.pages.level_writing import visible_levels
 from lance_arrow.pages.picked_values import values_at
 from lance_arrow.spi.blocks import BlockSlice, FixedWidth, VariableWidth
 from lance_arrow.spi.encoding import EncodedBlock, PageContent

@@ -192,3 +192,10 @@ def encode_stream(levels: NDArray[np.uint16] | None, scope: EncodeScope) -> tupl
         return None, np.empty(0, np.uint8)
     stream = LevelStream.of(levels, np.array([0, len(levels)], np.int64), scope)
     return stream.description, stream.buffer
+
+
+def visible_levels(levels: Levels) -> NDArray[np.uint16] | None:
+    """Return the definition levels of entries with a value slot."""
+    if levels.def_ is None or levels.rep is None:
+        return levels.def_
+    return levels.def_[levels.def_ <= levels.max_visible_def]

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from numpy.typing import NDArray
-
 from lance_arrow import engine
 from lance_arrow.pages.bound_pages import BoundChunks, BoundEntries
-from lance_arrow.pages.called_codecs import chunk_side, rows_of, value_side
-from lance_arrow.pages.chunk_index import RowTable
-from lance_arrow.pages.value_rows import NO_VALUES, offset_bits, row_bits, row_parts
+from lance_arrow.pages.called_codecs import chunk_side, value_side
+from lance_arrow.pages.in_memory import Held
+from lance_arrow.pages.value_rows import NO_VALUES, list_parts, offset_bits, row_bits, row_parts
 from lance_arrow.spi.blocks import (
     BlockShape,
     BlockSlice,
+    Bytes,
+    FixedSizeList,
     FixedWidth,
     LayerKind,
     max_visible_def,
 )
 from lance_arrow.spi.codecs import BoundChunkCodec
-from lance_arrow.spi.layouts import PageFacts, PageIndex
+from lance_arrow.spi.layouts import PageFacts
 from lance_arrow.spi.native import stored_side
 from lance_arrow.spi.slots import SlotLayer
 
@@ -35,49 +35,6 @@ def _with_parts(made: _Made | None, shape: BlockShape | None) -> _Made | None:
         return made
     made.parts = parts  # type: ignore[misc]  # the stub has no setters
     return made if made.value_bits == row_bits(shape) else None
-
-
-def native_chunks(
-    layout: BoundChunks,
-    page: PageFacts,
-    chunk_starts: NDArray[Any],
-    value_starts: NDArray[Any],
-    rows: RowTable | None,
-    items: BlockSlice | None,
-) -> engine.NativePage | None:
-    """Build the page, or return None if the engine does not support its values, levels or items."""
-    if row_bits(layout.shape) is None:
-        return None
-    most_bytes = layout.limits.max_batch_bytes
-    rep = None if layout.rep is None else chunk_side(layout.rep, most_bytes)
-    def_ = None if layout.def_ is None else chunk_side(layout.def_, most_bytes)
-    values = chunk_side(layout.values, most_bytes)
-    held = None
-    if items is not None:
-        bits = _item_bits(layout, items.shape)
-        if bits is None:
-            return None
-        width = offset_bits(items.shape)
-        values_of_items = items.values if width else rows_of(items)
-        held = (bits, values_of_items, items.offsets if width else None, width, layout.num_items)
-    made = engine.chunked_page(
-        page.num_rows,
-        layout.layers,
-        _levels(layout.layers),
-        offset_bits(layout.shape),
-        values,
-        rep,
-        def_,
-        layout.large,
-        chunk_starts,
-        value_starts,
-        None if rows is None else rows.started,
-        None if rows is None else rows.finished,
-        None if rows is None else rows.left_over,
-        held,
-        layout.keeps_items,
-    )
-    return _with_parts(made, layout.shape)
 
 
 def chunk_template(layout: BoundChunks) -> engine.ChunkTemplate | None:
@@ -112,8 +69,8 @@ def _item_bits(layout: BoundChunks, shape: BlockShape) -> int | None:
     return bits if isinstance(layout.values.shape, FixedWidth) else None
 
 
-def native_entries(layout: BoundEntries, page: PageFacts, row_starts: NDArray[Any] | None) -> engine.NativePage | None:
-    """Build the page, or return None if the engine does not support its values."""
+def native_entries(layout: BoundEntries, page: PageFacts) -> engine.NativePage | None:
+    """Build the page, which reads its index by itself; None if the engine does not support its values."""
     values = value_side(layout.values, layout.limits.max_batch_bytes)
     if values is None:
         return None
@@ -127,8 +84,7 @@ def native_entries(layout: BoundEntries, page: PageFacts, row_starts: NDArray[An
         layout.counts(page),
         (entry.bits_rep, entry.bits_def, entry.value_bytes, entry.length_bits),
         values,
-        layout.row_bytes or 0,
-        row_starts,
+        -1 if layout.row_bytes is None else layout.row_bytes,
         stored_side(layout.values),
     )
     return _with_parts(made, layout.values.shape)
@@ -212,37 +168,64 @@ def native_spread(values: engine.NativePage | None, slots: SlotLayer) -> engine.
     return engine.spread_page(values, slots.num_slots, slots.positions, slots.lists_nulls)
 
 
-def native_by_index(indices: BlockSlice, items: BlockSlice, *, keeps_items: bool) -> engine.NativePage | None:
+def native_by_index(
+    indices: BlockSlice, items: Held, shape: BlockShape, *, keeps_items: bool
+) -> engine.NativePage | None:
     """Build a page of values by index, both in memory; None if the engine does not support such items.
 
     Parameters
     ----------
     indices
         An index for each row, those of nulls too.
-    items
-        What they count.
+    items, shape
+        What they count, as `held_values` returns them, and the shape of an item.
     keeps_items
         Whether values are the indices.
     """
-    bits = row_bits(items.shape)
-    if bits is None or not isinstance(indices.shape, FixedWidth):
-        return None
-    width = offset_bits(items.shape)
-    held = (bits, items.values if width else rows_of(items), items.offsets if width else None, width, items.num_values)
-    return _with_parts(engine.held_page(indices.values, indices.shape.bits, held, keeps_items), items.shape)
+    assert isinstance(indices.shape, FixedWidth)
+    return _with_parts(engine.held_page(indices.values, indices.shape.bits, items, keeps_items), shape)
 
 
-def native_places(index: PageIndex | None, layers: tuple[LayerKind, ...]) -> engine.NativePage | None:
-    """Build a page of the places of values from the index of the page that stores them; None if it has no native page.
+def native_in_memory(page: engine.NativePage, data: Bytes) -> engine.NativePage:
+    """Build a page whose data buffer lies in memory; `page` has its index."""
+    return engine.buffered_page(page, data)
+
+
+def native_flattened(
+    items: engine.NativePage | None, shape: FixedSizeList, layers: tuple[LayerKind, ...]
+) -> engine.NativePage | None:
+    """Build a page of fixed-size lists out of one of their items; None if the engine does not support it.
 
     Parameters
     ----------
-    index
-        Index of a page of positions and sizes.
+    items
+        A row for each item; its levels are those of the item, its lists, and what is around them.
+    shape
+        Shape of a list, without bitmaps.
+    layers
+        Of the items, inner-most first.
+    """
+    *bitmaps, item_bits = list_parts(shape)
+    own, outer = layers[: len(bitmaps)], layers[len(bitmaps) :]
+    if items is None or any(layer.is_list for layer in layers):
+        return None
+    level, parts = 0, []
+    for layer, bits in zip(own, reversed(bitmaps), strict=True):
+        level += layer.num_def_levels
+        parts.append((bits if layer.num_def_levels else 0, level))
+    return engine.flattened_page(items, outer, shape.items_per_value, level, tuple(reversed(parts)), item_bits)
+
+
+def native_places(inner: engine.NativePage | None, layers: tuple[LayerKind, ...]) -> engine.NativePage | None:
+    """Build a page of the places of values from the page that stores them; None if the engine does not read it.
+
+    Parameters
+    ----------
+    inner
+        A page of positions and sizes.
     layers
         Layers of the values, inner-most first: places mark the nulls.
     """
-    inner = getattr(index, "native", None)
     if inner is None:
         return None
     return engine.places_page(inner, layers, sum(layer.num_def_levels for layer in layers))

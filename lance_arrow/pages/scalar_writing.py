@@ -1,12 +1,11 @@
-"""Find pages with one value: whether all valid values are equal, and the bytes of that value."""
+"""Pages with one value: whether all valid values are equal, the bytes of that value, and whether bytes are one."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow.pages.level_writing import num_valid
-from lance_arrow.pages.open_chunks import visible_levels
+from lance_arrow.pages.level_writing import num_valid, visible_levels
 from lance_arrow.spi.blocks import BlockSlice, FixedWidth, Levels, VariableWidth
 from lance_arrow.spi.encoding import PageContent
 
@@ -117,3 +116,8 @@ def _common_string(values: BlockSlice, levels: Levels, places: NDArray[np.int64]
     else:
         rows = values.values[starts[valid][:, np.newaxis] + np.arange(len(first))]
     return first.tobytes() if bool((rows == first).all()) else None
+
+
+def fits(scalar: bytes, shape: FixedWidth) -> bool:
+    """Return whether the bytes are one value of `shape`; a boolean is one byte, 0 or 1."""
+    return scalar in (b"\0", b"\1") if shape.bits == 1 else len(scalar) == shape.bytes_per_value

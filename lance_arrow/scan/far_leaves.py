@@ -69,7 +69,8 @@ def fetched(
         if isinstance(missing, Refusal):
             return missing, pages
         tasks = [] if at_hand is None else [task for task, *_ in at_hand.missing]
-        starts, stops = (np.concatenate(sides) for sides in zip(missing, index_ranges(tasks), strict=True))
+        indices = index_ranges(tasks, runtime.indices)
+        starts, stops = (np.concatenate(sides) for sides in zip(missing, indices, strict=True))
         if len(starts):
             segments.add(*fetch_segments(source, starts, stops))
         if at_hand is not None and at_hand.missing:

@@ -18,7 +18,7 @@ from lance_arrow.scan.native_pages import PagesAtHand, page_without_index
 from lance_arrow.scan.native_take import Pages
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.row_reader import RowReader
-from lance_arrow.spi import ManyPages, OpensManyPages, RowRanges
+from lance_arrow.spi import OpensManyPages, RowRanges
 from lance_arrow.structure.page_scan import PageTask, load_indices
 from lance_arrow.structure.row_selection import pages_with
 
@@ -98,13 +98,8 @@ class JoinedRowReader(RowReader):
         if not isinstance(layout, OpensManyPages) or (counts != counts[0]).any():
             return None
         places = pages.borders[group][:, None] + np.arange(counts[0])
-        starts, sizes = pages.starts[places], pages.sizes[places]
-        for buffer in layout.index_buffers(int(counts[0])):
-            if buffer >= counts[0]:
-                return None
-            self.file.check(np.ascontiguousarray(starts[:, buffer]), starts[:, buffer] + sizes[:, buffer])
         num_rows = meta.page_starts[group + 1] - meta.page_starts[group]
-        return layout.native_pages(ManyPages(num_rows, starts, sizes, self.file.data))
+        return layout.native_pages(num_rows, pages.sizes[places])
 
     def _open_alone(
         self, leaf: LeafNode, meta: JoinedColumn, numbers: Sequence[int], natives: list[NativePage | None]

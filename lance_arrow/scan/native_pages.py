@@ -23,13 +23,12 @@ from lance_arrow.errors import CorruptFileError, LanceError, located
 from lance_arrow.io import MeteredSource, Positional, RangeSource
 from lance_arrow.scan.file_pages import FilePages, Indices
 from lance_arrow.scan.native_take import Pages, TakePlan
-from lance_arrow.spi import BoundLayout, BufferRole, LeafType, ManyPages, OpensManyPages, PageIndex, RowRanges
+from lance_arrow.spi import BoundLayout, BufferRole, LeafType, OpensManyPages, PageIndex, RowRanges
 from lance_arrow.structure.index_cache import IndexCache
 from lance_arrow.structure.page_scan import PageTask, load_indices
 from lance_arrow.structure.row_selection import intersection, pages_with, scaled
 
 _LEAST_TOGETHER = 4
-_NO_BYTES = np.empty(0, np.uint8)
 
 
 ListPages: TypeAlias = list[
@@ -314,8 +313,6 @@ class _Unopened:
             table.sizes if len(table.borders) == 2 else table.sizes[table.borders[number] : table.borders[number + 1]]
             for table, number in members
         ]
-        if layout.index_buffers(len(sizes[0])):
-            return None
         starts = [
             table.row_starts if len(table.row_starts) == 2 else table.row_starts[number : number + 2]
             for table, number in members
@@ -324,7 +321,7 @@ class _Unopened:
         # All have as many buffers. Stacking them would take as long as the rest of this function.
         all_sizes = np.concatenate(sizes).reshape(len(sizes), len(sizes[0]))
         try:
-            return layout.native_pages(ManyPages(num_rows, np.zeros_like(all_sizes), all_sizes, _NO_BYTES))
+            return layout.native_pages(num_rows, all_sizes)
         except CorruptFileError:
             # Opening them one by one tells which page is wrong.
             return None

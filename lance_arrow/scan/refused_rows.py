@@ -14,18 +14,17 @@ from lance_arrow.arrays.column_tree import refuse_unreadable
 from lance_arrow.engine import Blame, Refusal
 from lance_arrow.errors import (
     CorruptPageError,
-    InternalError,
     LanceError,
     TruncatedReadError,
     UnsupportedError,
     located,
 )
 from lance_arrow.io import VerifiedSource
+from lance_arrow.pages import error_of_bytes
 from lance_arrow.scan.file_pages import FilePages
 from lance_arrow.scan.native_pages import PagesAtHand
 from lance_arrow.scan.native_take import TakePlan
 from lance_arrow.scan.read_plan import ReadPlan
-from lance_arrow.settings import above_limit
 
 
 def error_of(refusal: Refusal, plans: Sequence[TakePlan], file: FilePages) -> BaseException:
@@ -52,16 +51,9 @@ def error_of(refusal: Refusal, plans: Sequence[TakePlan], file: FilePages) -> Ba
 
 
 def _made(refusal: Refusal, file: FilePages) -> BaseException:
-    if refusal.blame == Blame.BYTES:
-        return CorruptPageError(refusal.message)
-    if refusal.blame == Blame.UNSUPPORTED:
-        return UnsupportedError(refusal.message)
     if refusal.blame == Blame.OFFSETS:
         # Others are read in parts.
         return UnsupportedError("one row has more bytes or items than offsets of 32 bits count")
-    if refusal.blame == Blame.LIMIT:
-        name = ("max_batch_bytes", "max_dictionary_bytes")[refusal.index]
-        return above_limit(refusal.message, name, getattr(file.runtime.settings.limits, name))
     if refusal.blame == Blame.SHORT:
         end = refusal.index
         return TruncatedReadError(f"{refusal.message}: the file became shorter, or ends at {end}", path=file.file.name)
@@ -69,7 +61,7 @@ def _made(refusal: Refusal, file: FilePages) -> BaseException:
         return OSError(refusal.index, os.strerror(refusal.index), file.file.name)
     if refusal.blame == Blame.CHECKSUM and isinstance(file.source, VerifiedSource):
         return file.source.contradiction(refusal.index)
-    return InternalError(refusal.message)
+    return error_of_bytes(refusal, file.runtime.settings.limits)
 
 
 def _locate(error: LanceError, refusal: Refusal, plan: TakePlan, file: FilePages) -> None:

@@ -93,12 +93,13 @@ if TYPE_CHECKING:
     from lance_arrow.spi.layouts import BufferSlices as BufferSlices
     from lance_arrow.spi.layouts import DictionaryItems as DictionaryItems
     from lance_arrow.spi.layouts import FetchedSlices as FetchedSlices
+    from lance_arrow.spi.layouts import IndexedLayout as IndexedLayout
     from lance_arrow.spi.layouts import LoadedPage as LoadedPage
-    from lance_arrow.spi.layouts import ManyPages as ManyPages
     from lance_arrow.spi.layouts import OpensManyPages as OpensManyPages
     from lance_arrow.spi.layouts import PageFacts as PageFacts
     from lance_arrow.spi.layouts import PageIndex as PageIndex
     from lance_arrow.spi.layouts import PageReadPlan as PageReadPlan
+    from lance_arrow.spi.layouts import PythonLayout as PythonLayout
     from lance_arrow.spi.layouts import ZoneMapPlace as ZoneMapPlace
     from lance_arrow.spi.leaf_type import LeafType as LeafType
     from lance_arrow.spi.leaf_type import NodeKind as NodeKind
@@ -213,12 +214,13 @@ else:
                 "BufferSlices",
                 "DictionaryItems",
                 "FetchedSlices",
+                "IndexedLayout",
                 "LoadedPage",
-                "ManyPages",
                 "OpensManyPages",
                 "PageFacts",
                 "PageIndex",
                 "PageReadPlan",
+                "PythonLayout",
                 "ZoneMapPlace",
             ),
             "lance_arrow.spi.leaf_type": ("LeafType", "NodeKind"),

@@ -1,9 +1,15 @@
 """Protocols of structural encodings (layouts): how the buffers of a page are arranged.
 
-A page is read in two rounds. `index_slices` returns the bytes that a plan needs: chunk tables, row indices,
-dictionaries. `plan` turns selected rows into byte ranges. Layouts never access a source: they return slices of page
-buffers and get their bytes. Then `load` opens the bytes: levels are decoded, values are measured. The caller allocates
-one destination for many pages, and `LoadedPage.decode` fills the part of this page.
+A bound layout knows the roles of buffers. Its pages are read in one of two ways:
+
+- By the native engine. The layout makes a page for it, at once (`ReadNatively`), or of an index that was loaded first
+  (`IndexedLayout`, whose index is a `HasNativePage`).
+- By the layout itself, in two rounds (`PythonLayout`). `index_slices` returns the bytes that a plan needs: tables,
+  indices, dictionaries. `plan` turns selected rows into byte ranges. Then `load` opens the bytes: levels are decoded,
+  values are measured. The caller allocates one destination for many pages, and `LoadedPage.decode` fills the part of
+  this page.
+
+Layouts never access a source: they return slices of page buffers and get their bytes.
 """
 
 from __future__ import annotations
@@ -117,7 +123,10 @@ class LoadedPage(Protocol):
 
 
 class BoundLayout(Protocol):
-    """A validated page description; all pages with the same description share it, and so do threads."""
+    """A validated page description; all pages with the same description share it, and so do threads.
+
+    It is also `ReadNatively`, an `IndexedLayout` or a `PythonLayout`; otherwise its pages cannot be read.
+    """
 
     def roles(self, page: PageFacts) -> tuple[BufferRole, ...]:
         """Return the role of each buffer of the page.
@@ -128,17 +137,25 @@ class BoundLayout(Protocol):
             The page lacks buffers that the description requires.
         """
 
+
+class IndexedLayout(BoundLayout, Protocol):
+    """A bound layout that must read something of a page before its rows can be found."""
+
     def index_slices(self, page: PageFacts) -> tuple[BufferSlices, ...]:
-        """First round: return the slices for `load_index`; often empty."""
+        """Return the slices for `load_index`; often empty."""
 
     def load_index(self, page: PageFacts, fetched: tuple[FetchedSlices, ...]) -> PageIndex | None:
-        """Parse and check the bytes of the first round.
+        """Parse and check the bytes of the slices.
 
         Raises
         ------
         CorruptPageError
             The bytes contradict themselves or the page.
         """
+
+
+class PythonLayout(IndexedLayout, Protocol):
+    """A bound layout that reads its pages itself."""
 
     def plan(self, page: PageFacts, index: PageIndex | None, rows: RowRanges) -> PageReadPlan:
         """Second round: return the slices that hold `rows` (offsets within the page, never empty)."""
@@ -155,43 +172,27 @@ class BoundLayout(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ManyPages:
-    """Pages of one description in memory, such as those of a column in many small files.
-
-    Parameters
-    ----------
-    num_rows
-        ``(n,) int64``.
-    starts, sizes
-        ``(n, num_buffers) int64``: byte offset in `data` and size of each buffer of each page, all inside `data`.
-    data
-        ``(m,) uint8``.
-    """
-
-    num_rows: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-    data: Bytes
-
-
 @runtime_checkable
 class OpensManyPages(Protocol):
-    """Optional part of a bound layout with a native side: opens the indices of many pages at once.
+    """Optional part of a layout that is `ReadNatively`: makes many pages at once.
 
-    Without it, or if it returns None, `load_index` opens them one by one.
+    Without it, or if it returns None, `native_page` makes them one by one.
     """
 
-    def index_buffers(self, num_buffers: int) -> tuple[int, ...]:
-        """Return the numbers of the buffers that `native_pages` needs, for a page with `num_buffers` buffers."""
+    def native_pages(self, num_rows: NDArray[np.int64], sizes: NDArray[np.int64]) -> list[Any] | None:
+        """Return a `lance_arrow.pages.NativePage` for each page, in order.
 
-    def native_pages(self, pages: ManyPages) -> list[Any] | None:
-        """Parse and check the indices; return a `lance_arrow.pages.NativePage` for each page, in order.
+        Parameters
+        ----------
+        num_rows
+            ``(n,) int64``.
+        sizes
+            ``(n, num_buffers) int64``: bytes of each buffer of each page.
 
         Raises
         ------
         CorruptFileError
-            As `load_index`, for any of the pages.
+            As `roles`, for any of the pages.
         """
 
 

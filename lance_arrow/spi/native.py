@@ -77,8 +77,8 @@ class ReadNatively(Protocol):
     def native_page(self, page: PageFacts) -> Any | None:
         """Return a `lance_arrow.pages.NativePage`, as `lance_arrow.pages` builds them.
 
-        None if the engine cannot read the page, or if buffers are too small. Then the layout's methods read it, or
-        raise.
+        None if the engine cannot read the page, or if buffers are too few or too small. Then `roles` raises, or the
+        layout reads the page itself.
         """
 
 

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Sequence
 from threading import Lock
 from typing import Protocol, runtime_checkable
 
+from lance_arrow.settings import Limits
 from lance_arrow.spi import PageIndex
 
 _MANY = 64
@@ -28,12 +29,15 @@ class IndexCache:
     ----------
     budget_bytes
         Largest sum of `PageIndex.nbytes`; a single larger index is not kept.
+    limits
+        Of pages that are verified.
     proves_rows
         Whether a row index must be verified with its whole page before it is used and kept.
     """
 
-    def __init__(self, budget_bytes: int, *, proves_rows: bool = False) -> None:
+    def __init__(self, budget_bytes: int, limits: Limits | None = None, *, proves_rows: bool = False) -> None:
         self.budget_bytes = budget_bytes
+        self.limits = Limits() if limits is None else limits
         self.proves_rows = proves_rows
         self._held_bytes = 0
         self._held: OrderedDict[Hashable, PageIndex] = OrderedDict()

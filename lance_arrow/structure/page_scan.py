@@ -12,14 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from lance_arrow.container.pages import PageMeta
 from lance_arrow.engine import NativePage
-from lance_arrow.errors import CorruptPageError, LanceError, located
+from lance_arrow.errors import CorruptPageError, LanceError, UnsupportedError, located
 from lance_arrow.io import Positions, RangeSource, fetch
+from lance_arrow.pages import prove_rows
+from lance_arrow.settings import Limits
 from lance_arrow.spi import (
     BoundLayout,
     BufferRole,
@@ -42,7 +44,8 @@ class PageTask:
 
     column: str
     meta: PageMeta
-    layout: BoundLayout
+    layout: Any
+    """A `BoundLayout`."""
     rows: RowRanges
     cache_key: Hashable | None = None
     index: PageIndex | None = None
@@ -67,7 +70,7 @@ def load_pages(source: RangeSource, tasks: Sequence[PageTask], cache: IndexCache
         The source ended early.
     """
     held = load_indices(source, tasks, cache)
-    plans = [_at(task, "planning", lambda t=task: t.layout.plan(t.facts, t.index, t.rows)) for task in tasks]
+    plans = [_at(task, "planning", lambda t=task: _planned(t)) for task in tasks]
     wanted = [(n, slices) for n, plan in enumerate(plans) if held[n] is None for slices in plan.slices]
     fetched = _fetch(source, tasks, wanted)
     loaded = []
@@ -101,11 +104,10 @@ def load_indices(
     index_slices: dict[int, tuple[BufferSlices, ...]] = {}
     for n, task in enumerate(tasks):
         if task.cache_key is not None and task.index is None:
-            task.index = _index_of_layout(cache.get(task.cache_key))
+            task.index = _index_of_layout(task.layout, cache.get(task.cache_key))
         if task.index is None:
-            index_slices[n] = _at(task, "reading", lambda t=task: t.layout.index_slices(t.facts))
-        proves = cache.proves_rows and n in index_slices and BufferRole.ROW_INDEX in task.layout.roles(task.facts)
-        whole.append((with_whole_pages and task.is_whole) or proves)
+            index_slices[n] = _at(task, "reading", lambda t=task: _index_slices(t))
+        whole.append((with_whole_pages and task.is_whole) or (n in index_slices and _is_proven(task, cache)))
         if whole[n]:
             wanted += [(n, BufferSlices.whole(task.facts, b)) for b in range(len(task.facts.buffer_sizes))]
         else:
@@ -115,18 +117,49 @@ def load_indices(
         task = tasks[n]
         got = fetched.get(n, ())
         mine = tuple(_slice_of(got, wanted_slices) for wanted_slices in slices) if whole[n] else got
-        task.index = _at(task, "opening the index of", lambda t=task, b=mine: t.layout.load_index(t.facts, b))
-        if cache.proves_rows and BufferRole.ROW_INDEX in task.layout.roles(task.facts):
-            _at(task, "proving the row index of", lambda t=task, b=got: _prove(t, b))
+        task.index = _at(task, "opening the index of", lambda t=task, b=mine: _opened_index(t, b))
+        if _is_proven(task, cache):
+            _at(task, "proving the row index of", lambda t=task, b=got: _prove(t, b, cache.limits))
         if task.cache_key is not None and task.index is not None:
             cache.put(task.cache_key, task.index)
     return [fetched.get(n, ()) if whole[n] else None for n in range(len(tasks))]
 
 
-def index_ranges(tasks: Sequence[PageTask]) -> tuple[Positions, Positions]:
+def _planned(task: PageTask) -> PageReadPlan:
+    if not hasattr(task.layout, "plan"):
+        raise UnsupportedError("the engine does not support the values of this page, and its layout does not read it")
+    plan: PageReadPlan = task.layout.plan(task.facts, task.index, task.rows)
+    return plan
+
+
+def _index_slices(task: PageTask) -> tuple[BufferSlices, ...]:
+    """Return what a layout must load before its page is made; nothing if the engine's page reads its own index."""
+    slices = getattr(task.layout, "index_slices", None)
+    if slices is not None:
+        found: tuple[BufferSlices, ...] = slices(task.facts)
+        return found
+    task.layout.roles(task.facts)
+    return ()
+
+
+def _opened_index(task: PageTask, fetched: tuple[FetchedSlices, ...]) -> PageIndex | None:
+    load = getattr(task.layout, "load_index", None)
+    if load is None:
+        make = getattr(task.layout, "native_page", None)
+        return None if make is None else make(task.facts)
+    found: PageIndex | None = load(task.facts, fetched)
+    return found
+
+
+def _is_proven(task: PageTask, cache: IndexCache) -> bool:
+    return cache.proves_rows and BufferRole.ROW_INDEX in task.layout.roles(task.facts)
+
+
+def index_ranges(tasks: Sequence[PageTask], cache: IndexCache) -> tuple[Positions, Positions]:
     """Return what `load_indices` reads of a file for tasks without an index: ``(n,) int64`` starts and stops.
 
-    Rows of the tasks are those of the file. If all rows of a page are wanted, its other bytes are in the ranges too.
+    Rows of the tasks are those of the file. If all rows of a page are wanted, or its row index must be verified, its
+    other bytes are in the ranges too.
 
     Raises
     ------
@@ -137,10 +170,11 @@ def index_ranges(tasks: Sequence[PageTask]) -> tuple[Positions, Positions]:
     for task in tasks:
         rows, first, stop = task.rows, task.meta.first_row, task.meta.first_row + task.meta.num_rows
         run = int(np.searchsorted(rows.stops, first, "right"))
-        if run < len(rows) and rows.starts[run] <= first and stop <= rows.stops[run]:
+        is_whole = run < len(rows) and rows.starts[run] <= first and stop <= rows.stops[run]
+        if is_whole or _at(task, "reading", lambda t=task: _is_proven(t, cache)):
             wanted = tuple(BufferSlices.whole(task.facts, number) for number in range(len(task.facts.buffer_sizes)))
         else:
-            wanted = _at(task, "reading", lambda t=task: t.layout.index_slices(t.facts))
+            wanted = _at(task, "reading", lambda t=task: _index_slices(t))
         for slices in wanted:
             offset = _file_offset(task, slices)
             starts.append(slices.starts + offset)
@@ -148,16 +182,20 @@ def index_ranges(tasks: Sequence[PageTask]) -> tuple[Positions, Positions]:
     return np.concatenate(starts), np.concatenate(stops)
 
 
-def _index_of_layout(held: PageIndex | None) -> PageIndex | None:
-    """Return the index if a layout loaded it: layouts cannot use pages of the engine."""
-    return None if isinstance(held, NativePage) else held
+def _index_of_layout(layout: BoundLayout, held: PageIndex | None) -> PageIndex | None:
+    """Return the index if the layout can use it: those that load one cannot use pages of the engine."""
+    return None if isinstance(held, NativePage) and hasattr(layout, "load_index") else held
 
 
-def _prove(task: PageTask, whole: tuple[FetchedSlices, ...]) -> None:
-    """Open a page completely, then row by row: its layout compares the index with every chunk and row border."""
+def _prove(task: PageTask, whole: tuple[FetchedSlices, ...], limits: Limits) -> None:
+    """Open a page completely, then row by row: its index is compared with every chunk and row border."""
+    native: NativePage | None = getattr(task.index, "native", None)
+    if native is not None:
+        prove_rows(native, task.facts, {number: one.one() for number, one in enumerate(whole)}, limits)
+        return
     borders = np.arange(task.facts.num_rows + 1)
     for rows in (RowRanges.one(0, len(borders) - 1), RowRanges(borders[:-1], borders[1:])):
-        if len(rows):
+        if len(rows) and hasattr(task.layout, "load"):
             plan = task.layout.plan(task.facts, task.index, rows)
             task.layout.load(task.facts, task.index, plan, _cut(whole, plan))
 

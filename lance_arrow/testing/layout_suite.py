@@ -1,17 +1,19 @@
 """`LayoutSuite`: base class for tests of a layout.
 
-The author writes pages from the text of the format, together with the rows they hold. The suite then reads every
-selection of rows as a scan does: index slices, plan, data slices. Bytes are scattered and unaligned, destinations are
-guarded. It also damages the bytes.
+The author writes pages from the text of the format, together with the rows they hold. The suite then reads selections
+of rows. The native engine reads them, if the layout has pages for it. The layout's own methods read them, if it has
+these, as a scan does: index slices, plan, data slices. Bytes are scattered and unaligned, destinations are guarded. It
+also damages the bytes.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 import pytest
@@ -27,14 +29,17 @@ from lance_arrow.spi import (
     BufferSlices,
     EncodingKey,
     FetchedSlices,
+    LayerKind,
     LeafType,
+    Levels,
     LoadedPage,
     PageFacts,
     PageIndex,
+    PythonLayout,
     RowRanges,
     Structure,
 )
-from lance_arrow.testing.native_pages import difference, native_rows
+from lance_arrow.testing.native_pages import NativeRows, difference, levels_of_rows, native_page, native_rows
 from lance_arrow.testing.samples import Destination, values_of
 from lance_arrow.testing.scattered import damages, fetch_scattered, some
 from lance_arrow.testing.slot_levels import levels_of
@@ -79,6 +84,8 @@ class LayoutCase:
         Entries of each row.
     lengths_per_row
         Number of leaf slots per row: the product of the dimensions of fixed-size lists of structs.
+    layers
+        Layers that the levels of `rows` count, inner-most first; empty for those of the engine's page.
     """
 
     name: str
@@ -87,6 +94,7 @@ class LayoutCase:
     buffers: tuple[bytes, ...]
     rows: tuple[tuple[Entry, ...], ...]
     lengths_per_row: int = 1
+    layers: tuple[LayerKind, ...] = ()
 
     @property
     def facts(self) -> PageFacts:
@@ -121,6 +129,28 @@ class LayoutSuite:
     cases: ClassVar[Sequence[LayoutCase]]
     """Pages to read: every form of the layout, with several chunks and row index widths if the layout has them."""
 
+    @staticmethod
+    def reading(layout: BoundLayout) -> BoundLayout | PythonLayout:
+        """Return another reader of the pages of a bound layout that only the engine reads, to be compared with it."""
+        return layout
+
+    def own_reader(self, case: LayoutCase) -> PythonLayout | None:
+        """Bind the page for a reader in Python; None if there is none."""
+        layout = self.reading(bind_case(case))
+        return cast(PythonLayout, layout) if hasattr(layout, "load") else None
+
+    def check(self, case: LayoutCase, rows: RowRanges) -> None:
+        """Require the rows of each reader."""
+        layout, own = bind_case(case), self.own_reader(case)
+        native = native_rows(layout, case, rows)
+        assert native is not None or own is not None, "neither the engine nor the layout reads the page"
+        if own is not None:
+            assert_holds(open_rows(own, case, load_index(own, case), rows), case, rows)
+        if native is not None:
+            assert not isinstance(native, str), native
+            other = _other_rows(native, layout, case, rows)
+            assert other is None, other
+
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         if "suite_case" in metafunc.fixturenames:
             metafunc.parametrize("suite_case", self.cases, ids=[case.name for case in self.cases])
@@ -130,86 +160,121 @@ class LayoutSuite:
 
     def test_whole_page(self, suite_case: LayoutCase) -> None:
         everything = RowRanges.one(0, len(suite_case.rows))
-        assert_holds(read_page(suite_case, everything), suite_case, everything)
+        self.check(suite_case, everything)
 
     def test_every_single_row(self, suite_case: LayoutCase) -> None:
         for row in some(range(len(suite_case.rows)), 60):
-            rows = RowRanges.one(row, row + 1)
-            assert_holds(read_page(suite_case, rows), suite_case, rows)
+            self.check(suite_case, RowRanges.one(row, row + 1))
 
     def test_runs_of_rows_with_a_kept_index(self, suite_case: LayoutCase) -> None:
-        layout = bind_case(suite_case)
-        index = load_index(layout, suite_case)
+        layout, own = bind_case(suite_case), self.own_reader(suite_case)
+        index = None if own is None else load_index(own, suite_case)
         assert index is None or index.nbytes >= 0
-        chance = random.Random(suite_case.name)
-        for _ in range(_SELECTIONS):
-            edges = sorted(chance.sample(range(len(suite_case.rows) + 1), min(len(suite_case.rows) + 1, 6)))
-            edges = edges[: len(edges) // 2 * 2]
-            rows = RowRanges(np.array(edges[::2], np.int64), np.array(edges[1::2], np.int64))
-            if len(rows):
-                assert_holds(open_rows(layout, suite_case, index, rows), suite_case, rows)
-
-    def test_the_native_page_agrees(self, suite_case: LayoutCase) -> None:
-        layout = bind_case(suite_case)
-        index, count = load_index(layout, suite_case), len(suite_case.rows)
-        chance = random.Random(suite_case.name)
-        for number in range(_SELECTIONS):
-            edges = sorted(chance.sample(range(count + 1), min(count + 1, 6))) if number else [0, count]
-            edges = edges[: len(edges) // 2 * 2]
-            rows = RowRanges(np.array(edges[::2], np.int64), np.array(edges[1::2], np.int64))
-            native = native_rows(layout, suite_case, index, rows) if len(rows) and count else None
+        for rows in _runs_of(suite_case):
+            native = native_rows(layout, suite_case, rows)
             if native is not None:
                 assert not isinstance(native, str), native
-                assert difference(native, open_rows(layout, suite_case, index, rows), suite_case) is None
+                other = _other_rows(native, layout, suite_case, rows)
+                assert other is None, other
+            if own is not None:
+                assert_holds(open_rows(own, suite_case, index, rows), suite_case, rows)
 
-    def test_the_native_page_accepts_no_other_bytes(self, suite_case: LayoutCase) -> None:
+    def test_the_engine_accepts_no_other_bytes(self, suite_case: LayoutCase) -> None:
         everything = RowRanges.one(0, len(suite_case.rows))
         for number, content in enumerate(suite_case.buffers):
             for damaged in damages(content, _FLIPS_PER_BUFFER):
                 case = suite_case.with_buffer(number, damaged)
-                layout = bind_case(case)
-                try:
-                    index = load_index(layout, case)
-                    got = open_rows(layout, case, index, everything)
-                except LanceError:
-                    native = native_rows(layout, case, None, everything)
-                    assert native is None or isinstance(native, str), "only the engine accepts the bytes"
+                native, own = native_rows(bind_case(case), case, everything), self.own_reader(case)
+                if native is None or own is None:
                     continue
-                native = native_rows(layout, case, index, everything)
-                if native is not None and not isinstance(native, str):
-                    assert difference(native, got, case) is None
+                try:
+                    got = open_rows(own, case, load_index(own, case), everything)
+                except LanceError:
+                    assert isinstance(native, str), "only the engine accepts the bytes"
+                    continue
+                if not isinstance(native, str):
+                    assert difference(native, got.levels, got.values(), case) is None
 
     def test_wrong_number_of_buffers_is_refused(self, suite_case: LayoutCase) -> None:
         for buffers in (suite_case.buffers[:-1], (*suite_case.buffers, b"\0" * 8, b"\0" * 8, b"\0" * 8)):
             if len(buffers) != len(suite_case.buffers):
-                with pytest.raises(CorruptFileError):
-                    read_page(replace(suite_case, buffers=buffers), RowRanges.one(0, len(suite_case.rows)))
+                case, everything = replace(suite_case, buffers=buffers), RowRanges.one(0, len(suite_case.rows))
+                assert isinstance(native_rows(bind_case(case), case, everything), str | None)
+                own = self.own_reader(case)
+                if own is not None:
+                    with pytest.raises(CorruptFileError):
+                        open_rows(own, case, load_index(own, case), everything)
 
     def test_short_buffers_are_refused_or_change_nothing(self, suite_case: LayoutCase) -> None:
         everything = RowRanges.one(0, len(suite_case.rows))
         for number, content in enumerate(suite_case.buffers):
             # An empty buffer may be valid: an absent stream.
-            _read_or_refuse(bind_case(suite_case), suite_case.with_buffer(number, b""))
+            self._read_or_refuse(suite_case.with_buffer(number, b""))
             for size in {len(content) // 2, len(content) - 8, len(content) - 1}:
                 if not 0 < size < len(content):
                     continue
                 damaged = suite_case.with_buffer(number, content[:size])
+                own, layout = self.own_reader(damaged), bind_case(damaged)
+                native = native_rows(layout, damaged, everything)
+                if native is not None and not isinstance(native, str):
+                    assert _other_rows(native, layout, suite_case, everything) is None
+                if own is None:
+                    continue
                 try:
-                    got = read_page(damaged, everything)
+                    got = open_rows(own, damaged, load_index(own, damaged), everything)
                 except LanceError:
                     continue
                 assert_holds(got, suite_case, everything)
 
     def test_damaged_bytes_are_refused_or_decoded(self, suite_case: LayoutCase) -> None:
-        layout = bind_case(suite_case)
         for number, content in enumerate(suite_case.buffers):
             for damaged in damages(content, _FLIPS_PER_BUFFER):
-                _read_or_refuse(layout, suite_case.with_buffer(number, damaged))
+                self._read_or_refuse(suite_case.with_buffer(number, damaged))
 
     def test_other_numbers_of_rows_are_refused_or_decoded(self, suite_case: LayoutCase) -> None:
-        layout = bind_case(suite_case)
         for rows in (suite_case.rows[:-1], (*suite_case.rows, suite_case.rows[-1])):
-            _read_or_refuse(layout, replace(suite_case, rows=rows))
+            self._read_or_refuse(replace(suite_case, rows=rows))
+
+    def _read_or_refuse(self, case: LayoutCase) -> None:
+        """Read a damaged page; exceptions other than `LanceError` fail the test."""
+        own, layout, middle = self.own_reader(case), bind_case(case), len(case.rows) // 2
+        for rows in (RowRanges.one(0, len(case.rows)), RowRanges.one(middle, middle + 1)):
+            if not case.rows:
+                continue
+            native_rows(layout, case, rows)
+            if own is not None:
+                with suppress(LanceError):
+                    open_rows(own, case, load_index(own, case), rows)
+
+
+def _runs_of(case: LayoutCase) -> Iterator[RowRanges]:
+    """Choose runs of rows, the same at each call; first all rows."""
+    chance, count = random.Random(case.name), len(case.rows)
+    for number in range(_SELECTIONS):
+        edges = sorted(chance.sample(range(count + 1), min(count + 1, 6))) if number else [0, count]
+        edges = edges[: len(edges) // 2 * 2]
+        rows = RowRanges(np.array(edges[::2], np.int64), np.array(edges[1::2], np.int64))
+        if len(rows) and count:
+            yield rows
+
+
+def _other_rows(native: NativeRows, layout: BoundLayout, case: LayoutCase, rows: RowRanges) -> str | None:
+    """Say what the engine read otherwise than the case has it; None if nothing."""
+    page = native_page(layout, case)
+    assert page is not None
+    entries = _entries(case, rows)
+    levels = levels_of_rows(case.layers or page.layers, entries)
+    return difference(native, levels, [slot.value for slot in _slots(entries, levels)], case)
+
+
+def _entries(case: LayoutCase, rows: RowRanges) -> list[Entry]:
+    runs = zip(rows.starts.tolist(), rows.stops.tolist(), strict=True)
+    return [entry for start, stop in runs for row in case.rows[start:stop] for entry in row]
+
+
+def _slots(entries: list[Entry], levels: Levels) -> list[Entry]:
+    """Entries that have a slot for a value."""
+    return [entry for entry in entries if levels.max_rep == 0 or entry.def_ <= levels.max_visible_def]
 
 
 @cache
@@ -223,14 +288,14 @@ def bind_case(case: LayoutCase) -> BoundLayout:
     return _runtime().binder.page(name, case.description.SerializeToString(), case.leaf)
 
 
-def load_index(layout: BoundLayout, case: LayoutCase) -> PageIndex | None:
+def load_index(layout: PythonLayout, case: LayoutCase) -> PageIndex | None:
     """Run the first round: fetch the index slices and open them."""
     assert len(layout.roles(case.facts)) == len(case.buffers)
     slices = layout.index_slices(case.facts)
     return layout.load_index(case.facts, tuple(_fetch(case, one) for one in slices))
 
 
-def open_rows(layout: BoundLayout, case: LayoutCase, index: PageIndex | None, rows: RowRanges) -> PageRead:
+def open_rows(layout: PythonLayout, case: LayoutCase, index: PageIndex | None, rows: RowRanges) -> PageRead:
     """Run the second round, and decode into guarded memory."""
     counted = RowRanges(rows.starts * case.lengths_per_row, rows.stops * case.lengths_per_row)
     plan = layout.plan(case.facts, index, counted)
@@ -245,21 +310,14 @@ def open_rows(layout: BoundLayout, case: LayoutCase, index: PageIndex | None, ro
     return PageRead(page.levels, page, destination.block)
 
 
-def read_page(case: LayoutCase, rows: RowRanges) -> PageRead:
-    """Bind the description and read rows, without a kept index."""
-    layout = bind_case(case)
-    return open_rows(layout, case, load_index(layout, case), rows)
-
-
 def assert_holds(got: PageRead, case: LayoutCase, rows: RowRanges) -> None:
     """Require exactly the entries and values of `rows`."""
-    runs = zip(rows.starts.tolist(), rows.stops.tolist(), strict=True)
-    entries = [entry for start, stop in runs for row in case.rows[start:stop] for entry in row]
+    entries = _entries(case, rows)
     levels = levels_of(got.levels)
     assert levels.num_entries == len(entries)
     assert _level_list(levels.rep, len(entries)) == [entry.rep for entry in entries]
     assert _level_list(levels.def_, len(entries)) == [entry.def_ for entry in entries]
-    slots = [entry for entry in entries if levels.max_rep == 0 or entry.def_ <= levels.max_visible_def]
+    slots = _slots(entries, levels)
     values = got.values()
     assert got.page.num_values == len(slots) == len(values)
     for number, (value, slot) in enumerate(zip(values, slots, strict=True)):
@@ -272,13 +330,3 @@ def _level_list(levels: NDArray[np.uint16] | None, num_entries: int) -> list[int
 
 def _fetch(case: LayoutCase, wanted: BufferSlices) -> FetchedSlices:
     return fetch_scattered(case.buffers[wanted.buffer], wanted)
-
-
-def _read_or_refuse(layout: BoundLayout, case: LayoutCase) -> None:
-    """Read a damaged page; exceptions other than `LanceError` fail the test."""
-    try:
-        index = load_index(layout, case)
-        open_rows(layout, case, index, RowRanges.one(0, len(case.rows)))
-        open_rows(layout, case, index, RowRanges.one(len(case.rows) // 2, len(case.rows) // 2 + 1))
-    except LanceError:
-        return

@@ -1,10 +1,8 @@
-"""Rows of a page as the native engine reads them, and what differs from the layout's own methods.
-
-A layout with a native page is read by both: equal structure, equal values, and no bytes that only the engine accepts.
-"""
+"""Rows of a page as the native engine reads them, and what differs from the rows that it holds."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,13 +11,26 @@ import pyarrow as pa
 from lance_arrow import engine
 from lance_arrow.arrays.column_destination import Allocator
 from lance_arrow.arrays.unravel import NodeStructure, unravel
-from lance_arrow.pages import NO_VALUES, list_parts, row_bits, struct_field_bytes
+from lance_arrow.engine import NativePage
+from lance_arrow.errors import LanceError
+from lance_arrow.pages import NO_VALUES, has_rows_of_any_length, list_parts, row_bits, struct_field_bytes
 from lance_arrow.settings import Limits
-from lance_arrow.spi import BlockSlice, BoundLayout, NodeKind, PackedStruct, PageIndex, RowRanges, VariableWidth
+from lance_arrow.spi import (
+    BlockSlice,
+    BoundLayout,
+    LayerKind,
+    Levels,
+    NodeKind,
+    PackedStruct,
+    RowRanges,
+    Structure,
+    VariableWidth,
+)
 from lance_arrow.testing.samples import values_of
+from lance_arrow.testing.scattered import fetch_scattered
 
 if TYPE_CHECKING:
-    from lance_arrow.testing.layout_suite import LayoutCase, PageRead
+    from lance_arrow.testing.layout_suite import Entry, LayoutCase
 
 _LIMIT_BYTES = 1 << 26
 _LARGEST_OFFSET = (1 << 31) - 1
@@ -28,15 +39,23 @@ _OFFSET_BITS = 32
 NativeRows = tuple[list[bytes], list[NodeStructure]]
 
 
-def native_rows(
-    layout: BoundLayout, case: LayoutCase, index: PageIndex | None, rows: RowRanges
-) -> NativeRows | str | None:
+def native_page(layout: Any, case: LayoutCase) -> NativePage | None:
+    """Return the page of a bound layout for the engine; None if there is none. Its index is loaded where it has one."""
+    page: NativePage | None = layout.native_page(case.facts) if hasattr(layout, "native_page") else None
+    if page is None and hasattr(layout, "load_index"):
+        slices = layout.index_slices(case.facts)
+        fetched = tuple(fetch_scattered(case.buffers[one.buffer], one) for one in slices)
+        page = getattr(layout.load_index(case.facts, fetched), "native", None)
+    return page
+
+
+def native_rows(layout: BoundLayout, case: LayoutCase, rows: RowRanges) -> NativeRows | str | None:
     """Read rows by the engine.
 
     Parameters
     ----------
-    layout, case, index
-        A bound layout, its page, and the index that it loaded.
+    layout, case
+        A bound layout, and its page.
     rows
         Which rows.
 
@@ -46,10 +65,15 @@ def native_rows(
         Bytes of every value, and the structure of every node. A text if the engine refuses the page; None if the layout
         has no page for the engine.
     """
-    make = getattr(layout, "native_page", None)
-    page = getattr(index, "native", None) if make is None else make(case.facts)
+    try:
+        layout.roles(case.facts)
+        page = native_page(layout, case)
+    except LanceError as error:
+        return str(error)
     shape, kinds = case.leaf.shape, case.leaf.nodes
     bits = NO_VALUES if shape is None else row_bits(shape)
+    if has_rows_of_any_length(shape):
+        return None
     if page is None or bits is None or case.lengths_per_row != 1 or NodeKind.FIXED_SIZE_LIST in kinds:
         return None
     offset_bits = tuple(_OFFSET_BITS if kind is NodeKind.LIST else 0 for kind in kinds)
@@ -99,24 +123,52 @@ def native_rows(
     return _values(shape, num_values, values, offsets), [NodeStructure(*node) for node in nodes]
 
 
-def difference(native: NativeRows, got: PageRead, case: LayoutCase) -> str | None:
-    """Say what the engine read otherwise than the layout; None if nothing."""
-    values, nodes = native
+def difference(native: NativeRows, levels: Structure, values: Sequence[bytes | None], case: LayoutCase) -> str | None:
+    """Say what the engine read otherwise than expected; None if nothing.
+
+    Parameters
+    ----------
+    native
+        What `native_rows` read.
+    levels
+        Structure of the rows.
+    values
+        Bytes of the value in each slot; None where they may be any.
+    case
+        The page.
+    """
+    found, nodes = native
     offset_bits = [_OFFSET_BITS if kind is NodeKind.LIST else 0 for kind in case.leaf.nodes]
-    expected = unravel([got.levels], offset_bits, [0] * len(offset_bits), Allocator(Limits()))
-    for number, (found, node) in enumerate(zip(nodes, expected, strict=True)):
-        if _node(found) != _node(node):
-            return f"node {number}: {_node(found)}, expected {_node(node)}"
+    expected = unravel([levels], offset_bits, [0] * len(offset_bits), Allocator(Limits()))
+    for number, (node, other) in enumerate(zip(nodes, expected, strict=True)):
+        if _node(node) != _node(other):
+            return f"node {number}: {_node(node)}, expected {_node(other)}"
     present = _bits(nodes[0])
-    told = got.values()
-    if len(values) != len(told):
-        return f"{len(values)} values, expected {len(told)}"
-    for number, (value, other) in enumerate(zip(values, told, strict=True)):
+    if len(found) != len(values):
+        return f"{len(found)} values, expected {len(values)}"
+    for number, (value, told) in enumerate(zip(found, values, strict=True)):
         # Bytes under nulls are undefined.
-        is_slot = len(present) == len(values)
-        if value != other and (not is_slot or present[number]):
-            return f"value {number}: {value!r}, expected {other!r}"
+        is_slot = len(present) == len(found)
+        if told is not None and value != told and (not is_slot or present[number]):
+            return f"value {number}: {value!r}, expected {told!r}"
     return None
+
+
+def levels_of_rows(layers: Sequence[int], entries: Sequence[Entry]) -> Levels:
+    """Return the levels of a page's entries.
+
+    Parameters
+    ----------
+    layers
+        Kinds of its layers, inner-most first.
+    entries
+        Those of the rows.
+    """
+    kinds = tuple(map(LayerKind, layers))
+    rep, def_ = (np.array([getattr(entry, name) for entry in entries], np.uint16) for name in ("rep", "def_"))
+    has_def = any(kind.num_def_levels for kind in kinds)
+    has_rep = any(kind.is_list for kind in kinds)
+    return Levels(kinds, len(entries), rep if has_rep else None, def_ if has_def else None)
 
 
 def _values(shape: Any, num_values: int, values: Any, offsets: Any) -> list[bytes]:

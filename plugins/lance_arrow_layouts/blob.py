@@ -17,35 +17,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow import spi
-from lance_arrow.errors import CorruptFileError, CorruptPageError, PluginContractError, UnsupportedError
+from lance_arrow.errors import CorruptFileError, PluginContractError, UnsupportedError
 from lance_arrow.kernels import native_codecs
 from lance_arrow.pages import NativePage, native_places
 from lance_arrow.proto.encodings_v21_pb2 import BlobLayout, PageLayout
 from lance_arrow.spi import (
     NO_BYTES,
     BindScope,
-    BlockShape,
     BlockSlice,
     BoundLayout,
     BufferRole,
-    BufferSlices,
     Bytes,
     EncodeScope,
     EncodingKey,
-    FetchedSlices,
     FixedWidth,
     LayerKind,
     LeafType,
     Levels,
-    LoadedPage,
     PackedStruct,
     PageFacts,
-    PageIndex,
-    PageReadPlan,
-    RowRanges,
     VariableWidth,
     hookimpl,
-    new_block,
 )
 
 PLACES = PackedStruct((FixedWidth(64), FixedWidth(64)))
@@ -177,18 +169,6 @@ def _laid(inner: spi.PageContent, scope: EncodeScope) -> spi.EncodedPage:
     return laid
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PlacesIndex:
-    """Index of the inner layout, and the page for the native engine."""
-
-    inner: PageIndex | None
-    native: NativePage | None
-
-    @property
-    def nbytes(self) -> int:
-        return 0 if self.inner is None else self.inner.nbytes
-
-
 @dataclass(frozen=True, slots=True)
 class BoundBlob:
     """A validated description of places; the inner layout reads them."""
@@ -199,73 +179,9 @@ class BoundBlob:
     def roles(self, page: PageFacts) -> tuple[BufferRole, ...]:
         return self.inner.roles(page)
 
-    def index_slices(self, page: PageFacts) -> tuple[BufferSlices, ...]:
-        return self.inner.index_slices(page)
-
-    def load_index(self, page: PageFacts, fetched: tuple[FetchedSlices, ...]) -> PlacesIndex:
-        inner = self.inner.load_index(page, fetched)
-        return PlacesIndex(inner, native_places(inner, self.layers))
-
-    def plan(self, page: PageFacts, index: PlacesIndex | None, rows: RowRanges) -> PageReadPlan:
-        return self.inner.plan(page, None if index is None else index.inner, rows)
-
-    def load(
-        self, page: PageFacts, index: PlacesIndex | None, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]
-    ) -> LoadedPage:
-        """Decode the places, because only they mark nulls."""
-        inner = self.inner.load(page, None if index is None else index.inner, plan, fetched)
-        if inner.shape != PLACES:
-            raise CorruptPageError(f"the places of blobs are {inner.shape}, expected {PLACES}")
-        if inner.levels.rep is not None or (inner.levels.def_ is not None and inner.levels.def_.any()):
-            raise CorruptPageError("the places of blobs must not have a structure")
-        places = new_block(PLACES, inner.num_values, inner.num_bytes)
-        inner.decode(places)
-        position, size = (field.values.view("<u8") for field in places.fields)
-        levels = Levels(self.layers, len(position), None, _null_levels(position, size, self.layers))
-        return PlacesPage(levels, places)
-
-
-def _null_levels(
-    position: NDArray[np.uint64], size: NDArray[np.uint64], layers: tuple[LayerKind, ...]
-) -> NDArray[np.uint16] | None:
-    """Return definition levels of ``(n,)`` places, None if all are valid; places of nulls become (0, 0)."""
-    null = (size == 0) & (position != 0)
-    if not null.any():
-        return None
-    told = position[null]
-    highest = sum(layer.num_def_levels for layer in layers)
-    wrong = (told & np.uint64(0xFFFF) != 0) | (told >> np.uint64(16) > highest) | (told >> np.uint64(16) == 0)
-    if wrong.any():
-        bad = int(told[np.argmax(wrong)])
-        raise CorruptPageError(
-            f"a blob of no bytes has the levels {bad:#x}, expected at most {highest} << 16 from its layers", detail=bad
-        )
-    def_ = np.zeros(len(position), np.uint16)
-    def_[null] = told >> np.uint64(16)
-    position[null] = 0
-    return def_
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PlacesPage:
-    """Places of the selected rows."""
-
-    levels: Levels
-    places: BlockSlice
-    num_bytes = 0
-    dictionary = None
-
-    @property
-    def shape(self) -> BlockShape:
-        return PLACES
-
-    @property
-    def num_values(self) -> int:
-        return self.places.num_values
-
-    def decode(self, out: BlockSlice) -> None:
-        for field, held in zip(out.fields, self.places.fields, strict=True):
-            field.values[:] = held.values
+    def native_page(self, page: PageFacts) -> NativePage | None:
+        make = getattr(self.inner, "native_page", None)
+        return None if make is None else native_places(make(page), self.layers)
 
 
 @hookimpl

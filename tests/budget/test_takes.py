@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from second_reader.chunk_index import chunk_table
 from stores import CountingStore
 from values import seeded
 from witness import Witness
 
 import lance_arrow
 from lance_arrow.io.source import LOCAL_COALESCING, REMOTE_COALESCING
-from lance_arrow.pages.chunk_index import chunk_table
 from lance_arrow.runtime import default_runtime
 from lance_arrow.spi import ReadReport
 

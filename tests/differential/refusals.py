@@ -1,8 +1,8 @@
-"""Compare what the engine says of damaged files with what the layouts in Python say.
+"""Compare what the engine says of damaged files with what a second reader says, which reads pages in Python.
 
 `python tests/differential/refusals.py --version 2.2 --count 400`: we write random tables, and damage some bytes
-of their pages. The engine and the layouts read each file, by a scan or a take, near or far. Both return the same rows,
-or both refuse the same page of the same column.
+of their pages. Both read each file, by a scan or a take, near or far. They return the same rows,
+or refuse the same page of the same column.
 """
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ from typing import Any
 from unittest.mock import patch
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
+sys.path[:0] = [str(HERE), str(HERE.parent / "support"), str(HERE.parent / "reference")]
 
 import fsspec  # noqa: E402
 import numpy as np  # noqa: E402
 import pyarrow as pa  # noqa: E402
 from canonical import difference  # noqa: E402
 from random_tables import random_case  # noqa: E402
+from second_reader import read_twice  # noqa: E402
 from ways import some_rows  # noqa: E402
 
 import lance_arrow  # noqa: E402
 from lance_arrow.errors import LanceError, UnsupportedError  # noqa: E402
-from lance_arrow.scan.row_reader import RowReader  # noqa: E402
+from lance_arrow.scan.legacy.v2_0_row_reader import V20RowReader  # noqa: E402
 
 VERSIONS = ("2.0", "2.1", "2.2", "2.3")
 WAYS = ("scan", "take", "far scan", "far take")
@@ -70,12 +71,12 @@ def refused(version: str, seed: int, folder: Path) -> tuple[Counter[str], list[s
         kept = file.take(rows)
     for number, (place, data) in enumerate(_damaged(whole, _data_stop(path), rng)):
         way = WAYS[number % len(WAYS)]
-        natively, by_layouts = (_read(data, folder, way, rows, is_native=is_native) for is_native in (True, False))
-        counts["rows" if by_layouts.error is None else "refused"] += 1
-        # A take of the engine does not read all that the layouts read.
+        natively, by_second = (_read(data, folder, way, rows, is_native=is_native) for is_native in (True, False))
+        counts["rows" if by_second.error is None else "refused"] += 1
+        # A take of the engine does not read all that the second reader reads.
         is_whole = way.endswith("take") and natively.rows is not None and _equal(natively.rows, kept)
-        if not is_whole and not _agree(natively, by_layouts):
-            failures.append(f"{version} seed {seed} byte {place} {way}: {natively.says()} != {by_layouts.says()}")
+        if not is_whole and not _agree(natively, by_second):
+            failures.append(f"{version} seed {seed} byte {place} {way}: {natively.says()} != {by_second.says()}")
     return counts, failures
 
 
@@ -102,22 +103,24 @@ def _read(data: bytes, folder: Path, way: str, rows: np.ndarray, *, is_native: b
     else:
         path.write_bytes(data)
     source: Any = path if filesystem is None else "/damaged.lance"
-    with patch.object(RowReader, "_read_natively", RowReader._read_natively if is_native else _by_layouts):
+    runtime = lance_arrow.Runtime() if is_native else read_twice(lance_arrow.Runtime())
+    # Arrays of 2.0 are read in Python by the layout of the format itself.
+    with patch.object(V20RowReader, "_read_natively", V20RowReader._read_natively if is_native else _by_second):
         try:
-            with lance_arrow.LanceFile(source, filesystem=filesystem, runtime=lance_arrow.Runtime()) as file:
+            with lance_arrow.LanceFile(source, filesystem=filesystem, runtime=runtime) as file:
                 return Found(file.take(rows) if way.endswith("take") else file.read(), None, ())
         except LanceError as error:
             return Found(None, type(error).__name__, (error.column, error.page, error.byte_range))
 
 
-def _by_layouts(reader: RowReader, nodes: Any, rows: Any, pool: Any, *, is_scan: bool) -> Any:
+def _by_second(reader: V20RowReader, nodes: Any, rows: Any, pool: Any, *, is_scan: bool) -> Any:
     return reader._read(nodes, rows, pool, {})
 
 
-def _agree(natively: Found, by_layouts: Found) -> bool:
-    if natively.rows is None or by_layouts.rows is None:
-        return (natively.error, natively.place) == (by_layouts.error, by_layouts.place)
-    return _equal(natively.rows, by_layouts.rows)
+def _agree(natively: Found, by_second: Found) -> bool:
+    if natively.rows is None or by_second.rows is None:
+        return (natively.error, natively.place) == (by_second.error, by_second.place)
+    return _equal(natively.rows, by_second.rows)
 
 
 def _equal(left: pa.Table, right: pa.Table) -> bool:

@@ -1,4 +1,4 @@
-"""The engine refuses what layouts in Python refuse: a few random tables a day, with some damage each."""
+"""The engine refuses what a second reader refuses: a few random tables a day, with some damage each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from refusals import VERSIONS, refused
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_damage_is_told_as_the_layouts_tell_it(version: str, tmp_path: Path, whole_run: bool) -> None:
+def test_damage_is_told_as_the_second_reader_tells_it(version: str, tmp_path: Path, whole_run: bool) -> None:
     num_refused, failures = 0, []
     seeds = range(1000, 1008 if whole_run else 1004)
     for seed in seeds:

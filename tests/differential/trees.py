@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from unittest.mock import patch
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "support"), str(HERE.parent / "reference")]
@@ -30,11 +29,11 @@ from codec_trees import Impossible, Tree  # noqa: E402
 from forge import Forged  # noqa: E402
 from forge_pages import ITEM, NULLABLE, flat, flat_rows, mini_block, padded, words  # noqa: E402
 from google.protobuf.message import Message  # noqa: E402
+from second_reader import read_twice  # noqa: E402
 
 import lance_arrow  # noqa: E402
 from lance_arrow.errors import LanceError  # noqa: E402
 from lance_arrow.proto import encodings_v21_pb2 as pb  # noqa: E402
-from lance_arrow.scan import row_reader  # noqa: E402
 
 DEPTH = 4
 KINDS = ("integers", "texts", "lists", "structs")
@@ -148,9 +147,9 @@ def _taken(values: pa.Array, rows: Sequence[int] | np.ndarray) -> pa.Array:
     return pa.array([values[int(row)].as_py() for row in rows], values.type)
 
 
-def _file(read: Callable[[lance_arrow.LanceFile], pa.Table]) -> Door:
+def _file(read: Callable[[lance_arrow.LanceFile], pa.Table], runtime: lance_arrow.Runtime | None = None) -> Door:
     def door(path: Path) -> pa.Table:
-        with lance_arrow.LanceFile(path) as file:
+        with lance_arrow.LanceFile(path, runtime=runtime) as file:
             return read(file)
 
     return door
@@ -162,14 +161,6 @@ def _in_memory(read: Callable[[lance_arrow.LanceFile], pa.Table]) -> Door:
             return read(file)
 
     return door
-
-
-def _without_engine(door: Door) -> Door:
-    def other(path: Path) -> pa.Table:
-        with patch.object(row_reader, "take_leaves", lambda *_: []):
-            return door(path)
-
-    return other
 
 
 def doors(num_rows: int) -> dict[str, tuple[Door, np.ndarray | None]]:
@@ -186,10 +177,11 @@ def doors(num_rows: int) -> dict[str, tuple[Door, np.ndarray | None]]:
         "take many": (lambda file: file.take(many), many),
         "filtered": (lambda file: file.read(filter=pc.field("c").is_valid()), None),
     }
+    second = read_twice(lance_arrow.Runtime())
     found: dict[str, tuple[Door, np.ndarray | None]] = {}
     for name, (read, rows) in reads.items():
         found[name] = _file(read), rows
-        found[f"{name}, without engine"] = _without_engine(_file(read)), rows
+        found[f"{name}, by second reader"] = _file(read, second), rows
     found["take few in memory"] = _in_memory(reads["take few"][0]), few
     found["read in memory"] = _in_memory(reads["read"][0]), None
     format_ = lance_arrow.LanceFormat()

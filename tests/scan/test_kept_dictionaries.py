@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from native_only import without_layouts
+from second_reader import read_twice
 from stores import CountingStore
 from values import seeded
 
-from lance_arrow import LanceFile, LanceWriter
+from lance_arrow import LanceFile, LanceWriter, Runtime
 from lance_arrow.errors import CorruptPageError, UnsupportedError
-from lance_arrow.scan import row_reader
 
 NUM_ROWS = 900
 ITEMS = {
@@ -129,12 +128,12 @@ def test_too_many_items_together_are_told_with_their_column(tmp_path: Path) -> N
     assert (caught.value.path, caught.value.column) == (str(path), "d")
 
 
-def test_layouts_read_the_same(tmp_path: Path) -> None:
+def test_the_second_reader_reads_the_same(tmp_path: Path) -> None:
     batch = pa.record_batch({name: _column(items, pa.int16(), name) for name, items in ITEMS.items()})
     path = tmp_path / "f.lance"
     _write(path, [batch, batch], "2.2")
     with LanceFile(path) as file:
         by_engine = file.read()
-    with patch.object(row_reader, "take_leaves", lambda *_: []), LanceFile(path) as file:
-        by_layouts = file.read()
-    assert by_engine.equals(by_layouts)
+    with LanceFile(path, runtime=read_twice(Runtime())) as file:
+        by_second_reader = file.read()
+    assert by_engine.equals(by_second_reader)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from second_reader import read_twice
 
 from lance_arrow import LanceFile, write_table
 from lance_arrow.engine import NativePage
@@ -92,7 +93,7 @@ def test_threads_share_a_page(path: Path) -> None:
     assert pa.concat_tables(found).equals(table().take(list(range(0, ROWS, 100))))
 
 
-def test_damaged_indices_are_refused_as_the_layouts_do(path: Path, tmp_path: Path) -> None:
+def test_damaged_indices_are_refused_as_the_second_reader_does(path: Path, tmp_path: Path) -> None:
     """Bits of chunk tables, row indices and dictionaries flipped: the same rows, or the same error."""
     good = path.read_bytes()
     rng = np.random.default_rng(1)
@@ -111,16 +112,14 @@ def test_damaged_indices_are_refused_as_the_layouts_do(path: Path, tmp_path: Pat
 
 
 def outcome(path: Path, column: int, natively: bool) -> pa.RecordBatch | tuple[object, ...]:
-    """All rows of the column, or the error's class and place, by the engine first or by the layouts alone."""
-    with LanceFile(path, runtime=Runtime(Settings(num_threads=1))) as file:
+    """All rows of the column, or the error's class and place, by the engine or by the second reader."""
+    runtime = Runtime(Settings(num_threads=1))
+    with LanceFile(path, runtime=runtime if natively else read_twice(runtime)) as file:
         reader: RowReader = file._rows
         node = next(node for node in reader.roots if column in [leaf.column for leaf in node.leaves()])
         rows = RowRanges.one(0, ROWS)
         try:
-            if natively:
-                batches, _ = reader.read([node], rows)
-            else:
-                batches, _ = reader._read([node], rows, None, {})
+            batches, _ = reader.read([node], rows)
         except LanceError as error:
             return type(error), error.column, error.page, error.byte_range
         (batch,) = batches

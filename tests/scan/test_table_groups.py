@@ -22,7 +22,7 @@ from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.fragments import fragment_groups
 from lance_arrow.scan.fragments.fragment_groups import FragmentGroups
 from lance_arrow.scan.fragments.joined_fragments import JoinedFragments
-from lance_arrow.spi import ManyPages, ReadReport, RowRanges
+from lance_arrow.spi import ReadReport, RowRanges
 
 VIRTUAL = ["_rowid", "_rowaddr"]
 VERSIONED = ["_row_created_at_version", "_row_last_updated_at_version"]
@@ -364,8 +364,8 @@ def test_pages_with_dictionaries_are_opened_together(
     counts: list[int] = []
     together = ChunkedPages.native_pages
 
-    def counted(self: ChunkedPages, pages: ManyPages) -> Any:
-        found = together(self, pages)
+    def counted(self: ChunkedPages, *pages: Any) -> Any:
+        found = together(self, *pages)
         counts.append(0 if found is None or self.items is None else len(found))
         return found
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from second_pages import read_page
 
 from lance_arrow.spi import (
     BlockShape,
@@ -24,7 +25,7 @@ from lance_arrow.spi import (
     RowRanges,
     VariableWidth,
 )
-from lance_arrow.testing.layout_suite import Entry, LayoutCase, assert_holds, bind_case, load_index, open_rows
+from lance_arrow.testing.layout_suite import Entry, LayoutCase, assert_holds
 from lance_arrow.testing.round_trip import encode_scope
 
 Rows = tuple[tuple[Entry, ...], ...]
@@ -158,13 +159,11 @@ def case_of(answer: EncodedPage, rows: Rows, path: Path, leaf: LeafType) -> Layo
 
 def assert_reads(case: LayoutCase, chance: random.Random) -> None:
     """Read the whole page, and some runs of rows, as a scan does."""
-    layout = bind_case(case)
-    index = load_index(layout, case)
     everything = RowRanges.one(0, len(case.rows))
-    assert_holds(open_rows(layout, case, index, everything), case, everything)
+    assert_holds(read_page(case, everything), case, everything)
     for _ in range(3):
         edges = sorted(chance.sample(range(len(case.rows) + 1), min(len(case.rows) + 1, 4)))
         edges = edges[: len(edges) // 2 * 2]
         rows = RowRanges(np.array(edges[::2], np.int64), np.array(edges[1::2], np.int64))
         if len(rows):
-            assert_holds(open_rows(layout, case, index, rows), case, rows)
+            assert_holds(read_page(case, rows), case, rows)

@@ -97,7 +97,7 @@ def binary_page(
     Parameters
     ----------
     num_rows, offset_bits
-        As in `chunked_page`; the buffer of ends is large enough.
+        As in `chunk_template`; the buffer of ends is large enough.
     data_buffer, ends_buffer
         Numbers of buffers: the bytes, and where each string ends.
     end_bytes

@@ -28,7 +28,7 @@ def constant_page(
     Parameters
     ----------
     num_rows, layers, levels, offset_bits
-        As in `chunked_page`.
+        As in `chunk_template`.
     num_buffers
         0; 1, a scalar; 2, repetition and definition levels; 3, both.
     value_bits

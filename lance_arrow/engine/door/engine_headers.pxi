@@ -15,7 +15,7 @@ cdef extern from "engine/plan/pages.hpp" namespace "lance_arrow::engine" nogil:
         int64_t value_bits
         vector[int64_t] parts
         vector[uint8_t] layers
-        cbool has_shared_levels
+        cbool has_shared_levels, in_two_steps
         vector[int64_t] dimensions
         cbool is_indexed()
         int64_t index_bytes()
@@ -93,6 +93,18 @@ cdef extern from "engine/pages/held_page.hpp" namespace "lance_arrow::engine" no
 
     Page* new_held_page(const HeldForm&) except +
 
+cdef extern from "engine/pages/buffered_page.hpp" namespace "lance_arrow::engine" nogil:
+    Page* new_buffered_page(const Page*, const uint8_t*, int64_t) except +
+
+cdef extern from "engine/pages/flattened_page.hpp" namespace "lance_arrow::engine" nogil:
+    cdef cppclass FlattenedForm:
+        int64_t items_per_list
+        int own_levels
+        vector[int64_t] bitmap_bits, null_levels
+        int64_t item_bits
+
+    Page* new_flattened_page(const FlattenedForm&, const Page*) except +
+
 cdef extern from "engine/pages/list_page.hpp" namespace "lance_arrow::engine" nogil:
     const int64_t LIST_ENDS "lance_arrow::engine::kListEnds"
     Page* new_list_page(uint64_t, int64_t) except +
@@ -107,22 +119,13 @@ cdef extern from "engine/pages/chunked_page.hpp" namespace "lance_arrow::engine"
         cbool has_items, keeps_items
         Items items
 
-    cdef struct ChunkPlaces:
-        const int64_t* chunk_starts
-        const int64_t* value_starts
-        const int64_t* rows_started
-        const int64_t* rows_finished
-        const int64_t* rows_left
-        int64_t num_chunks
-
     cdef struct ChunkIndexForm:
         int64_t num_values
         const LaChunkCodec* items
         int64_t num_items
         int64_t most_item_bytes
 
-    Page* new_chunked_page(const ChunkForm&, const ChunkPlaces&) except +
-    Page* new_unindexed_page(const ChunkForm&, const ChunkIndexForm&) except +
+    Page* new_chunked_page(const ChunkForm&, const ChunkIndexForm&) except +
 
 cdef extern from "engine/pages/zipped_page.hpp" namespace "lance_arrow::engine" nogil:
     cdef cppclass StreamForm:
@@ -132,7 +135,7 @@ cdef extern from "engine/pages/zipped_page.hpp" namespace "lance_arrow::engine" 
         const LaValueCodec* values
         const LaStoredValues* stored
 
-    Page* new_zipped_page(const StreamForm&, const int64_t*, int64_t) except +
+    Page* new_zipped_page(const StreamForm&, int64_t) except +
 
 cdef extern from "engine/pages/places_page.hpp" namespace "lance_arrow::engine" nogil:
     const int64_t PLACE_BITS "lance_arrow::engine::kPlaceBits"
@@ -187,6 +190,8 @@ cdef extern from "engine/plan/leaf_reader.hpp" namespace "lance_arrow::engine" n
         PageBuffers buffers
 
     Outcome load_indices(const vector[PageRef]&, const Reader&, ReadCount*) except +
+    Outcome read_leaf(
+        const vector[PageRef]&, const Reader&, const SelectionBitmap*, const LaRuns&, LeafPart*, ReadCount*) except +
 
 cdef extern from "engine/arrays/blobs.hpp" namespace "lance_arrow::engine" nogil:
     cdef struct BlobPlaces:

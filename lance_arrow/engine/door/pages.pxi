@@ -53,6 +53,11 @@ cdef class NativePage:
             self.page.get().layers.push_back(<uint8_t>_ALL_VALID_ITEM)
 
     @property
+    def layers(self) -> tuple[int, ...]:
+        """Kinds of its layers, inner-most first."""
+        return tuple(self.page.get().layers)
+
+    @property
     def nbytes(self) -> int:
         """Memory of the page, and of the index that it has read by itself, in bytes."""
         return _PAGE_BYTES + self.page.get().index_bytes()
@@ -106,60 +111,6 @@ cdef int _set_items(Items* to, tuple items) except -1:
     return 0
 
 
-def chunked_page(
-    int64_t num_rows, layers, tuple levels, int offset_bits, values, rep, def_, bint large,
-    const int64_t[::1] chunk_starts not None, const int64_t[::1] value_starts not None,
-    const int64_t[::1] rows_started=None, const int64_t[::1] rows_finished=None,
-    const int64_t[::1] rows_left=None, tuple items=None, bint keeps_items=False,
-) -> NativePage | None:
-    """Build a page of chunks.
-
-    Parameters
-    ----------
-    num_rows
-        Rows of the page.
-    layers, levels
-        Layer kinds, inner-most first; largest repetition, definition and visible level.
-    offset_bits
-        Width of the offsets of the values, 0 where they have one width.
-    values, rep, def_
-        Capsules of chunk codecs; None for a level stream that does not exist.
-    large
-        Whether sizes in chunk headers have 32 bits.
-    chunk_starts, value_starts, rows_started, rows_finished, rows_left
-        ``(num_chunks + 1,) int64``; the last three with lists only.
-    items
-        ``(bits, values, offsets or None, offset_bits, num_items)`` of a dictionary.
-    keeps_items
-        Whether values are the indices into the dictionary.
-
-    Returns
-    -------
-    NativePage or None
-        None where the codecs take what the engine has no room for.
-    """
-    cdef ChunkForm form
-    cdef ChunkPlaces places
-    if not _has_form(&form, levels, large, values, rep, def_):
-        return None
-    if items is not None:
-        if form.values.bits not in (8, 16, 32, 64):
-            return None
-        form.has_items = True
-        _set_items(&form.items, items)
-    form.keeps_items = keeps_items
-    places.chunk_starts, places.value_starts = &chunk_starts[0], &value_starts[0]
-    places.num_chunks = chunk_starts.shape[0] - 1
-    places.rows_started = NULL
-    places.rows_finished = NULL
-    places.rows_left = NULL
-    if rows_started is not None and rows_finished is not None and rows_left is not None:
-        places.rows_started, places.rows_finished = &rows_started[0], &rows_finished[0]
-        places.rows_left = &rows_left[0]
-    kept = (values, rep, def_, chunk_starts, value_starts, rows_started, rows_finished, rows_left, items)
-    return _page(new_chunked_page(form, places), num_rows, layers, 1, offset_bits, kept)
-
-
 cdef class ChunkTemplate:
     """What pages of chunks of one description have in common; they read their own tables when rows are first wanted."""
 
@@ -179,7 +130,7 @@ cdef class ChunkTemplate:
         """Build a page of so many rows and values; without lists these are the same."""
         cdef NativePage made
         self.index.num_values = num_values
-        made = _page(new_unindexed_page(self.form, self.index), num_rows, self.kinds, 1, self.offset_bits, self.kept)
+        made = _page(new_chunked_page(self.form, self.index), num_rows, self.kinds, 1, self.offset_bits, self.kept)
         if self.parts:
             made.parts = self.parts
         return made
@@ -201,19 +152,25 @@ def chunk_template(
 
     Parameters
     ----------
-    layers, levels, offset_bits, values, rep, def_, large
-        As in `chunked_page`.
+    layers, levels
+        Layer kinds, inner-most first; largest repetition, definition and visible level.
+    offset_bits
+        Width of the offsets of the values, 0 where they have one width.
+    values, rep, def_
+        Capsules of chunk codecs; None for a level stream that does not exist.
+    large
+        Whether sizes in chunk headers have 32 bits.
     items
         Capsule of the chunk codec of a dictionary, which decodes it as one block; None without one.
     num_items, most_item_bytes
         Of the dictionary, and how many bytes they may take at most.
     keeps_items
-        As in `chunked_page`.
+        Whether values are the indices into the dictionary.
 
     Returns
     -------
     ChunkTemplate or None
-        As in `chunked_page`.
+        None where the codecs take what the engine has no room for.
     """
     cdef ChunkTemplate made = ChunkTemplate.__new__(ChunkTemplate)
     if not _has_form(&made.form, levels, large, values, rep, def_):
@@ -221,7 +178,7 @@ def chunk_template(
     made.index.num_values, made.index.num_items, made.index.most_item_bytes = 0, num_items, most_item_bytes
     made.index.items = _chunk_codec(items)
     if items is not None:
-        if made.form.values.bits not in (8, 16, 32, 64) or made.index.items.num_buffers != 1 or made.index.items.bits == 1:
+        if made.form.values.bits not in (8, 16, 32, 64) or made.index.items.num_buffers > 1:
             return None
         made.form.has_items, made.form.keeps_items = True, keeps_items
         made.form.items.bits, made.form.items.num_items = made.index.items.bits, num_items
@@ -236,22 +193,22 @@ def chunk_template(
 
 def zipped_page(
     int64_t num_rows, layers, tuple levels, int offset_bits, tuple counts, tuple entry, values, int64_t row_bytes,
-    const int64_t[::1] row_starts=None, stored=None,
+    stored=None,
 ) -> NativePage:
     """Build a page of zipped entries.
 
     Parameters
     ----------
     num_rows, layers, levels, offset_bits
-        As in `chunked_page`; the visible level is -1 without lists.
+        As in `chunk_template`; the visible level is -1 without lists.
     counts
-        Entries and values of the page.
+        Entries and values of the page; -1 for both where nothing tells them.
     entry
         Bits of repetition and definition levels, bytes per value (-1: lengths are stored), bits of a length (0: none).
     values
         Capsule of a value codec.
-    row_bytes, row_starts
-        Bytes of every row, or (``row_bytes`` unused) ``(num_rows + 1,) int64`` places in the stream.
+    row_bytes
+        Bytes of every row; -1 where the page reads from its second buffer where rows begin.
     stored
         Capsule that tells which values are stored as they are; None where the codec has none.
     """
@@ -263,11 +220,7 @@ def zipped_page(
     form.stored = NULL
     if stored is not None:
         form.stored = <const LaStoredValues*>PyCapsule_GetPointer(stored, _STORED)
-    cdef const int64_t* starts = NULL
-    if row_starts is not None:
-        starts = &row_starts[0]
-    return _page(
-        new_zipped_page(form, starts, row_bytes), num_rows, layers, 0, offset_bits, (values, row_starts, stored))
+    return _page(new_zipped_page(form, row_bytes), num_rows, layers, 0, offset_bits, (values, stored))
 
 
 def places_page(NativePage inner not None, layers, int highest) -> NativePage | None:

@@ -11,7 +11,7 @@ constexpr int64_t kTrustedBytes = 1 << 20, kMostExpanded = 256;
 }  // namespace
 
 Outcome ChunkedPage::load_index(const PageBuffers& buffers, Fetcher* fetcher) const {
-  OwnIndex& own = *own_;
+  OwnIndex& own = own_;
   const std::lock_guard<std::mutex> guard(own.lock);
   if (is_indexed()) return success();
   const bool has_items = own.form.items != nullptr, has_rows = form_.rep != nullptr;
@@ -54,7 +54,7 @@ Outcome ChunkedPage::load_index(const PageBuffers& buffers, Fetcher* fetcher) co
 
 // Decodes a dictionary, which is one block of its codec.
 Outcome ChunkedPage::load_items(const std::vector<uint8_t>& stored) const {
-  OwnIndex& own = *own_;
+  OwnIndex& own = own_;
   const LaChunkCodec& codec = *own.form.items;
   const int64_t count = own.form.num_items, start = 0, size = static_cast<int64_t>(stored.size());
   const uint8_t* bytes = stored.data();
@@ -89,8 +89,8 @@ Outcome ChunkedPage::load_items(const std::vector<uint8_t>& stored) const {
 }
 
 int64_t ChunkedPage::index_bytes() const {
-  if (own_ == nullptr || !is_indexed()) return 0;
-  const OwnIndex& own = *own_;
+  if (!is_indexed()) return 0;
+  const OwnIndex& own = own_;
   int64_t entries = 0;
   for (const auto* table :
        {&own.chunk_starts, &own.value_starts, &own.rows_started, &own.rows_finished, &own.rows_left, &own.item_offsets})
@@ -98,6 +98,6 @@ int64_t ChunkedPage::index_bytes() const {
   return entries * static_cast<int64_t>(sizeof(int64_t)) + engine::kept_bytes(own.items);
 }
 
-Page* new_unindexed_page(const ChunkForm& form, const ChunkIndexForm& index) { return new ChunkedPage(form, index); }
+Page* new_chunked_page(const ChunkForm& form, const ChunkIndexForm& index) { return new ChunkedPage(form, index); }
 
 }  // namespace lance_arrow::engine

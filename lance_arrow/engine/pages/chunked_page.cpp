@@ -245,6 +245,4 @@ Outcome ChunkedPage::open_nested(const LaRuns& rows, const Ranges& ranges, const
   return success();
 }
 
-Page* new_chunked_page(const ChunkForm& form, const ChunkPlaces& places) { return new ChunkedPage(form, places); }
-
 }  // namespace lance_arrow::engine

@@ -1,4 +1,4 @@
-// Mini-block pages: chunks whose places are known before their bytes are read.
+// Mini-block pages: chunks whose places a page reads before it reads them.
 #pragma once
 
 #include "engine/plan/dictionary_items.hpp"
@@ -17,16 +17,6 @@ struct ChunkForm {
   Items items;
 };
 
-// Tables of (num_chunks + 1) entries; the last two are null without lists.
-struct ChunkPlaces {
-  const int64_t* chunk_starts;
-  const int64_t* value_starts;
-  const int64_t* rows_started;
-  const int64_t* rows_finished;
-  const int64_t* rows_left;  // level entries of an unfinished row before each chunk
-  int64_t num_chunks;
-};
-
 // What a page must know to find its chunks, and its dictionary, by itself.
 struct ChunkIndexForm {
   int64_t num_values = 0;
@@ -35,10 +25,9 @@ struct ChunkIndexForm {
   int64_t most_item_bytes = 0;
 };
 
-// The caller owns it; what `form` and `places` point to outlives it.
-Page* new_chunked_page(const ChunkForm& form, const ChunkPlaces& places);
 // A page that reads its tables when its rows are first needed. Buffer 0 has the sizes of chunks, buffer 2 the
-// dictionary, if there is one. The last buffer has the rows of chunks, if there are lists.
-Page* new_unindexed_page(const ChunkForm& form, const ChunkIndexForm& index);
+// dictionary, if there is one. The last buffer has the rows of chunks, if there are lists. The caller owns the page;
+// the codecs outlive it.
+Page* new_chunked_page(const ChunkForm& form, const ChunkIndexForm& index);
 
 }  // namespace lance_arrow::engine

@@ -13,22 +13,15 @@ namespace lance_arrow::engine {
 
 class ChunkedPage : public Page {
  public:
-  ChunkedPage(const ChunkForm& form, const ChunkPlaces& places)
-      : form_(form), places_(places), called_(CalledChunks::of(form.values)) {
+  ChunkedPage(const ChunkForm& form, const ChunkIndexForm& index)
+      : form_(form), called_(CalledChunks::of(form.values)) {
+    own_.form = index;
     const bool by_value = form.values->plain_bytes > 0 && form.rep == nullptr && form.def == nullptr && !form.has_items;
     is_plain = by_value;
     plain_bytes_ = by_value ? form.values->plain_bytes : 0;
     const int64_t header = 2 + form.values->num_buffers * (form.large ? 4 : 2);
     plain_header_ = (header + 7) & ~int64_t{7};
     value_bits = expands() ? form.items.bits : form.values->bits;
-    is_indexed_.store(true, std::memory_order_relaxed);
-    note_chunks();
-  }
-
-  ChunkedPage(const ChunkForm& form, const ChunkIndexForm& index) : ChunkedPage(form, ChunkPlaces{}) {
-    is_indexed_.store(false, std::memory_order_relaxed);
-    own_ = std::make_unique<OwnIndex>();
-    own_->form = index;
   }
 
   bool is_indexed() const override { return is_indexed_.load(std::memory_order_acquire); }
@@ -49,8 +42,7 @@ class ChunkedPage : public Page {
 
   bool has_few_items() const override {
     if (!expands()) return false;
-    const int64_t num_items = own_ != nullptr ? own_->form.num_items : form_.items.num_items;
-    return num_items <= num_rows / kRowsPerItem;
+    return own_.form.num_items <= num_rows / kRowsPerItem;
   }
 
   const Items* items() const override { return expands() ? &form_.items : nullptr; }
@@ -288,6 +280,16 @@ class ChunkedPage : public Page {
   Outcome open_flat(const LaRuns& rows, const Ranges& ranges, const Fetched& fetched, LeafPart* out) const;
   Outcome open_nested(const LaRuns& rows, const Ranges& ranges, const Fetched& fetched, LeafPart* out) const;
 
+  // Tables of (num_chunks + 1) entries; the last three are null without lists.
+  struct ChunkPlaces {
+    const int64_t* chunk_starts = nullptr;
+    const int64_t* value_starts = nullptr;
+    const int64_t* rows_started = nullptr;
+    const int64_t* rows_finished = nullptr;
+    const int64_t* rows_left = nullptr;  // level entries of an unfinished row before each chunk
+    int64_t num_chunks = 0;
+  };
+
   // What a page read to find its chunks: written once, by one thread, before `is_indexed_`.
   struct OwnIndex {
     ChunkIndexForm form;
@@ -308,7 +310,7 @@ class ChunkedPage : public Page {
   int64_t plain_bytes_ = 0;
   int64_t plain_header_ = 0;
   mutable std::unique_ptr<std::atomic<bool>[]> headers_;  // which chunks' headers were found right
-  std::unique_ptr<OwnIndex> own_;
+  mutable OwnIndex own_;
   mutable std::atomic<bool> is_indexed_ = false;
 };
 

@@ -12,6 +12,11 @@ class PlacesPage : public Page {
     value_bits = kPlaceBits;
   }
 
+  bool is_indexed() const override { return inner_->is_indexed(); }
+  Outcome load_index(const PageBuffers& buffers, Fetcher* fetcher) const override {
+    return inner_->load_index(buffers, fetcher);
+  }
+  int64_t index_bytes() const override { return inner_->index_bytes(); }
   int64_t batch_stop(int64_t row) const override { return inner_->batch_stop(row); }
   Outcome plan(const LaRuns& rows, Ranges* out) const override { return inner_->plan(rows, out); }
 

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
+#include <vector>
 
 #include "engine/bind/called_codecs.hpp"
+#include "engine/pages/page_buffers.hpp"
 
 namespace lance_arrow::engine {
 
@@ -11,15 +14,36 @@ namespace {
 
 class ZippedPage : public Page {
  public:
-  // row_starts: (num_rows + 1,) in the stream, null where every row has row_bytes.
-  ZippedPage(const StreamForm& form, const int64_t* row_starts, int64_t row_bytes)
+  ZippedPage(const StreamForm& form, int64_t row_bytes)
       : form_(form),
-        row_starts_(row_starts),
         row_bytes_(row_bytes),
-        batch_bytes_(CalledValues::is(form.values) ? kCalledBytes : kBatchBytes) {
+        batch_bytes_(CalledValues::is(form.values) ? kCalledBytes : kBatchBytes),
+        is_indexed_(row_bytes >= 0) {
     value_bits = form.values->bits;
-    is_plain = row_starts == nullptr && form.zip.bits_rep + form.zip.bits_def == 0 && form.values->is_plain != 0 &&
+    is_plain = row_bytes >= 0 && form.zip.bits_rep + form.zip.bits_def == 0 && form.values->is_plain != 0 &&
                form.zip.bytes_per_value * 8 == value_bits;
+  }
+
+  bool is_indexed() const override { return is_indexed_.load(std::memory_order_acquire); }
+
+  int64_t index_bytes() const override { return is_indexed() ? engine::kept_bytes(own_starts_) : 0; }
+
+  Outcome load_index(const PageBuffers& buffers, Fetcher* fetcher) const override {
+    const std::lock_guard<std::mutex> guard(lock_);
+    if (is_indexed()) return success();
+    if (buffers.count != 2) return misuse("a page has another number of buffers");
+    const int64_t count = num_rows + 1;
+    // A byte for each entry at least: no memory is taken on the word of a description.
+    if (buffers.sizes[1] < count) return corrupt("the row index does not have 1, 2, 4 or 8 bytes for each row", -1);
+    const Leased<std::vector<uint8_t>> stored;
+    Outcome outcome = read_buffer(buffers, 1, fetcher, &*stored);
+    if (outcome.message != nullptr) return outcome;
+    own_starts_.resize(static_cast<size_t>(count));
+    outcome = read_row_index(stored->data(), buffers.sizes[1], num_rows, buffers.sizes[0], own_starts_.data(), count);
+    if (outcome.message != nullptr) return outcome;
+    row_starts_ = own_starts_.data();
+    is_indexed_.store(true, std::memory_order_release);
+    return success();
   }
 
   int64_t batch_stop(int64_t row) const override {
@@ -101,8 +125,8 @@ class ZippedPage : public Page {
     if (form_.max_rep == 0 && row_starts_ != nullptr && !rows_are_entries(rows, ranges, region_entries.data()))
       return corrupt("the row index and the entries of a page disagree", -1);
     // Without lists each row is an entry with a value: the last rows tell of the others.
-    const bool is_end =
-        form_.max_rep == 0 ? rows.stops[rows.num_runs - 1] == this->num_rows : num_rows == this->num_rows;
+    const bool is_end = form_.num_entries >= 0 && (form_.max_rep == 0 ? rows.stops[rows.num_runs - 1] == this->num_rows
+                                                                      : num_rows == this->num_rows);
     const int64_t before = form_.max_rep == 0 ? this->num_rows - num_rows : 0;
     if (is_end && (before + entries != form_.num_entries || before + values != form_.num_values))
       return corrupt("the entries or values of a page contradict its description", -1);
@@ -191,16 +215,18 @@ class ZippedPage : public Page {
   }
 
   StreamForm form_;
-  const int64_t* row_starts_;
-  int64_t row_bytes_;
+  const int64_t row_bytes_;
   const int64_t batch_bytes_;
+  // What was read, by one thread, before `is_indexed_`.
+  mutable std::mutex lock_;
+  mutable std::vector<int64_t> own_starts_;
+  mutable const int64_t* row_starts_ = nullptr;  // null where every row has row_bytes_
+  mutable std::atomic<bool> is_indexed_;
   mutable std::atomic<int64_t> found_{0}, others_{0};  // values that were, and were not, stored as they are
 };
 
 }  // namespace
 
-Page* new_zipped_page(const StreamForm& form, const int64_t* row_starts, int64_t row_bytes) {
-  return new ZippedPage(form, row_starts, row_bytes);
-}
+Page* new_zipped_page(const StreamForm& form, int64_t row_bytes) { return new ZippedPage(form, row_bytes); }
 
 }  // namespace lance_arrow::engine

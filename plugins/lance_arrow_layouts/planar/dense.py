@@ -5,25 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from lance_arrow.errors import CorruptFileError, UnsupportedError
-from lance_arrow.pages import ChunkedForm, RepeatedPage, ZippedForm, bind_chunked, bind_zipped, fits, native_constant
-from lance_arrow.spi import (
-    BindScope,
-    BlockShape,
-    BoundLayout,
-    BufferRole,
-    BufferSlices,
-    FetchedSlices,
-    FixedWidth,
-    LayerKind,
-    Levels,
-    PageFacts,
-    PageIndex,
-    PageReadPlan,
-    RowRanges,
-)
+from lance_arrow.pages import ChunkedForm, ZippedForm, bind_chunked, bind_zipped, fits, native_constant
+from lance_arrow.spi import BindScope, BlockShape, BoundLayout, BufferRole, FixedWidth, LayerKind, PageFacts
 
 
 def bind_dense(structure: Any, values: Any, scope: BindScope) -> BoundLayout:
@@ -114,21 +98,3 @@ class DenseRepeated:
         if page.buffer_sizes:
             return None
         return native_constant(page, self.layers, self.shape, self.scalar, (None, None), (0, 0), 0)
-
-    def index_slices(self, page: PageFacts) -> tuple[BufferSlices, ...]:
-        self.roles(page)
-        return ()
-
-    def load_index(self, page: PageFacts, fetched: tuple[FetchedSlices, ...]) -> None:
-        return None
-
-    def plan(self, page: PageFacts, index: PageIndex | None, rows: RowRanges) -> PageReadPlan:
-        return PageReadPlan((), rows.num_rows)
-
-    def load(
-        self, page: PageFacts, index: PageIndex | None, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]
-    ) -> RepeatedPage:
-        num_rows: int = plan.notes
-        is_null = self.scalar is None and self.shape is not None
-        def_ = np.ones(num_rows, np.uint16) if is_null else None
-        return RepeatedPage(Levels(self.layers, num_rows, def_=def_), self.shape, num_rows, self.scalar)

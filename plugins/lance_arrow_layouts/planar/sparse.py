@@ -6,22 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from lance_arrow.errors import CorruptFileError, CorruptPageError
-from lance_arrow.pages import native_sparse
-from lance_arrow.spi import (
-    BindScope,
-    BufferRole,
-    BufferSlices,
-    FetchedSlices,
-    Limits,
-    LoadedPage,
-    PageFacts,
-    PageReadPlan,
-    RowRanges,
-    SlotLayer,
-    SlotStructure,
-)
+from lance_arrow.pages import NativePage, native_sparse
+from lance_arrow.spi import BindScope, BufferRole, BufferSlices, FetchedSlices, Limits, PageFacts, SlotLayer
 from lance_arrow_layouts.planar.structure import BoundStructure
-from lance_arrow_layouts.planar.value_planes import Slots, ValuePlane, bind_values
+from lance_arrow_layouts.planar.value_planes import HeldPlane, Slots, ValuePlane, bind_values
 
 
 def bind_sparse(structure: Any, values: Any, scope: BindScope) -> BoundSparse:
@@ -32,15 +20,15 @@ def bind_sparse(structure: Any, values: Any, scope: BindScope) -> BoundSparse:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SparseIndex:
-    """Positions of a page, inner-most layer first, and the index of its value plane; and the page for the engine."""
+    """Positions of a page, inner-most layer first, and its values; and the page for the engine."""
 
     layers: tuple[SlotLayer, ...]
-    values: Any
-    native: Any
+    values: HeldPlane
+    native: NativePage | None
 
     @property
     def nbytes(self) -> int:
-        return sum(layer.nbytes for layer in self.layers) + (0 if self.values is None else int(self.values.nbytes))
+        return sum(layer.nbytes for layer in self.layers) + self.values.nbytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,31 +58,5 @@ class BoundSparse:
             )
         num_own = len(fetched) - self.structure.num_buffers
         layers = self.structure.load([slices.one() for slices in fetched[num_own:]], num_rows)
-        facts = Slots(layers, page.buffer_sizes, self.limits)
-        index = self.values.load_index(facts, fetched[:num_own])
-        native = native_sparse(num_rows, layers, self.values.native(facts, index), self.lengths_per_row)
-        return SparseIndex(layers, index, native)
-
-    def plan(self, page: PageFacts, index: SparseIndex, rows: RowRanges) -> PageReadPlan:
-        selected = SlotStructure.select(index.layers, self._whole(rows))
-        facts = Slots(index.layers, page.buffer_sizes, self.limits)
-        plan = self.values.plan(facts, index.values, selected.runs[0])
-        return PageReadPlan(plan.slices, (selected, plan))
-
-    def _whole(self, rows: RowRanges) -> RowRanges:
-        """Convert the units of page lengths to slots of the outer-most layer."""
-        if self.lengths_per_row == 1:
-            return rows
-        if (rows.starts % self.lengths_per_row).any() or (rows.stops % self.lengths_per_row).any():
-            raise CorruptPageError("the rows of a page begin or end inside a fixed-size list")
-        return RowRanges(rows.starts // self.lengths_per_row, rows.stops // self.lengths_per_row)
-
-    def load(
-        self, page: PageFacts, index: SparseIndex, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]
-    ) -> LoadedPage:
-        selected, inner = plan.notes
-        for count in selected.counts:
-            # A few bytes may declare any number of items for a row.
-            self.limits.check("max_batch_bytes", count)
-        facts = Slots(index.layers, page.buffer_sizes, self.limits)
-        return self.values.load(facts, index.values, inner, fetched, selected)
+        values = self.values.load(Slots(layers, page.buffer_sizes, self.limits), fetched[:num_own])
+        return SparseIndex(layers, values, native_sparse(num_rows, layers, values.native, self.lengths_per_row))

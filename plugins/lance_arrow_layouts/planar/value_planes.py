@@ -6,19 +6,18 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptFileError, CorruptPageError
 from lance_arrow.pages import (
     ChunkedPages,
-    DictionaryPage,
-    IndexPage,
-    RepeatedPage,
-    StructuredPage,
+    Held,
+    NativePage,
     ZippedPages,
     bind_chunked,
     bind_zipped,
+    held_values,
+    index_in_memory,
     native_by_index,
     native_constant,
     native_spread,
@@ -35,19 +34,10 @@ from lance_arrow.spi import (
     FixedWidth,
     LayerKind,
     Limits,
-    LoadedPage,
-    NumBytes,
-    PackedStruct,
     PageFacts,
-    PageIndex,
-    PageReadPlan,
     RowRanges,
-    Scratch,
     SlotLayer,
     SlotStructure,
-    Structure,
-    VariableWidth,
-    copy_runs,
     new_block,
 )
 from lance_arrow_layouts.planar.dense import checked_scalar, chunked_form, zipped_form
@@ -86,25 +76,29 @@ class Slots:
         return PageFacts(num_values, self.buffer_sizes[start:stop])
 
 
-class ValuePlane(Protocol):
-    """Values of a page whose structure is stored elsewhere; like a `BoundLayout`, with leaf slots as rows.
+@dataclass(frozen=True, slots=True, eq=False)
+class HeldPlane:
+    """Values of all slots of a page as one for the engine, whose levels mean nothing; and what it keeps beside it.
 
-    Slot ranges may be empty.
+    `native` is None if the engine does not support the values.
     """
+
+    native: NativePage | None
+    held_bytes: int = 0
+
+    @property
+    def nbytes(self) -> int:
+        return self.held_bytes + (0 if self.native is None else self.native.nbytes)
+
+
+class ValuePlane(Protocol):
+    """Values of a page whose structure is stored elsewhere."""
 
     @property
     def roles(self) -> tuple[BufferRole, ...]: ...
 
-    def load_index(self, page: Slots, fetched: tuple[FetchedSlices, ...]) -> PageIndex | None: ...
-
-    def native(self, page: Slots, index: Any) -> object | None:
-        """Return the values of all slots as a native page, whose levels mean nothing; None where there is none."""
-
-    def plan(self, page: Slots, index: Any, slots: RowRanges) -> PageReadPlan: ...
-
-    def load(
-        self, page: Slots, index: Any, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...], selected: SlotStructure
-    ) -> LoadedPage: ...
+    def load(self, page: Slots, fetched: tuple[FetchedSlices, ...]) -> HeldPlane:
+        """Make the page of what was fetched: its buffers that hold no values by slot."""
 
 
 def bind_values(message: Any, scope: BindScope) -> ValuePlane:
@@ -113,7 +107,7 @@ def bind_values(message: Any, scope: BindScope) -> ValuePlane:
     if case == "chunked":
         return ChunkedSlots(bind_chunked(chunked_form(message.chunked, _PLAIN, None), scope))
     if case == "zipped":
-        return ZippedSlots(_zipped(message.zipped, scope), message.zipped.num_visible_items, scope.scratch)
+        return ZippedSlots(_zipped(message.zipped, scope), message.zipped.num_visible_items)
     if case == "indexed":
         return _indexed(message.indexed, scope)
     if case == "constant":
@@ -147,22 +141,17 @@ class RepeatedSlots:
     scalar: bytes | None
     roles: tuple[BufferRole, ...] = ()
 
-    def load_index(self, page: Slots, fetched: tuple[FetchedSlices, ...]) -> None:
+    def load(self, page: Slots, fetched: tuple[FetchedSlices, ...]) -> HeldPlane:
         if self.scalar is None and self.shape is not None and page.validity.num_valid and (found := page.num_reached()):
             raise CorruptPageError(f"a page without values has {found} valid slots")
+        is_null = self.shape is not None and self.scalar is None
+        return HeldPlane(_constant(page, self.shape, self.scalar, is_null=is_null))
 
-    def native(self, page: Slots, index: None) -> object | None:
-        layers = _PLAIN if self.shape is None or self.scalar is not None else (LayerKind.NULLABLE_ITEM,)
-        facts = page.facts(page.validity.num_slots, 0, 0)
-        return native_constant(facts, layers, self.shape, self.scalar, (None, None), (0, 0), 0)
 
-    def plan(self, page: Slots, index: None, slots: RowRanges) -> PageReadPlan:
-        return PageReadPlan(())
-
-    def load(
-        self, page: Slots, index: None, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...], selected: SlotStructure
-    ) -> LoadedPage:
-        return RepeatedPage(selected, self.shape, selected.num_slots, self.scalar)
+def _constant(page: Slots, shape: BlockShape | None, scalar: bytes | None, *, is_null: bool) -> NativePage | None:
+    layers = (LayerKind.NULLABLE_ITEM,) if is_null else _PLAIN
+    facts = page.facts(page.validity.num_slots, 0, 0)
+    return native_constant(facts, layers, shape, scalar, (None, None), (0, 0), 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,26 +165,9 @@ class ChunkedSlots:
         dictionary = () if self.pages.items is None else (BufferRole.DICTIONARY,)
         return (BufferRole.CHUNK_TABLE, BufferRole.DATA, *dictionary)
 
-    def _facts(self, page: Slots) -> PageFacts:
-        return page.facts(page.validity.num_slots, 0, len(self.roles))
-
-    def load_index(self, page: Slots, fetched: tuple[FetchedSlices, ...]) -> PageIndex:
-        self.pages.roles(self._facts(page))
-        return self.pages.load_index(self._facts(page), fetched)
-
-    def native(self, page: Slots, index: Any) -> object | None:
-        native: object | None = index.native
-        return native
-
-    def plan(self, page: Slots, index: Any, slots: RowRanges) -> PageReadPlan:
-        return self.pages.plan(self._facts(page), index, slots) if len(slots) else PageReadPlan(())
-
-    def load(
-        self, page: Slots, index: Any, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...], selected: SlotStructure
-    ) -> LoadedPage:
-        if not selected.num_slots:
-            return RepeatedPage(selected, self.pages.shape, 0, None)
-        return StructuredPage(selected, self.pages.load_slots(index, plan, fetched, selected.null_flags()))
+    def load(self, page: Slots, fetched: tuple[FetchedSlices, ...]) -> HeldPlane:
+        facts = page.facts(page.validity.num_slots, 0, len(self.roles))
+        return HeldPlane(_indexed_page(self.pages, facts, fetched))
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,55 +176,32 @@ class ZippedSlots:
 
     pages: ZippedPages
     num_values: int
-    scratch: Scratch
 
     @property
     def roles(self) -> tuple[BufferRole, ...]:
-        if self.pages.row_bytes is not None:
-            return (BufferRole.DATA,)
-        return (BufferRole.DATA, BufferRole.ROW_INDEX)
+        return _zipped_roles(self.pages)
 
-    def _facts(self, page: Slots) -> PageFacts:
-        return page.facts(self.num_values, 0, len(self.roles))
-
-    def load_index(self, page: Slots, fetched: tuple[FetchedSlices, ...]) -> PageIndex | None:
+    def load(self, page: Slots, fetched: tuple[FetchedSlices, ...]) -> HeldPlane:
         if page.validity.num_valid != self.num_values:
             raise CorruptPageError(f"{self.num_values} values are zipped for {page.validity.num_valid} valid slots")
-        self.pages.roles(self._facts(page))
-        return self.pages.load_index(self._facts(page), fetched)
-
-    def native(self, page: Slots, index: Any) -> object | None:
-        return native_spread(index.native, page.validity)
-
-    def plan(self, page: Slots, index: Any, slots: RowRanges) -> PageReadPlan:
-        validity = page.validity
-        starts, stops = validity.valid_before(slots.starts), validity.valid_before(slots.stops)
-        stored = RowRanges(starts[stops > starts], stops[stops > starts])
-        return self.pages.plan(self._facts(page), index, stored) if len(stored) else PageReadPlan(())
-
-    def load(
-        self, page: Slots, index: Any, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...], selected: SlotStructure
-    ) -> LoadedPage:
-        num_slots = selected.num_slots
-        if not plan.slices:
-            return RepeatedPage(selected, self.pages.values.shape, num_slots, None)
-        stored = self.pages.load(self._facts(page), index, plan, fetched)
-        flags = selected.null_flags()
-        if flags is None:
-            return StructuredPage(selected, stored)
-        return SpreadPage(selected, stored, np.cumsum(flags == 0), self.scratch)
+        stored = _indexed_page(self.pages, page.facts(self.num_values, 0, len(self.roles)), fetched)
+        return HeldPlane(native_spread(stored, page.validity), 0 if stored is None else stored.nbytes)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ItemIndex:
-    """Distinct items of a page, and an index for every slot."""
+def _zipped_roles(pages: ZippedPages) -> tuple[BufferRole, ...]:
+    return (BufferRole.DATA,) if pages.row_bytes is not None else (BufferRole.DATA, BufferRole.ROW_INDEX)
 
-    items: BlockSlice
-    indices: BlockSlice
 
-    @property
-    def nbytes(self) -> int:
-        return self.items.values.nbytes + self.items.offsets.nbytes + self.indices.values.nbytes
+def _indexed_page(
+    pages: ChunkedPages | ZippedPages, facts: PageFacts, fetched: tuple[FetchedSlices, ...]
+) -> NativePage | None:
+    """Make a page of values, and let it read its index of the buffers that hold no values."""
+    places = [place for place, role in enumerate(pages.roles(facts)) if role is not BufferRole.DATA]
+    native = pages.native_page(facts)
+    if native is not None and places:
+        buffers = {place: slices.one() for place, slices in zip(places, fetched, strict=True)}
+        index_in_memory(native, facts, buffers, pages.limits)
+    return native
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,30 +216,31 @@ class IndexedSlots:
 
     @property
     def roles(self) -> tuple[BufferRole, ...]:
-        index = () if self.items.row_bytes is not None else (BufferRole.ROW_INDEX,)
+        index = _zipped_roles(self.items)[1:]
         return (*(BufferRole.INDICES,) * self.indices.num_buffers, BufferRole.DICTIONARY, *index)
 
-    def load_index(self, page: Slots, fetched: tuple[FetchedSlices, ...]) -> ItemIndex:
+    def load(self, page: Slots, fetched: tuple[FetchedSlices, ...]) -> HeldPlane:
         first = self.indices.num_buffers
         indices = self._indices(page.validity.num_slots, fetched[:first])
         everything = SlotStructure.select(page.layers, RowRanges.one(0, page.layers[-1].num_slots))
         # Of nulls they may be anything.
         kernels.clear_null_indices(indices.values, self.indices.shape.bits, self.num_items, 0, everything.null_flags())
-        return ItemIndex(self._items(page, fetched[first:]), indices)
-
-    def _items(self, page: Slots, fetched: tuple[FetchedSlices, ...]) -> BlockSlice:
+        shape = self.items.values.shape
         if not self.num_items:
-            return new_block(self.items.values.shape, 0)
-        first = self.indices.num_buffers
-        facts = page.facts(self.num_items, first, len(self.roles))
-        self.items.roles(facts)
-        index = self.items.load_index(facts, fetched[1:])
-        plan = self.items.plan(facts, index, RowRanges.one(0, self.num_items))
-        loaded = self.items.load(facts, index, plan, fetched[:1])
-        self.limits.check("max_dictionary_bytes", loaded.num_bytes)
-        block = new_block(loaded.shape, self.num_items, loaded.num_bytes)
-        loaded.decode(block)
-        return block
+            return HeldPlane(_constant(page, indices.shape if self.keeps_items else shape, None, is_null=True))
+        items = self._items(page.facts(self.num_items, first, len(self.roles)), fetched[first:])
+        if items is None:
+            return HeldPlane(None)
+        native = native_by_index(indices, items, shape, keeps_items=self.keeps_items)
+        _, values, offsets, _, _ = items
+        return HeldPlane(native, indices.values.nbytes + values.nbytes + (0 if offsets is None else offsets.nbytes))
+
+    def _items(self, facts: PageFacts, fetched: tuple[FetchedSlices, ...]) -> Held | None:
+        data, *index = fetched
+        native = _indexed_page(self.items, facts, tuple(index))
+        if native is None:
+            return None
+        return held_values(native, self.items.values.shape, facts, {0: data.one()}, self.limits)
 
     def _indices(self, num_slots: int, fetched: tuple[FetchedSlices, ...]) -> BlockSlice:
         self.limits.check("max_batch_bytes", num_slots * self.indices.shape.bytes_per_value)
@@ -302,73 +252,3 @@ class IndexedSlots:
         block = new_block(self.indices.shape, num_slots)
         self.indices.decode(batch, block)
         return block
-
-    def native(self, page: Slots, index: ItemIndex) -> object | None:
-        if not self.num_items:
-            shape = self.indices.shape if self.keeps_items else self.items.values.shape
-            facts = page.facts(page.validity.num_slots, 0, 0)
-            return native_constant(facts, (LayerKind.NULLABLE_ITEM,), shape, None, (None, None), (0, 0), 0)
-        return native_by_index(index.indices, index.items, keeps_items=self.keeps_items)
-
-    def plan(self, page: Slots, index: ItemIndex, slots: RowRanges) -> PageReadPlan:
-        return PageReadPlan((), slots)
-
-    def load(
-        self,
-        page: Slots,
-        index: ItemIndex,
-        plan: PageReadPlan,
-        fetched: tuple[FetchedSlices, ...],
-        selected: SlotStructure,
-    ) -> LoadedPage:
-        slots: RowRanges = plan.notes
-        chosen = new_block(self.indices.shape, selected.num_slots)
-        copy_runs(index.indices, slots.starts, slots.stops, chosen)
-        if self.keeps_items:
-            return IndexPage(selected, chosen, index.items)
-        if not self.num_items:
-            return RepeatedPage(selected, self.items.values.shape, selected.num_slots, None)
-        return DictionaryPage.of(selected, chosen, index.items)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SpreadPage:
-    """Values of the valid slots, spread to all slots; `valid_through` counts valid slots up to and including each."""
-
-    levels: Structure
-    stored: LoadedPage
-    valid_through: NDArray[np.int64]
-    scratch: Scratch
-    dictionary = None
-
-    @property
-    def shape(self) -> BlockShape | None:
-        return self.stored.shape
-
-    @property
-    def num_values(self) -> int:
-        return len(self.valid_through)
-
-    @property
-    def num_bytes(self) -> NumBytes:
-        return self.stored.num_bytes
-
-    def decode(self, out: BlockSlice) -> None:
-        with self.scratch.block(out.shape, self.stored.num_values, self.num_bytes) as block:
-            self.stored.decode(block)
-            _spread(block, self.valid_through, out)
-
-
-def _spread(block: BlockSlice, valid_through: NDArray[np.int64], out: BlockSlice) -> None:
-    """Copy the value of each slot; nulls get the value of the valid slot before, since their content is undefined."""
-    shape = out.shape
-    if isinstance(shape, PackedStruct):
-        for own, field in zip(block.fields, out.fields, strict=True):
-            _spread(own, valid_through, field)
-    elif isinstance(shape, VariableWidth):
-        offsets, own_offsets = (one.view(f"i{shape.offset_bits // 8}") for one in (out.offsets, block.offsets))
-        offsets[1:] = offsets[0] + own_offsets[valid_through]
-        out.values[:] = block.values
-    else:
-        places = np.maximum(valid_through - 1, 0)
-        copy_runs(block, places, places + 1, out)

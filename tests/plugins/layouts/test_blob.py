@@ -7,6 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
+from second_pages import read_page
+from second_reader import second_reader
 
 from lance_arrow import engine
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
@@ -18,9 +20,8 @@ from lance_arrow.testing.layout_suite import (
     LayoutSuite,
     assert_holds,
     bind_case,
-    load_index,
-    read_page,
 )
+from lance_arrow.testing.native_pages import native_page
 
 ITEM, NULLABLE = LayerKind.ALL_VALID_ITEM, LayerKind.NULLABLE_ITEM
 PLACES = PackedStruct((FixedWidth(64), FixedWidth(64)))
@@ -88,6 +89,7 @@ CASES = (
 
 
 class TestBlob(LayoutSuite):
+    reading = staticmethod(second_reader)
     key = EncodingKey("lance.encodings21.PageLayout", "blob_layout")
     cases = CASES
 
@@ -95,7 +97,7 @@ class TestBlob(LayoutSuite):
 def read_natively(case: LayoutCase, rows: RowRanges) -> tuple[list[bytes], list[list[bool]]] | str:
     """Places of the values, and which slots of each node are null, inner-most first; or why the engine refuses."""
     table, chunks = case.buffers
-    page = load_index(bind_case(case), case).native
+    page = native_page(bind_case(case), case)
     sizes = np.array([len(table), len(chunks)], np.int64)
     forms = engine.ReadForms([((0,) * len(case.leaf.nodes), 128, 0, (8, 8), None, "plain", (), False, (), 1)])
     pages = engine.PagesWithRows(forms, [[(page, 0, np.array([0, len(table)]), sizes)]])

@@ -7,6 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from rows_of_levels import Rows, flat_rows, int32
+from second_pages import read_page, second_case
+from second_reader import second_reader
 
 from lance_arrow.errors import CorruptFileError, CorruptPageError, LanceError, ResourceLimitError
 from lance_arrow.proto import encodings_v21_pb2 as pb
@@ -25,10 +27,8 @@ from lance_arrow.testing.layout_suite import (
     LayoutCase,
     LayoutSuite,
     assert_holds,
-    bind_case,
     load_index,
     open_rows,
-    read_page,
 )
 
 ITEM, NULLABLE = LayerKind.ALL_VALID_ITEM, LayerKind.NULLABLE_ITEM
@@ -107,6 +107,7 @@ SCALAR_LISTS = constant(
 
 
 class TestConstant(LayoutSuite):
+    reading = staticmethod(second_reader)
     key = EncodingKey("lance.encodings21.PageLayout", "constant_layout")
     cases = (
         ALL_NULL,
@@ -183,12 +184,12 @@ class TestConstant(LayoutSuite):
     )
 
     def test_nothing_is_fetched_but_the_index(self) -> None:
-        layout = bind_case(SCALAR_LISTS)
+        layout = second_case(SCALAR_LISTS)
         index = load_index(layout, SCALAR_LISTS)
         assert layout.plan(SCALAR_LISTS.facts, index, RowRanges.one(1, 3)).slices == ()
 
     def test_a_row_of_a_page_of_absurd_length(self) -> None:
-        layout = bind_case(ALL_NULL)
+        layout = second_case(ALL_NULL)
         facts = replace(ALL_NULL.facts, num_rows=2**60)
         index = layout.load_index(facts, ())
         rows = RowRanges.one(2**59, 2**59 + 2)
@@ -297,7 +298,7 @@ def test_levels_that_take_no_bytes_are_limited() -> None:
 
 def test_a_selection_holds_its_own_levels_and_bytes() -> None:
     case = next(case for case in TestConstant.cases if case.name == "lists of a stored scalar")
-    layout = bind_case(case)
+    layout = second_case(case)
     got = open_rows(layout, case, load_index(layout, case), RowRanges.one(2, 4))
     assert got.levels.rep is not None
     assert got.levels.rep.tolist() == [1, 1]

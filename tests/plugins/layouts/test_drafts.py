@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 from google.protobuf.message import Message
+from second_pages import read_page
+from second_reader import second_reader
 
 from lance_arrow.errors import CorruptFileError, CorruptPageError, LanceError, UnsupportedError
 from lance_arrow.proto import encodings_drafts_pb2 as early
@@ -22,7 +24,7 @@ from lance_arrow.spi import (
     RowRanges,
     VariableWidth,
 )
-from lance_arrow.testing.layout_suite import Entry, LayoutCase, LayoutSuite, bind_case, read_page
+from lance_arrow.testing.layout_suite import Entry, LayoutCase, LayoutSuite, bind_case
 
 NAME = "lance.encodings.PageLayout"
 ITEM, NULLABLE, LIST = LayerKind.ALL_VALID_ITEM, LayerKind.NULLABLE_ITEM, LayerKind.NULL_AND_EMPTY_LIST
@@ -165,6 +167,7 @@ LAST_HEAD = b"\x20" + np.array([3, 9 + 16], "<u4").tobytes()
 
 
 class TestChunks(LayoutSuite):
+    reading = staticmethod(second_reader)
     key = EncodingKey(NAME, "mini_block_layout")
     cases = (
         flat_case("no layers told", None, None),
@@ -184,6 +187,7 @@ class TestChunks(LayoutSuite):
 
 
 class TestZipped(LayoutSuite):
+    reading = staticmethod(second_reader)
     key = EncodingKey(NAME, "full_zip_layout")
     cases = (
         LayoutCase(
@@ -213,6 +217,7 @@ class TestZipped(LayoutSuite):
 
 
 class TestNulls(LayoutSuite):
+    reading = staticmethod(second_reader)
     key = EncodingKey(NAME, "all_null_layout")
     cases = (
         LayoutCase("no layers told", page(2, late.AllNullLayout()), INT, (), ((Entry(0, 1),),) * 5),

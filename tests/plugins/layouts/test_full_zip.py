@@ -8,6 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from rows_of_levels import EXAMPLE_LAYERS, EXAMPLE_ROWS, Rows, flat_rows, int32, list_rows, max_visible
+from second_pages import read_page, second_case
+from second_reader import second_reader
 
 from lance_arrow.errors import CorruptFileError, CorruptPageError, LanceError, UnsupportedError
 from lance_arrow.proto import encodings_v21_pb2 as pb
@@ -21,7 +23,7 @@ from lance_arrow.spi import (
     RowRanges,
     VariableWidth,
 )
-from lance_arrow.testing.layout_suite import Entry, LayoutCase, LayoutSuite, bind_case, load_index, read_page
+from lance_arrow.testing.layout_suite import Entry, LayoutCase, LayoutSuite, bind_case, load_index
 
 ITEM, NULLABLE = LayerKind.ALL_VALID_ITEM, LayerKind.NULLABLE_ITEM
 LIST_LAYERS = (NULLABLE, LayerKind.NULL_AND_EMPTY_LIST)
@@ -130,6 +132,7 @@ def deep_rows(depth: int) -> Rows:
 
 
 class TestFullZip(LayoutSuite):
+    reading = staticmethod(second_reader)
     key = EncodingKey("lance.encodings21.PageLayout", "full_zip_layout")
     cases = (
         EXAMPLE,
@@ -203,13 +206,13 @@ class TestFullZip(LayoutSuite):
     )
 
     def test_rows_of_one_width_need_no_index(self) -> None:
-        layout = bind_case(FIXED)
+        layout = second_case(FIXED)
         assert layout.index_slices(FIXED.facts) == ()
         (slices,) = layout.plan(FIXED.facts, None, RowRanges.one(3, 7)).slices
         assert (slices.buffer, slices.starts.tolist(), slices.stops.tolist()) == (0, [15], [35])
 
     def test_rows_of_other_widths_are_cut_by_the_index(self) -> None:
-        layout = bind_case(EXAMPLE)
+        layout = second_case(EXAMPLE)
         rows = RowRanges(np.array([0, 3]), np.array([2, 4]))
         (slices,) = layout.plan(EXAMPLE.facts, load_index(layout, EXAMPLE), rows).slices
         assert (slices.starts.tolist(), slices.stops.tolist()) == ([0, 14], [13, 25])

@@ -8,6 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from rows_of_levels import EXAMPLE_LAYERS, EXAMPLE_ROWS, Rows, flat_rows, int32, list_rows, max_visible
+from second_pages import read_page, second_case
+from second_reader import second_reader
 
 from lance_arrow.errors import CorruptFileError, CorruptPageError, LanceError, ResourceLimitError
 from lance_arrow.proto import encodings_v21_pb2 as pb
@@ -26,9 +28,7 @@ from lance_arrow.testing.layout_suite import (
     LayoutCase,
     LayoutSuite,
     assert_holds,
-    bind_case,
     load_index,
-    read_page,
 )
 
 ITEM, NULLABLE = LayerKind.ALL_VALID_ITEM, LayerKind.NULLABLE_ITEM
@@ -237,6 +237,7 @@ KEPT_DICTIONARY = mini_block(
 
 
 class TestMiniBlock(LayoutSuite):
+    reading = staticmethod(second_reader)
     key = EncodingKey("lance.encodings21.PageLayout", "mini_block_layout")
     cases = (
         EXAMPLE,
@@ -301,7 +302,7 @@ class TestMiniBlock(LayoutSuite):
         assert page.dictionary.num_bytes == len(b"".join(ITEMS))
 
     def test_one_row_reads_one_chunk(self) -> None:
-        layout = bind_case(NULLABLE_INTS)
+        layout = second_case(NULLABLE_INTS)
         index = load_index(layout, NULLABLE_INTS)
         plan = layout.plan(NULLABLE_INTS.facts, index, RowRanges.one(9, 10))
         starts = [

@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 from hand_pages import NO_POSITIONS, flat, items, lists, null_at, tuples, u64
 from rows_of_levels import EXAMPLE_ROWS, Rows, flat_rows, int32
+from second_pages import read_page, second_case
+from second_reader import second_reader
 
 from lance_arrow.errors import CorruptFileError, CorruptPageError, LanceError, ResourceLimitError, UnsupportedError
 from lance_arrow.proto import encodings_v21_pb2 as pb
 from lance_arrow.proto import encodings_v23_pb2 as planar
 from lance_arrow.spi import EncodingKey, FixedWidth, LayerKind, LeafType, NodeKind, RowRanges, VariableWidth
-from lance_arrow.testing.layout_suite import Entry, LayoutCase, LayoutSuite, bind_case, load_index, open_rows, read_page
+from lance_arrow.testing.layout_suite import Entry, LayoutCase, LayoutSuite, bind_case, load_index, open_rows
 
 ITEM, NULLABLE = LayerKind.ALL_VALID_ITEM, LayerKind.NULLABLE_ITEM
 INT32, TEXT, NOTHING = LeafType(FixedWidth(32)), LeafType(VariableWidth(32)), LeafType(None)
@@ -135,13 +137,16 @@ SCALAR = sparse(
     constant=planar.ConstantValues(scalar=SEVEN),
 )
 ALL_NULL = sparse("all null", INT32, flat_rows([None] * 9), [items(null_at(valid=True))], (), none=planar.NoValues())
-EMPTY_LISTS = sparse(
-    "lists without items",
-    INT32_LIST,
-    tuple((Entry(1, 1 + n % 2),) for n in range(4)),
-    [lists(0, 0, null_at(0, 2)), items(null_at())],
-    (u64(0, 2),),
-    none=planar.NoValues(),
+EMPTY_LISTS = replace(
+    sparse(
+        "lists without items",
+        INT32_LIST,
+        tuple((Entry(1, 1 + n % 2),) for n in range(4)),
+        [lists(0, 0, null_at(0, 2)), items(null_at())],
+        (u64(0, 2),),
+        none=planar.NoValues(),
+    ),
+    layers=(LayerKind.ALL_VALID_ITEM, LayerKind.NULL_AND_EMPTY_LIST),
 )
 STRUCTS = sparse("structs without fields", NOTHING, ((Entry(),),) * 5, [items(null_at())], (), none=planar.NoValues())
 LEVELS = np.array([int(n % 5 == 0) for n in range(30)], "<u2").tobytes()
@@ -223,6 +228,7 @@ DEEP_TUPLES = sparse(
 
 
 class TestPlanar(LayoutSuite):
+    reading = staticmethod(second_reader)
     key = EncodingKey("lance.encodings23.PlanarLayout")
     cases = (
         *(EXAMPLE, PLAIN, ZIPPED, TEXTS, INDEXED, SCALAR, ALL_NULL, EMPTY_LISTS, STRUCTS),
@@ -336,7 +342,7 @@ def test_lists_of_absurd_length_are_refused_without_bytes() -> None:
         (),
         none=planar.NoValues(),
     )
-    layout = bind_case(case)
+    layout = second_case(case)
     index = load_index(layout, case)
     assert open_rows(layout, case, index, RowRanges.one(2, 3)).levels.counts == (0, 1)
     with pytest.raises(ResourceLimitError):

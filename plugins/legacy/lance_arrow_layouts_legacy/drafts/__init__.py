@@ -34,7 +34,7 @@ from lance_arrow_layouts_legacy.drafts.dialects import (
     untold_layers,
 )
 from lance_arrow_layouts_legacy.drafts.dictionaries import DraftDictionaryPages
-from lance_arrow_layouts_legacy.drafts.early_chunks import EarlyChunkedPages
+from lance_arrow_layouts_legacy.drafts.early_chunks import EarlyChunks
 from lance_arrow_layouts_legacy.drafts.flattened import FlattenedLists
 from lance_arrow_layouts_legacy.drafts.uncounted import UncountedPages
 from lance_arrow_layouts_legacy.drafts.wire import PAGE_LAYOUT, UnopenedPageLayout, refuse_unknown
@@ -120,10 +120,9 @@ def _early_pages(said: SaidOfChunks, layers: tuple[LayerKind, ...], scope: BindS
         num_buffers=said.num_buffers,
         index_depth=said.index_depth,
         num_values=said.num_values,
-        large=False,
+        large=True,
     )
-    pages = EarlyChunkedPages.of(bind_chunked(form, scope))
-    return pages if pages.items is None else DraftDictionaryPages(pages, None)
+    return EarlyChunks(bind_chunked(form, scope))
 
 
 def _layers(told: tuple[int, ...] | None, has_def: bool, scope: BindScope) -> tuple[LayerKind, ...]:

@@ -15,51 +15,33 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lance_arrow.errors import CorruptPageError, UnsupportedError
-from lance_arrow.pages import ChunkedPages, ChunkIndex
-from lance_arrow.spi import (
-    BufferRole,
-    BufferSlices,
-    Bytes,
-    FetchedSlices,
-    FixedWidth,
-    LoadedPage,
-    PageFacts,
-    PageReadPlan,
-    RowRanges,
-    VariableWidth,
-)
+from lance_arrow.pages import ChunkedPages, NativePage, index_in_memory
+from lance_arrow.spi import BufferRole, BufferSlices, Bytes, FetchedSlices, FixedWidth, PageFacts, VariableWidth
 
-_DICTIONARY = 1
-"""Position of the dictionary among the slices of the index: after the chunk table."""
+_DICTIONARY = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DictionaryIndex:
-    """The pages' form with the number of items in the dictionary, and the index of that form."""
+    """The page for the engine; None if the engine does not support its values."""
 
-    pages: ChunkedPages
-    index: ChunkIndex
+    native: NativePage | None
 
     @property
     def nbytes(self) -> int:
-        return self.index.nbytes
-
-    @property
-    def native(self) -> object:
-        """The page for the native engine."""
-        return self.index.native
+        return 0 if self.native is None else self.native.nbytes
 
 
 @dataclass(frozen=True, slots=True)
 class DraftDictionaryPages:
-    """Pages of chunks of indices.
+    """Pages of chunks of indices, as in 2.1 but for the header of the dictionary.
 
     Parameters
     ----------
     pages
         The chunks; their number of items is ignored.
     num_items
-        Items of the dictionary; None if only the buffer has the number.
+        Items of the dictionary, as described.
     """
 
     pages: ChunkedPages
@@ -69,35 +51,49 @@ class DraftDictionaryPages:
         return self.pages.roles(page)
 
     def index_slices(self, page: PageFacts) -> tuple[BufferSlices, ...]:
-        return self.pages.index_slices(page)
+        roles = self.roles(page)
+        return tuple(BufferSlices.whole(page, n) for n, role in enumerate(roles) if role is not BufferRole.DATA)
 
     def load_index(self, page: PageFacts, fetched: tuple[FetchedSlices, ...]) -> DictionaryIndex:
-        num_items, buffer = self._restated(fetched[_DICTIONARY].one())
-        self.pages.limits.check("max_dictionary_bytes", num_items)
-        whole = FetchedSlices(buffer, np.zeros(1, np.int64), np.array([len(buffer)], np.int64))
-        pages = replace(self.pages, num_items=num_items)
-        return DictionaryIndex(
-            pages, pages.load_index(page, (*fetched[:_DICTIONARY], whole, *fetched[_DICTIONARY + 1 :]))
-        )
+        numbers = (number for number, role in enumerate(self.roles(page)) if role is not BufferRole.DATA)
+        buffers = {number: slices.one() for number, slices in zip(numbers, fetched, strict=True)}
+        pages, buffers[_DICTIONARY] = restated_dictionary(self.pages, buffers[_DICTIONARY], self.num_items)
+        sizes = tuple(len(buffers.get(number, ())) or size for number, size in enumerate(page.buffer_sizes))
+        facts = PageFacts(page.num_rows, sizes)
+        native = pages.native_page(facts)
+        if native is not None:
+            index_in_memory(native, facts, buffers, pages.limits)
+        return DictionaryIndex(native)
 
-    def plan(self, page: PageFacts, index: DictionaryIndex, rows: RowRanges) -> PageReadPlan:
-        return index.pages.plan(page, index.index, rows)
 
-    def load(
-        self, page: PageFacts, index: DictionaryIndex, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]
-    ) -> LoadedPage:
-        return index.pages.load(page, index.index, plan, fetched)
+def restated_dictionary(pages: ChunkedPages, buffer: Bytes, num_items: int | None) -> tuple[ChunkedPages, Bytes]:
+    """Return pages that know the number of items, and the dictionary in the form of 2.1.
 
-    def _restated(self, buffer: Bytes) -> tuple[int, Bytes]:
-        """Return the number of items, and the buffer in the form of 2.1."""
-        shape = None if self.pages.items is None else self.pages.items.shape
-        if isinstance(shape, VariableWidth):
-            return restated_strings(buffer, shape.offset_bits, self.num_items)
-        if not isinstance(shape, FixedWidth) or shape.bits % 8:
-            raise UnsupportedError(f"a dictionary of {shape} in a draft page: no release wrote it")
-        if buffer.size % shape.bytes_per_value:
-            raise CorruptPageError(f"a dictionary of {buffer.size} bytes has items of {shape.bytes_per_value}")
-        return buffer.size // shape.bytes_per_value, buffer
+    Parameters
+    ----------
+    pages
+        Pages of indices.
+    buffer
+        Their dictionary.
+    num_items
+        Its items; None if only the buffer has the number.
+
+    Raises
+    ------
+    CorruptPageError, UnsupportedError, ResourceLimitError
+        Its header belongs to no release, no release wrote such items, or they are too many.
+    """
+    shape = None if pages.items is None else pages.items.shape
+    if isinstance(shape, VariableWidth):
+        num_items, buffer = restated_strings(buffer, shape.offset_bits, num_items)
+    elif not isinstance(shape, FixedWidth) or shape.bits % 8:
+        raise UnsupportedError(f"a dictionary of {shape} in a draft page: no release wrote it")
+    elif buffer.size % shape.bytes_per_value:
+        raise CorruptPageError(f"a dictionary of {buffer.size} bytes has items of {shape.bytes_per_value}")
+    else:
+        num_items = buffer.size // shape.bytes_per_value
+    pages.limits.check("max_dictionary_bytes", num_items)
+    return replace(pages, num_items=num_items), buffer
 
 
 def restated_strings(buffer: Bytes, offset_bits: int, num_items: int | None) -> tuple[int, Bytes]:

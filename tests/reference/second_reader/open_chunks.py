@@ -7,16 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow import kernels
 from lance_arrow.errors import CorruptPageError
 from lance_arrow.pages.bound_pages import BoundChunks
-from lance_arrow.pages.chunk_index import ChunkIndex, ChunkSelection, RowTable
 from lance_arrow.spi.block_runs import copy_runs
 from lance_arrow.spi.blocks import BlockSlice, FixedWidth, Levels, max_visible_def
 from lance_arrow.spi.chunks import ChunkBatch
 from lance_arrow.spi.codecs import BoundChunkCodec
 from lance_arrow.spi.layouts import FetchedSlices
 from lance_arrow.spi.scratch import Scratch, new_block
+from second_reader import kernels
+from second_reader.chunk_index import ChunkIndex, ChunkSelection, RowTable
 
 _LEVEL = FixedWidth(16)
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow import kernels
 from lance_arrow.spi.block_runs import clear_block
 from lance_arrow.spi.blocks import BlockShape, BlockSlice, FixedWidth, VariableWidth
 from lance_arrow.spi.slots import SlotStructure, Structure
+from second_reader import kernels
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,8 +55,3 @@ class RepeatedPage:
             clear_block(out)
         elif self.num_values:
             out.values.reshape(self.num_values, len(self.scalar))[:] = np.frombuffer(self.scalar, np.uint8)
-
-
-def fits(scalar: bytes, shape: FixedWidth) -> bool:
-    """Whether the bytes are one value of `shape`; a boolean is one byte, 0 or 1."""
-    return scalar in (b"\0", b"\1") if shape.bits == 1 else len(scalar) == shape.bytes_per_value

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow import kernels
-from lance_arrow.engine import NativePage
 from lance_arrow.errors import CorruptPageError
 from lance_arrow.spi.blocks import BlockSlice, Bytes
 from lance_arrow.spi.layouts import FetchedSlices
 from lance_arrow.spi.rows import RowRanges
+from second_reader import kernels
 
 _MAX_CHUNK_ENTRIES = np.uint64(0xFFFF)
 """Most level entries of a chunk, which counts them in 16 bits; each row has at least one."""
@@ -90,15 +89,12 @@ class ChunkIndex:
         None without lists; rows are then values.
     items
         The decoded dictionary, or None.
-    native
-        The page for the native engine; None if the engine cannot read it.
     """
 
     chunk_starts: NDArray[np.int64]
     value_starts: NDArray[np.int64]
     rows: RowTable | None
     items: BlockSlice | None
-    native: NativePage | None = None
 
     @property
     def nbytes(self) -> int:

@@ -7,9 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow import kernels
-from lance_arrow.pages.loaded_values import LocatedPage
-from lance_arrow.pages.open_chunks import ValueRuns
 from lance_arrow.settings import Limits
 from lance_arrow.spi.block_runs import copy_runs, measure_runs
 from lance_arrow.spi.blocks import (
@@ -25,6 +22,9 @@ from lance_arrow.spi.chunks import ChunkBatch, ValueBatch
 from lance_arrow.spi.codecs import BoundChunkCodec, ValueLocator
 from lance_arrow.spi.scratch import Scratch, block_bytes, new_block
 from lance_arrow.spi.slots import Structure
+from second_reader import kernels
+from second_reader.loaded_values import LocatedPage
+from second_reader.open_chunks import ValueRuns
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,0 +1,14 @@
+"""Bound layouts of one class as those of another one."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+def copied(layout: Any, into: type[T]) -> T:
+    """Return an object of a class, with the fields that it is made of taken from another one."""
+    own = [field.name for field in fields(into) if field.init]  # type: ignore[arg-type]
+    return into(**{name: getattr(layout, name) for name in own})

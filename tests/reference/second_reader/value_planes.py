@@ -1,0 +1,270 @@
+"""Values beside a sparse structure, read in the two rounds of layouts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lance_arrow.errors import CorruptPageError
+from lance_arrow.pages.loaded_values import StructuredPage
+from lance_arrow.settings import Limits
+from lance_arrow.spi import (
+    BlockShape,
+    BlockSlice,
+    BoundChunkCodec,
+    BufferRole,
+    ChunkBatch,
+    FetchedSlices,
+    LoadedPage,
+    NumBytes,
+    PackedStruct,
+    PageFacts,
+    PageIndex,
+    PageReadPlan,
+    RowRanges,
+    Scratch,
+    SlotStructure,
+    Structure,
+    VariableWidth,
+    copy_runs,
+    new_block,
+)
+from lance_arrow_layouts.planar import value_planes as planes
+from lance_arrow_layouts.planar.value_planes import Slots
+from second_reader import kernels
+from second_reader.chunked import ReadChunks
+from second_reader.loaded_chunks import DictionaryPage, IndexPage
+from second_reader.repeated import RepeatedPage
+from second_reader.zipped import ReadZipped
+
+
+def second_plane(plane: Any, scratch: Scratch) -> Any:
+    """Return a value plane that reads its slots itself."""
+    if isinstance(plane, planes.RepeatedSlots):
+        return RepeatedSlots(plane.shape, plane.scalar)
+    if isinstance(plane, planes.ChunkedSlots):
+        return ChunkedSlots(ReadChunks.of(plane.pages))
+    if isinstance(plane, planes.ZippedSlots):
+        return ZippedSlots(ReadZipped.of(plane.pages), plane.num_values, scratch)
+    assert isinstance(plane, planes.IndexedSlots)
+    items = ReadZipped.of(plane.items)
+    return IndexedSlots(plane.indices, items, plane.num_items, plane.keeps_items, plane.limits)
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedSlots:
+    """One scalar for all valid slots; without a scalar every slot is null, or the column has no values."""
+
+    shape: BlockShape | None
+    scalar: bytes | None
+    roles: tuple[BufferRole, ...] = ()
+
+    def load_index(self, page: Slots, fetched: tuple[FetchedSlices, ...]) -> None:
+        if self.scalar is None and self.shape is not None and page.validity.num_valid and (found := page.num_reached()):
+            raise CorruptPageError(f"a page without values has {found} valid slots")
+
+    def plan(self, page: Slots, index: None, slots: RowRanges) -> PageReadPlan:
+        return PageReadPlan(())
+
+    def load(
+        self, page: Slots, index: None, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...], selected: SlotStructure
+    ) -> LoadedPage:
+        return RepeatedPage(selected, self.shape, selected.num_slots, self.scalar)
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkedSlots:
+    """A value for every slot, also for nulls, in chunks."""
+
+    pages: ReadChunks
+
+    @property
+    def roles(self) -> tuple[BufferRole, ...]:
+        dictionary = () if self.pages.items is None else (BufferRole.DICTIONARY,)
+        return (BufferRole.CHUNK_TABLE, BufferRole.DATA, *dictionary)
+
+    def _facts(self, page: Slots) -> PageFacts:
+        return page.facts(page.validity.num_slots, 0, len(self.roles))
+
+    def load_index(self, page: Slots, fetched: tuple[FetchedSlices, ...]) -> PageIndex:
+        self.pages.roles(self._facts(page))
+        return self.pages.load_index(self._facts(page), fetched)
+
+    def plan(self, page: Slots, index: Any, slots: RowRanges) -> PageReadPlan:
+        return self.pages.plan(self._facts(page), index, slots) if len(slots) else PageReadPlan(())
+
+    def load(
+        self, page: Slots, index: Any, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...], selected: SlotStructure
+    ) -> LoadedPage:
+        if not selected.num_slots:
+            return RepeatedPage(selected, self.pages.shape, 0, None)
+        return StructuredPage(selected, self.pages.load_slots(index, plan, fetched, selected.null_flags()))
+
+
+@dataclass(frozen=True, slots=True)
+class ZippedSlots:
+    """Values of only the valid slots, one after the other; `num_values` is the number in the description."""
+
+    pages: ReadZipped
+    num_values: int
+    scratch: Scratch
+
+    @property
+    def roles(self) -> tuple[BufferRole, ...]:
+        if self.pages.row_bytes is not None:
+            return (BufferRole.DATA,)
+        return (BufferRole.DATA, BufferRole.ROW_INDEX)
+
+    def _facts(self, page: Slots) -> PageFacts:
+        return page.facts(self.num_values, 0, len(self.roles))
+
+    def load_index(self, page: Slots, fetched: tuple[FetchedSlices, ...]) -> PageIndex | None:
+        if page.validity.num_valid != self.num_values:
+            raise CorruptPageError(f"{self.num_values} values are zipped for {page.validity.num_valid} valid slots")
+        self.pages.roles(self._facts(page))
+        return self.pages.load_index(self._facts(page), fetched)
+
+    def plan(self, page: Slots, index: Any, slots: RowRanges) -> PageReadPlan:
+        validity = page.validity
+        starts, stops = validity.valid_before(slots.starts), validity.valid_before(slots.stops)
+        stored = RowRanges(starts[stops > starts], stops[stops > starts])
+        return self.pages.plan(self._facts(page), index, stored) if len(stored) else PageReadPlan(())
+
+    def load(
+        self, page: Slots, index: Any, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...], selected: SlotStructure
+    ) -> LoadedPage:
+        num_slots = selected.num_slots
+        if not plan.slices:
+            return RepeatedPage(selected, self.pages.values.shape, num_slots, None)
+        stored = self.pages.load(self._facts(page), index, plan, fetched)
+        flags = selected.null_flags()
+        if flags is None:
+            return StructuredPage(selected, stored)
+        return SpreadPage(selected, stored, np.cumsum(flags == 0), self.scratch)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ItemIndex:
+    """Distinct items of a page, and an index for every slot."""
+
+    items: BlockSlice
+    indices: BlockSlice
+
+    @property
+    def nbytes(self) -> int:
+        return self.items.values.nbytes + self.items.offsets.nbytes + self.indices.values.nbytes
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedSlots:
+    """An index for every slot into distinct items, which are zipped."""
+
+    indices: BoundChunkCodec
+    items: ReadZipped
+    num_items: int
+    keeps_items: bool
+    limits: Limits
+
+    @property
+    def roles(self) -> tuple[BufferRole, ...]:
+        index = () if self.items.row_bytes is not None else (BufferRole.ROW_INDEX,)
+        return (*(BufferRole.INDICES,) * self.indices.num_buffers, BufferRole.DICTIONARY, *index)
+
+    def load_index(self, page: Slots, fetched: tuple[FetchedSlices, ...]) -> ItemIndex:
+        first = self.indices.num_buffers
+        indices = self._indices(page.validity.num_slots, fetched[:first])
+        everything = SlotStructure.select(page.layers, RowRanges.one(0, page.layers[-1].num_slots))
+        # Of nulls they may be anything.
+        kernels.clear_null_indices(indices.values, self.indices.shape.bits, self.num_items, 0, everything.null_flags())
+        return ItemIndex(self._items(page, fetched[first:]), indices)
+
+    def _items(self, page: Slots, fetched: tuple[FetchedSlices, ...]) -> BlockSlice:
+        if not self.num_items:
+            return new_block(self.items.values.shape, 0)
+        first = self.indices.num_buffers
+        facts = page.facts(self.num_items, first, len(self.roles))
+        self.items.roles(facts)
+        index = self.items.load_index(facts, fetched[1:])
+        plan = self.items.plan(facts, index, RowRanges.one(0, self.num_items))
+        loaded = self.items.load(facts, index, plan, fetched[:1])
+        self.limits.check("max_dictionary_bytes", loaded.num_bytes)
+        block = new_block(loaded.shape, self.num_items, loaded.num_bytes)
+        loaded.decode(block)
+        return block
+
+    def _indices(self, num_slots: int, fetched: tuple[FetchedSlices, ...]) -> BlockSlice:
+        self.limits.check("max_batch_bytes", num_slots * self.indices.shape.bytes_per_value)
+        data = fetched[0].one() if fetched else np.empty(0, np.uint8)
+        places = (len(fetched), 1)
+        batch = ChunkBatch(
+            data, np.zeros(places, np.int64), np.full(places, data.size, np.int64), np.array([0, num_slots], np.int64)
+        )
+        block = new_block(self.indices.shape, num_slots)
+        self.indices.decode(batch, block)
+        return block
+
+    def plan(self, page: Slots, index: ItemIndex, slots: RowRanges) -> PageReadPlan:
+        return PageReadPlan((), slots)
+
+    def load(
+        self,
+        page: Slots,
+        index: ItemIndex,
+        plan: PageReadPlan,
+        fetched: tuple[FetchedSlices, ...],
+        selected: SlotStructure,
+    ) -> LoadedPage:
+        slots: RowRanges = plan.notes
+        chosen = new_block(self.indices.shape, selected.num_slots)
+        copy_runs(index.indices, slots.starts, slots.stops, chosen)
+        if self.keeps_items:
+            return IndexPage(selected, chosen, index.items)
+        if not self.num_items:
+            return RepeatedPage(selected, self.items.values.shape, selected.num_slots, None)
+        return DictionaryPage.of(selected, chosen, index.items)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SpreadPage:
+    """Values of the valid slots, spread to all slots; `valid_through` counts valid slots up to and including each."""
+
+    levels: Structure
+    stored: LoadedPage
+    valid_through: NDArray[np.int64]
+    scratch: Scratch
+    dictionary = None
+
+    @property
+    def shape(self) -> BlockShape | None:
+        return self.stored.shape
+
+    @property
+    def num_values(self) -> int:
+        return len(self.valid_through)
+
+    @property
+    def num_bytes(self) -> NumBytes:
+        return self.stored.num_bytes
+
+    def decode(self, out: BlockSlice) -> None:
+        with self.scratch.block(out.shape, self.stored.num_values, self.num_bytes) as block:
+            self.stored.decode(block)
+            _spread(block, self.valid_through, out)
+
+
+def _spread(block: BlockSlice, valid_through: NDArray[np.int64], out: BlockSlice) -> None:
+    """Copy the value of each slot; nulls get the value of the valid slot before, since their content is undefined."""
+    shape = out.shape
+    if isinstance(shape, PackedStruct):
+        for own, field in zip(block.fields, out.fields, strict=True):
+            _spread(own, valid_through, field)
+    elif isinstance(shape, VariableWidth):
+        offsets, own_offsets = (one.view(f"i{shape.offset_bits // 8}") for one in (out.offsets, block.offsets))
+        offsets[1:] = offsets[0] + own_offsets[valid_through]
+        out.values[:] = block.values
+    else:
+        places = np.maximum(valid_through - 1, 0)
+        copy_runs(block, places, places + 1, out)
