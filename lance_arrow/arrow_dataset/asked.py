@@ -21,7 +21,7 @@ from lance_arrow.spi import RowRanges
 
 if TYPE_CHECKING:
     from lance_arrow.pruning.file_pruner import FileCounter, FilePruner
-    from lance_arrow.scan.row_filter import FilterPlan
+    from lance_arrow.scan.filters.filter_plan import FilterPlan
 
 _TRUE = pc.scalar(True)
 
@@ -96,7 +96,7 @@ class Asked:
         is_all = request.filter.equals(_TRUE)
         plan = None
         if not is_all:
-            from lance_arrow.scan.row_filter import FilterPlan  # noqa: PLC0415 - for filters alone
+            from lance_arrow.scan.filters.filter_plan import FilterPlan  # noqa: PLC0415 - for filters alone
 
             plan = FilterPlan(request.filter, request.dataset_schema)
         return cls(PerTree(lambda roots: project(roots, paths, missing_ok=True)), plan)

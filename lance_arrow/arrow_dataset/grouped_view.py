@@ -36,12 +36,12 @@ from lance_arrow.container.joined_files import JOINED_VERSIONS
 from lance_arrow.errors import InvalidArgumentError, LanceError
 from lance_arrow.io import locate, reads_small_files
 from lance_arrow.runtime import default_runtime
+from lance_arrow.scan.filters.filter_plan import FilterPlan
 from lance_arrow.scan.fragments.fragment_groups import GroupSizes, in_groups, share_of
 from lance_arrow.scan.fragments.joined_fragments import SMALL_FILE_BYTES
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.scan.predicates import all_of
 from lance_arrow.scan.projection import have_blobs
-from lance_arrow.scan.row_filter import FilterPlan
 from lance_arrow.scan.scan_options import ScanOptions
 from lance_arrow.scan.windows import LEAST_GROUPED
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lance_arrow.arrays.column_paths import Path, leaf_at
 from lance_arrow.pruning.zone_pruning import prune_rows
-from lance_arrow.scan.row_filter import FilterPlan
+from lance_arrow.scan.filters.filter_plan import FilterPlan
 from lance_arrow.spi import RowRanges
 from lance_arrow.statistics.zone_maps import ZoneMap
 

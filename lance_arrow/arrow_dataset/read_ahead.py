@@ -27,11 +27,11 @@ from lance_arrow.io import AnyFileSystem, Location, locate
 from lance_arrow.pruning.zone_predicates import Tree
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.file_place import FilePlace, Following
+from lance_arrow.scan.filters.filter_plan import FilterPlan
 from lance_arrow.scan.fragments.fragment_groups import GroupSizes, share_of
 from lance_arrow.scan.fragments.joined_fragments import SMALL_FILE_BYTES
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.projection import have_blobs
-from lance_arrow.scan.row_filter import FilterPlan
 from lance_arrow.scan.windows import LEAST_GROUPED, may_be_sliced
 
 _ASKED_ALONE = 2

@@ -23,6 +23,7 @@ from lance_arrow.arrow_dataset.scanner_options import ScannerOptions
 from lance_arrow.late_arrow import pc
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.filtered_reading import FilteredReading
+from lance_arrow.scan.filters.filter_plan import FilterPlan
 from lance_arrow.scan.fragments.table_zones import BoundedZones
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.ordering.ordered_scan import OrderedSource, first_positions
@@ -33,7 +34,6 @@ from lance_arrow.scan.ordering.top_rows import TopRows
 from lance_arrow.scan.predicates import all_of
 from lance_arrow.scan.projection import Projection, column_paths
 from lance_arrow.scan.read_counts import Receipt, receipt_for
-from lance_arrow.scan.row_filter import FilterPlan
 from lance_arrow.scan.windows import WINDOW_ROWS
 from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import cut

@@ -18,11 +18,11 @@ from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
 from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.filtered_reading import FilteredReading
+from lance_arrow.scan.filters.filter_plan import FilterPlan
 from lance_arrow.scan.fragments.joined_fragments import SMALL_FILE_BYTES
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.projection import Projection, joined_nodes
 from lance_arrow.scan.read_counts import receipt_for
-from lance_arrow.scan.row_filter import FilterPlan
 from lance_arrow.scan.row_stream import RowStream
 from lance_arrow.scan.windows import LEAST_GROUPED
 from lance_arrow.spi import RowRanges

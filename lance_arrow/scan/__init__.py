@@ -21,8 +21,8 @@ In: open files and what is wanted of them. Out: record batches whose memory is A
 | `predicates`, `sql_predicates`, `computed_columns` | filters and values as users write them |
 | `predicate_builder` | what SQL, Polars and Spark filters are made of: typed literals, membership, text matches |
 | `filtered_reading` | what every scan is made of: live rows of a source that may satisfy a filter, read or counted |
-| `bound_filters` | filters bound to the columns that they mention, and evaluated by Arrow |
-| `row_filter`, `late_materialization` | rows that satisfy a filter; other columns read only where a row is left |
+| `filters/` | filters bound to a schema: rows of a source that satisfy one |
+| `late_materialization` | other columns read only where a row is left |
 | `windows`, `row_stream` | rows cut within the memory budget; rows of sources, in order, decoded ahead |
 | `file_batches` | batches of one file as `LanceFile` hands them out |
 | `pages_ahead`, `page_requests` | pages of far files, asked ahead of the windows of a scan |

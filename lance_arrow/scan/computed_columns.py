@@ -12,7 +12,7 @@ from lance_arrow.arrays.column_paths import Path
 from lance_arrow.arrays.column_tree import storage_type
 from lance_arrow.container.extension_types import is_binary_json
 from lance_arrow.errors import CorruptPageError, InvalidArgumentError
-from lance_arrow.scan.bound_filters import columns_of, evaluated
+from lance_arrow.scan.filters.bound_filters import columns_of, evaluated
 from lance_arrow.scan.predicates import MISFITS, fitting, sql_reader
 
 

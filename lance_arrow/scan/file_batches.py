@@ -18,8 +18,8 @@ from lance_arrow.scan.row_weights import check_row_bytes
 from lance_arrow.spi import RowRanges
 
 if TYPE_CHECKING:
+    from lance_arrow.scan.filters.filter_plan import FilterPlan
     from lance_arrow.scan.predicates import Predicate
-    from lance_arrow.scan.row_filter import FilterPlan
 
 
 class FileBatches:
@@ -96,8 +96,8 @@ class FileBatches:
         return receipt
 
     def _plan(self, filter: Predicate) -> FilterPlan:
+        from lance_arrow.scan.filters.filter_plan import FilterPlan  # noqa: PLC0415
         from lance_arrow.scan.predicates import as_expression  # noqa: PLC0415
-        from lance_arrow.scan.row_filter import FilterPlan  # noqa: PLC0415
 
         schema = self._rows.schema
         return FilterPlan(as_expression(filter, schema), schema)

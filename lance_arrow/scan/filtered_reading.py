@@ -18,9 +18,10 @@ from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import difference, disjoint_union, intersection, marked
 
 if TYPE_CHECKING:
+    from lance_arrow.scan.filters.filter_plan import FilterPlan
+    from lance_arrow.scan.filters.row_filter import RowFilter
     from lance_arrow.scan.late_materialization import LateReader
     from lance_arrow.scan.pages_ahead import ScanAhead
-    from lance_arrow.scan.row_filter import FilterPlan, RowFilter
     from lance_arrow.scan.row_source import ColumnReading, RowSource
 
 _NOTHING = RowRanges.one(0, 0)
@@ -86,7 +87,7 @@ class FilteredReading:
 
     def _ask(self, filter: FilterPlan, *, zone_maps: bool, is_count: bool) -> None:
         """Ask zone maps."""
-        from lance_arrow.scan.row_filter import RowFilter  # noqa: PLC0415 - for filters alone
+        from lance_arrow.scan.filters.row_filter import RowFilter  # noqa: PLC0415 - for filters alone
 
         self._filter = RowFilter(filter, self.source, self._nodes)
         if self.receipt is not UNWATCHED:

@@ -13,9 +13,9 @@ import pyarrow as pa
 from lance_arrow.arrays.arrow_arrays import batch_without_columns
 from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.arrays.view_arrays import filtered, in_form
+from lance_arrow.scan.filters.row_filter import RowFilter
 from lance_arrow.scan.pages_ahead import ScanAhead
 from lance_arrow.scan.read_counts import Tally
-from lance_arrow.scan.row_filter import RowFilter
 from lance_arrow.scan.row_source import ColumnReading
 from lance_arrow.scan.row_weights import RowWeights
 from lance_arrow.scan.sparse_selection import picked

@@ -140,7 +140,7 @@ class TableScan:
     def left_of(self, fragments: Sequence[FragmentMeta]) -> list[RowRanges]:
         """Return the rows of each fragment that zone maps leave to the filter; opens files, several at once."""
         from lance_arrow.pruning.zone_pruning import zone_predicate
-        from lance_arrow.scan.bound_filters import native_bridge
+        from lance_arrow.scan.filters.bound_filters import native_bridge
 
         reader = self._reader(fragments)
         predicate = None

@@ -12,8 +12,8 @@ from lance_arrow.container.extension_types import text_schema
 from lance_arrow.errors import InvalidArgumentError, did_you_mean
 from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.manifests.manifest import ManifestMeta
-from lance_arrow.scan.bound_filters import evaluated
 from lance_arrow.scan.computed_columns import ComputedColumns
+from lance_arrow.scan.filters.bound_filters import evaluated
 from lance_arrow.scan.predicates import Predicate, as_expression, fitting
 from lance_arrow.table.data_files import write_fragments
 from lance_arrow.table.moved_rows import MovedRows

@@ -132,7 +132,7 @@ def test_a_dataset_is_read_without_plugins_of_old_versions(path: Path) -> None:
         "lance_arrow.files.lance_writer",
     )
     tables = ("lance_arrow.manifests.manifest", "lance_arrow.scan.fragments", "lance_arrow.table")
-    filters = ("lance_arrow.pruning", "lance_arrow.statistics", "lance_arrow.scan.row_filter")
+    filters = ("lance_arrow.pruning", "lance_arrow.statistics", "lance_arrow.scan.filters")
     assert not named(modules, *old, *writers, *tables, *filters, "pandas", "pyarrow.parquet", "fsspec", "asyncio")
     # What is known of files that were opened before, and what views need, are modules of their own.
     assert len(modules) <= 238, len(modules)

@@ -56,7 +56,7 @@ def test_what_is_equal_between_files_is_worked_out_once(folder: Path, receipts: 
     assert calls["lance_arrow.arrow_dataset.scan_handler.FileScanHandler.plan"] == NUM_FILES
     for once in (
         "lance_arrow.arrays.column_tree.column_tree",
-        "lance_arrow.scan.row_filter.FilterPlan.__init__",
+        "lance_arrow.scan.filters.filter_plan.FilterPlan.__init__",
         "lance_arrow.pruning.zone_predicates.ZonePredicate.__init__",
         "lance_arrow_columns.zone_index.ZoneIndex.bind",
     ):

@@ -19,9 +19,9 @@ import lance_arrow
 from lance_arrow import LanceDataset, write_table
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.integrations.polars_predicates import arrow_filter
-from lance_arrow.scan.bound_filters import evaluated
+from lance_arrow.scan.filters.bound_filters import evaluated
+from lance_arrow.scan.filters.filter_plan import FilterPlan
 from lance_arrow.scan.predicates import as_expression
-from lance_arrow.scan.row_filter import FilterPlan
 
 DAY = datetime.date(2020, 2, 2)
 NOON = datetime.datetime(2020, 2, 2, 12)

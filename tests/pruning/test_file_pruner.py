@@ -23,9 +23,9 @@ from lance_arrow.errors import LanceError
 from lance_arrow.pruning.file_pruner import FilePruner, file_pruner
 from lance_arrow.pruning.zone_pruning import prune_rows
 from lance_arrow.scan.file_place import FilePlace
+from lance_arrow.scan.filters.filter_plan import FilterPlan
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.open_files import OpenFiles
-from lance_arrow.scan.row_filter import FilterPlan
 from lance_arrow.spi import RowRanges
 
 F = pc.field

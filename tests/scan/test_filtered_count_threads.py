@@ -13,7 +13,7 @@ import pytest
 
 import lance_arrow
 from lance_arrow import LanceTable, Runtime
-from lance_arrow.scan import row_filter
+from lance_arrow.scan.filters import row_filter
 
 NUM_ROWS = 300_000
 MODES = pa.array(["AIR", "RAIL", "SHIP"])

@@ -14,7 +14,7 @@ from string_columns import assert_values
 import lance_arrow
 from lance_arrow import LanceFile, LanceTable
 from lance_arrow.arrow_dataset.bridge.loading import bridge
-from lance_arrow.scan import item_filters, row_filter
+from lance_arrow.scan.filters import filter_plan, item_filters
 from lance_arrow.spi import ReadReport
 
 ROWS = 4000
@@ -112,7 +112,7 @@ def test_a_short_last_page_does_not_have_the_others_expanded(
     def row_by_row(*given: Any) -> Any:
         raise AssertionError("the filter was evaluated for each row")
 
-    monkeypatch.setattr(row_filter, "evaluated_mask", row_by_row)
+    monkeypatch.setattr(filter_plan, "evaluated_mask", row_by_row)
     with LanceFile(path, strings=strings) as file:
         assert [file.count_rows(expression) for expression in CONDITIONS] == expected
         for expression in CONDITIONS:

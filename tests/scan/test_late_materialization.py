@@ -15,7 +15,8 @@ from values import seeded
 
 from lance_arrow import LanceFile, LanceFormat, write_table
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.scan import late_materialization, row_filter
+from lance_arrow.scan import late_materialization
+from lance_arrow.scan.filters import filter_plan
 from lance_arrow.spi import ReadReport
 
 NUM_ROWS = 200_000
@@ -218,7 +219,7 @@ def test_a_value_that_a_filter_fails_on(path):
 
 
 def test_without_the_bridge(path, table, monkeypatch):
-    monkeypatch.setattr(row_filter, "native_bridge", lambda: None)
+    monkeypatch.setattr(filter_plan, "native_bridge", lambda: None)
     expression = (F("random") < 20) | (F("st", "a") > NUM_ROWS - 3)
     with LanceFile(path) as file:
         assert_same(table.filter(expression), file.read(filter=expression))

@@ -17,7 +17,7 @@ from string_columns import FILTERS, MODES, assert_values, rows
 import lance_arrow
 from lance_arrow import LanceFile, LanceFormat, LanceTable, write_table
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.scan import item_filters
+from lance_arrow.scan.filters import item_filters
 
 CODED = pa.dictionary(pa.int32(), pa.string())
 ALL = ["mode", "hole", "text", "empty", "none", "raw", "st.mode", "tags.item"]

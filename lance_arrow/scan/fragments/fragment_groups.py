@@ -19,6 +19,7 @@ from lance_arrow.io import AnyFileSystem, Location, reads_small_files
 from lance_arrow.manifests.fragments import NO_COLUMN, FragmentMeta
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan.filtered_reading import FilteredReading
+from lance_arrow.scan.filters.filter_plan import FilterPlan
 from lance_arrow.scan.fragments.joined_fragments import (
     SMALL_FILE_BYTES,
     JoinedFragments,
@@ -30,7 +31,6 @@ from lance_arrow.scan.fragments.joined_fragments import (
 from lance_arrow.scan.fragments.table_columns import TableColumns
 from lance_arrow.scan.projection import have_blobs
 from lance_arrow.scan.read_counts import receipt_for
-from lance_arrow.scan.row_filter import FilterPlan
 from lance_arrow.scan.row_weights import check_expansion
 from lance_arrow.scan.windows import LEAST_GROUPED, WINDOW_ROWS
 from lance_arrow.spi import RowRanges

@@ -22,6 +22,7 @@ from lance_arrow.io import AnyFileSystem
 from lance_arrow.manifests.fragments import FragmentMeta, fragment_ids, row_counts
 from lance_arrow.runtime import Runtime, default_runtime
 from lance_arrow.scan.blobs.pending_batch import filled
+from lance_arrow.scan.filters.filter_plan import FilterPlan
 from lance_arrow.scan.fragments.field_sources import expanded
 from lance_arrow.scan.fragments.fragment_reading import FragmentReading
 from lance_arrow.scan.fragments.fragment_rows import FragmentRows
@@ -32,7 +33,6 @@ from lance_arrow.scan.predicates import Predicate, as_expression
 from lance_arrow.scan.projection import Projection, column_paths
 from lance_arrow.scan.read_counts import receipt_for
 from lance_arrow.scan.row_arguments import as_offsets, first_of
-from lance_arrow.scan.row_filter import FilterPlan
 from lance_arrow.scan.row_taking import as_table, in_callers_order
 from lance_arrow.scan.windows import WINDOW_ROWS
 from lance_arrow.spi import RowRanges

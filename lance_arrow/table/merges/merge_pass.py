@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.scan.bound_filters import columns_of, evaluated
+from lance_arrow.scan.filters.bound_filters import columns_of, evaluated
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.scan.predicates import Predicate, all_of, as_expression, fitting
 from lance_arrow.statistics.zone_types import has_order

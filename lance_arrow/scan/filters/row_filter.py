@@ -1,39 +1,32 @@
 """`RowFilter`: which rows of a source satisfy a filter; its columns are decoded where zone maps cannot tell.
 
-expression ─► bound to a schema ─► zones: no row, every row, undecided ─► columns of the undecided rows ─► flags
+filter, bound to a schema ─► zones: no row, every row, undecided ─► columns of the undecided rows ─► flags
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_arrow.arrays.coded_leaves import can_be_coded, coded_as_stored
-from lance_arrow.arrays.column_paths import Path, project
-from lance_arrow.arrays.column_tree import ColumnNode, ItemJudge, LeafNode
-from lance_arrow.arrays.schema_cache import PerTree
-from lance_arrow.arrays.viewed_leaves import unviewed
+from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.pruning.zone_predicates import ZonePredicate
-from lance_arrow.pruning.zone_pruning import PruneResult, zone_predicate
-from lance_arrow.scan.bound_filters import bound_to_values, evaluated_mask, native_bridge
+from lance_arrow.pruning.zone_pruning import PruneResult
+from lance_arrow.scan.filters.filter_plan import FilterPlan
 from lance_arrow.scan.pages_ahead import ScanAhead
-from lance_arrow.scan.predicates import MISFITS
 from lance_arrow.scan.projection import have_blobs
 from lance_arrow.scan.read_counts import Tally
 from lance_arrow.scan.row_source import ColumnReading, RowSource
 from lance_arrow.scan.sparse_selection import are_short, hull, is_cheaper_whole, marks_of
 from lance_arrow.scan.windows import ROWS_FOR_ONE, WORTH_A_THREAD_BYTES, Window, Windows, late_window_rows
 from lance_arrow.spi import RowRanges
-from lance_arrow.statistics.zone_types import is_variable
 
 if TYPE_CHECKING:
-    from lance_arrow.scan.item_filters import ItemFilters
+    pass
 
 _ROWS_WORTH_THREADS = 1 << 22
 """So many rows are worth threads however few bytes they take in the file."""
@@ -56,99 +49,6 @@ class Filtered:
     rows: RowRanges
     mask: pa.BooleanArray
     batch: pa.RecordBatch | None
-
-
-class FilterPlan:
-    """A filter, bound to a schema; files are judged and read by it side by side.
-
-    Parameters
-    ----------
-    expression
-        Bound or not.
-    schema
-        Schema of its fields: that of the file, or of a dataset. Columns that the file lacks are null; columns of
-        another type are cast.
-
-    Raises
-    ------
-    InvalidArgumentError
-        The expression does not fit the schema.
-    """
-
-    def __init__(self, expression: pc.Expression, schema: pa.Schema) -> None:
-        self.schema = schema
-        self.native = native_bridge()
-        self.predicate: ZonePredicate | None = None
-        self.expression = expression
-        self.paths: tuple[Path, ...] | None = None
-        """Columns, and fields of structs, that the filter mentions; None if they are unknown."""
-        # Without the bridge, pyarrow does not show the parts of an expression.
-        if self.native is not None:
-            self.expression, self.paths, self.schema = bound_to_values(self.native, expression, schema)
-            self.predicate = zone_predicate(self.native, self.expression, self.schema)
-        self.is_repeatable = self.predicate is not None and not self.predicate.calls("random")
-        """Whether the same rows satisfy it each time it is asked."""
-        self._items: ItemFilters | None = None
-        if self.native is not None and self.is_repeatable and self.paths is not None:
-            texts = _texts(self.paths, self.schema)
-            if texts:
-                from lance_arrow.scan.item_filters import ItemFilters  # noqa: PLC0415 - for strings alone
-
-                self._items = ItemFilters.of(self.native, self.expression, texts, self.schema)
-        of_items = frozenset() if self._items is None else self._items.names
-        self._nodes = PerTree(partial(_mentioned, self.paths, dict.fromkeys(of_items)))
-        self._judging: dict[frozenset[str], PerTree[tuple[ColumnNode, ...]]] = {}
-
-    def nodes(self, roots: Sequence[ColumnNode]) -> tuple[ColumnNode, ...]:
-        """Return the columns of a file that the filter mentions."""
-        return self._nodes.of(roots)
-
-    def judging_nodes(self, roots: Sequence[ColumnNode], wanted: Collection[str]) -> tuple[ColumnNode, ...]:
-        """Return such columns as `nodes` does; those whose values are not wanted come as flags where they can."""
-        if self._items is None:
-            return self.nodes(roots)
-        names = self._items.names.difference(wanted)
-        found = self._judging.get(names)
-        if found is None:
-            judges = {name: self._items.judge(name) if name in names else None for name in self._items.names}
-            found = self._judging.setdefault(names, PerTree(partial(_mentioned, self.paths, judges)))
-        return found.of(roots)
-
-    def mask(self, batch: pa.RecordBatch, pool: pa.MemoryPool | None = None) -> pa.Array:
-        """Evaluate it for rows that are here; see `evaluated_mask`."""
-        if self._items is not None:
-            try:
-                found = self._items.mask(batch, pool)
-            except MISFITS:
-                # It may fail for an item that no row has.
-                found = None
-            if found is not None:
-                return found
-        return evaluated_mask(self.native, self.expression, self.schema, batch, pool)
-
-
-def _texts(paths: Sequence[Path], schema: pa.Schema) -> frozenset[str]:
-    """Return the columns of strings, or bytes, at some paths."""
-    return frozenset([path[0] for path in paths if len(path) == 1 and is_variable(schema.field(path[0]).type)])
-
-
-def _mentioned(
-    paths: tuple[Path, ...] | None, of_items: Mapping[str, ItemJudge | None], roots: Sequence[ColumnNode]
-) -> tuple[ColumnNode, ...]:
-    """Return the columns at some paths; all where paths are unknown.
-
-    Strings come as such in place of views; those of which items are judged as codes, or flags, where stored so.
-    """
-    wanted = tuple((root.field.name,) for root in roots) if paths is None else paths
-    nodes = [unviewed(node) for node in project(roots, wanted, missing_ok=True)]
-    return tuple(
-        [
-            coded_as_stored(node, of_items[node.field.name])
-            if isinstance(node, LeafNode) and node.field.name in of_items and can_be_coded(node) and not node.is_coded
-            else node
-            for node in nodes
-        ]
-    )
 
 
 class RowFilter:

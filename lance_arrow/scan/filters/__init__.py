@@ -1,0 +1,13 @@
+"""Filters: bound to a schema, and the rows of a source that satisfy one.
+
+In: expressions of Arrow, and sources of rows. Out: rows that zone maps leave, and flags of those that were decoded.
+
+| Module | Open it for |
+|---|---|
+| `filter_plan` | `FilterPlan`: a filter bound to a schema, and the columns that it mentions |
+| `row_filter` | `RowFilter`: rows of a source that satisfy a plan, found or counted |
+| `bound_filters` | filters bound to the columns that they mention, and evaluated by Arrow |
+| `item_filters` | conditions on dictionaries, evaluated once for each item |
+
+Forbidden here: pyarrow's dataset classes, columns that a filter does not mention.
+"""
