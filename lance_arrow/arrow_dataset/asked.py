@@ -96,9 +96,9 @@ class Asked:
         is_all = request.filter.equals(_TRUE)
         plan = None
         if not is_all:
-            from lance_arrow.scan.filters.filter_plan import FilterPlan  # noqa: PLC0415 - for filters alone
+            from lance_arrow.scan.filters.kept_plans import kept_plan  # noqa: PLC0415 - for filters alone
 
-            plan = FilterPlan(request.filter, request.dataset_schema)
+            plan = kept_plan(request.filter, request.dataset_schema)
         return cls(PerTree(lambda roots: project(roots, paths, missing_ok=True)), plan)
 
 

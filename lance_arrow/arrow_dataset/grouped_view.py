@@ -37,6 +37,7 @@ from lance_arrow.errors import InvalidArgumentError, LanceError
 from lance_arrow.io import locate, reads_small_files
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.filters.filter_plan import FilterPlan
+from lance_arrow.scan.filters.kept_plans import kept_plan
 from lance_arrow.scan.fragments.fragment_groups import GroupSizes, in_groups, share_of
 from lance_arrow.scan.fragments.joined_fragments import SMALL_FILE_BYTES
 from lance_arrow.scan.fragments.table_reader import TableReader
@@ -130,7 +131,7 @@ class GroupedView:
             return None
         filter = all_of((shown._scan_options.get("filter"), options.filter))
         try:
-            plan = None if filter is None else FilterPlan(filter, shown.schema)
+            plan = None if filter is None else kept_plan(filter, shown.schema)
         except InvalidArgumentError:
             # Arrow raises the error.
             return None

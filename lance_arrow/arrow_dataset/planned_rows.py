@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from lance_arrow.arrays.column_paths import Path, leaf_at
 from lance_arrow.pruning.zone_pruning import prune_rows
 from lance_arrow.scan.filters.filter_plan import FilterPlan
+from lance_arrow.scan.filters.kept_plans import kept_plan
 from lance_arrow.spi import RowRanges
 from lance_arrow.statistics.zone_maps import ZoneMap
 
@@ -66,7 +67,7 @@ def planned_rows(dataset: LanceDataset, filter: Predicate) -> tuple[tuple[Path, 
     """
     expression = dataset._expression(filter)
     assert expression is not None
-    plan = FilterPlan(expression, dataset.schema)
+    plan = kept_plan(expression, dataset.schema)
     return plan.paths or (), _parts(dataset, plan)
 
 

@@ -24,6 +24,7 @@ from lance_arrow.late_arrow import pc
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.filters.filter_plan import FilterPlan
+from lance_arrow.scan.filters.kept_plans import kept_plan
 from lance_arrow.scan.fragments.table_zones import BoundedZones
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.ordering.ordered_scan import OrderedSource, first_positions
@@ -152,7 +153,7 @@ class _SomeRows:
         fragments = self._dataset.fragments
         if not self._is_plain or not all(fragment.partition_expression.equals(_TRUE) for fragment in fragments):
             return None
-        plan = None if self._filter is None else FilterPlan(self._filter, without_views(self._dataset.schema))
+        plan = None if self._filter is None else kept_plan(self._filter, without_views(self._dataset.schema))
         runtime = default_runtime()
         opened = list(runtime.ahead(lambda fragment: fragment.opened_rows(), fragments))
         starts = np.cumsum([0, *(0 if one is None else one[1].num_rows for one in opened)])

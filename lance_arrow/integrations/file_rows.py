@@ -19,6 +19,7 @@ from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.filters.filter_plan import FilterPlan
+from lance_arrow.scan.filters.kept_plans import kept_plan
 from lance_arrow.scan.fragments.joined_fragments import SMALL_FILE_BYTES
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.projection import Projection, joined_nodes
@@ -63,7 +64,7 @@ class FileRows:
         Parameters and errors are those of `EngineRows.batches`; files are opened while iterating.
         """
         schema = self._dataset.schema
-        plan = None if filter is None else FilterPlan(filter, schema)
+        plan = None if filter is None else kept_plan(filter, schema)
         wanted = pa.schema([schema.field(name) for name in columns], schema.metadata)
         _, _, _, guarantees = bridge.files_of(self._dataset)
         # Without partitions there is nothing to ask Arrow, which lacks functions of text over dictionaries.

@@ -96,11 +96,11 @@ class FileBatches:
         return receipt
 
     def _plan(self, filter: Predicate) -> FilterPlan:
-        from lance_arrow.scan.filters.filter_plan import FilterPlan  # noqa: PLC0415
+        from lance_arrow.scan.filters.kept_plans import kept_plan  # noqa: PLC0415
         from lance_arrow.scan.predicates import as_expression  # noqa: PLC0415
 
         schema = self._rows.schema
-        return FilterPlan(as_expression(filter, schema), schema)
+        return kept_plan(as_expression(filter, schema), schema)
 
     def _check_expansion(self, nodes: Sequence[ColumnNode], rows: RowRanges) -> None:
         with located(path=self._source.name):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -64,6 +65,14 @@ class FilterPlan:
         of_items = frozenset() if self._items is None else self._items.names
         self._nodes = PerTree(partial(_mentioned, self.paths, dict.fromkeys(of_items)))
         self._judging: dict[frozenset[str], PerTree[tuple[ColumnNode, ...]]] = {}
+
+    def for_scan(self) -> FilterPlan:
+        """Return this plan for one scan, which may remember of its rows what the plan must not keep."""
+        if self._items is None:
+            return self
+        plan = copy(self)
+        plan._items = self._items.for_scan()
+        return plan
 
     def nodes(self, roots: Sequence[ColumnNode]) -> tuple[ColumnNode, ...]:
         """Return the columns of a file that the filter mentions."""

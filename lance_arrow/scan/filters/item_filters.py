@@ -7,6 +7,7 @@ mode = 'AIR' AND quantity < 24 ─► mode = 'AIR': flags of 7 items, taken by t
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from copy import copy
 from functools import reduce
 from operator import and_
 from types import ModuleType
@@ -23,7 +24,8 @@ from lance_arrow.arrays.view_arrays import codes_of
 from lance_arrow.scan.predicates import MISFITS
 from lance_arrow.statistics.zone_types import is_text
 
-_MOST_KNOWN_BYTES = 4 << 20
+_MOST_KNOWN_BYTES = 1 << 20
+"""Plans are kept, with what was judged: see `kept_plans`."""
 
 
 class ItemFilters:
@@ -95,6 +97,12 @@ class ItemFilters:
         joined = [(name, native.bind(reduce(and_, parts), schema)) for name, parts in of_items.items()]
         left = native.bind(reduce(and_, rest), schema) if rest else None
         return cls(native, schema, joined, left, frozenset(others))
+
+    def for_scan(self) -> ItemFilters:
+        """Return the same parts, of which no dictionary of another scan is remembered."""
+        found = copy(self)
+        found._known = [None] * len(self._of_items)
+        return found
 
     def mask(self, batch: pa.RecordBatch, pool: pa.MemoryPool | None) -> pa.Array | None:
         """Return which rows satisfy the filter; None where evaluating each row is as fast.

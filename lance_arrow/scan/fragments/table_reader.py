@@ -23,6 +23,7 @@ from lance_arrow.manifests.fragments import FragmentMeta, fragment_ids, row_coun
 from lance_arrow.runtime import Runtime, default_runtime
 from lance_arrow.scan.blobs.pending_batch import filled
 from lance_arrow.scan.filters.filter_plan import FilterPlan
+from lance_arrow.scan.filters.kept_plans import kept_plan
 from lance_arrow.scan.fragments.field_sources import expanded
 from lance_arrow.scan.fragments.fragment_reading import FragmentReading
 from lance_arrow.scan.fragments.fragment_rows import FragmentRows
@@ -166,7 +167,7 @@ class TableReader:
             It does not fit.
         """
         expression = as_expression(filter, self.columns.full_schema)
-        return FilterPlan(expression, self.columns.full_schema)
+        return kept_plan(expression, self.columns.full_schema)
 
     def read(self, projection: Projection, filter: Predicate | None) -> pa.Table:
         """Read rows into a table; arguments are those of `batches`.
