@@ -214,6 +214,11 @@ class FileReading:
     def read(self, rows: RowRanges, pool: pa.MemoryPool | None = None) -> tuple[list[pa.RecordBatch], ReadCounts]:
         return self._rows.read(self.nodes, rows, pool)
 
+    def count_judged(self, rows: RowRanges) -> tuple[int, ReadCounts] | None:
+        from lance_arrow.scan.filters.judged_counts import count_judged  # noqa: PLC0415 - for filters alone
+
+        return count_judged(self._rows, self.nodes, rows)
+
     def take(self, rows: RowRanges, pool: pa.MemoryPool | None = None) -> tuple[list[pa.RecordBatch], ReadCounts]:
         return self._rows.take(self.nodes, rows, pool)
 

@@ -69,7 +69,8 @@ class RowReader(FilePages):
         self._noted: dict[ReadPlan, ref[OpenPages] | None] = {}
         self._last_noted: tuple[tuple[ColumnNode, ...], ReadPlan, ref[OpenPages]] | None = None
 
-    def _read_plan(self, nodes: Sequence[ColumnNode]) -> ReadPlan:
+    def plan_of(self, nodes: Sequence[ColumnNode]) -> ReadPlan:
+        """Return what reads of columns ask of the schema."""
         plan: ReadPlan = self._shown.plans.of(nodes, lambda: ReadPlan.of(nodes))
         return plan
 
@@ -132,7 +133,7 @@ class RowReader(FilePages):
 
     def _close_nodes(self, nodes: Sequence[ColumnNode], rows: RowRanges) -> list[ColumnNode]:
         """Return the columns of which the engine reads many short runs as fast as all rows; none of a far file."""
-        plans = self._read_plan(nodes).plans
+        plans = self.plan_of(nodes).plans
         if not plans or self.source.coalescing.is_far or positional_of(self.source) is None:
             return []
         with located(path=self.file.name):
@@ -224,7 +225,7 @@ class RowReader(FilePages):
         """
         last = self._last_noted
         if last is None or last[0] is not nodes:
-            wanted = self._read_plan(nodes)
+            wanted = self.plan_of(nodes)
             noted = self._noted.get(wanted)
             if noted is None:
                 return None
@@ -243,7 +244,7 @@ class RowReader(FilePages):
             return taken
         if taken.blame in (Blame.CALLER, Blame.OFFSETS):
             return None  # the file has changed, or rows are read in parts
-        raise self._error_of(taken, wanted)
+        raise self.error_of(taken, wanted)
 
     def take_with_blobs(self, nodes: Sequence[ColumnNode], rows: RowRanges) -> tuple[pa.RecordBatch, ReadCounts] | None:
         """Read scattered rows with few bytes of blobs in place of their descriptors, all of it by the native engine.
@@ -282,7 +283,7 @@ class RowReader(FilePages):
         self, nodes: Sequence[ColumnNode], rows: RowRanges, pool: pa.MemoryPool | None, *, is_scan: bool
     ) -> tuple[list[pa.RecordBatch], ReadCounts]:
         """Let the engine read what it can. Windows of a scan share the threads, a take has all of them."""
-        wanted = self._read_plan(nodes)
+        wanted = self.plan_of(nodes)
         if not rows.starts.size:
             with located(path=self.file.name):
                 return [wanted.no_rows()], ReadCounts(0, wanted.paths)
@@ -316,11 +317,8 @@ class RowReader(FilePages):
         source, num_rows = self.source, rows.num_rows
         place: Positional | Refusal | None = positional_of(source)
         num_threads = 1 if is_scan else self.runtime.settings.num_threads
-        found, beside = None, _Beside()
-        pages = self._noted_pages(wanted, rows)
-        if pages is None:
-            found = self._found(wanted, rows)
-            pages = found.pages
+        beside = _Beside()
+        pages, found = self.pages_with(wanted, rows)
         if place is None:
             place, pages = self._fetched(wanted, pages, found, rows, pool, beside)
         if isinstance(place, Refusal):
@@ -333,14 +331,15 @@ class RowReader(FilePages):
         if isinstance(done, pa.RecordBatch):
             return [done], ReadCounts(pages.num_pages, wanted.paths)
         if isinstance(done, Refusal) and (done.blame != Blame.OFFSETS or num_rows == 1):
-            raise self._error_of(done, wanted)
+            raise self.error_of(done, wanted)
         if isinstance(done, Refusal) or (num_rows > 1 and wanted.has_many_bytes(done)):
             return self._read_parts(nodes, halves(rows), pool), ReadCounts(pages.num_pages, wanted.paths)
         decoded = {**wanted.decoded(done), **beside.decoded}
         num_pages = pages.num_pages + beside.num_pages
         return self._completed(nodes, wanted, decoded, rows, pool, num_pages, found)
 
-    def _error_of(self, refusal: Refusal, wanted: ReadPlan) -> BaseException:
+    def error_of(self, refusal: Refusal, wanted: ReadPlan) -> BaseException:
+        """Return the error of leaves that the engine refused."""
         from lance_arrow.scan.refused_rows import error_of  # noqa: PLC0415 - for errors alone
 
         return error_of(refusal, wanted.plans, self)
@@ -414,7 +413,7 @@ class RowReader(FilePages):
         return place
 
     def keep_indices(self, nodes: Sequence[ColumnNode], rows: RowRanges | None = None) -> None:
-        wanted = self._read_plan(nodes)
+        wanted = self.plan_of(nodes)
         if not wanted.plans:
             super().keep_indices(nodes, rows)
             return
@@ -434,11 +433,13 @@ class RowReader(FilePages):
                 found.count(self.runtime.indices)
             self._load_indices(others, rows)
 
-    def _noted_pages(self, wanted: ReadPlan, rows: RowRanges) -> PagesWithRows | None:
-        """Find the pages that hold the rows natively; None where not all were noted."""
+    def pages_with(self, wanted: ReadPlan, rows: RowRanges) -> tuple[PagesWithRows, PagesFound | None]:
+        """Find the pages that hold the rows, natively where all were noted; else return how they were found, too."""
         noted = self._noted.get(wanted)
         opened = None if noted is None else noted()
-        return None if opened is None else opened.find(rows.starts, rows.stops)
+        pages = None if opened is None else opened.find(rows.starts, rows.stops)
+        found = self._found(wanted, rows) if pages is None else None
+        return (pages, None) if found is None else (found.pages, found)
 
     def _found(self, wanted: ReadPlan, rows: RowRanges) -> PagesFound:
         """Find the pages that hold the rows; those of columns that are read again are noted."""

@@ -85,6 +85,9 @@ class ColumnReading(Protocol):
     def read(self, rows: RowRanges, pool: pa.MemoryPool | None = None) -> tuple[list[pa.RecordBatch], ReadCounts]:
         """Read rows in order; more than one batch where 32-bit offsets would overflow."""
 
+    def count_judged(self, rows: RowRanges) -> tuple[int, ReadCounts] | None:
+        """Count rows of a judged column natively; None where it must be read. See `count_judged`."""
+
     def take(self, rows: RowRanges, pool: pa.MemoryPool | None = None) -> tuple[list[pa.RecordBatch], ReadCounts]:
         """Read as `read` does, by all threads, rows that lie scattered: what lies between them is not decoded."""
 

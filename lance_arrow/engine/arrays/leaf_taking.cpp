@@ -388,10 +388,14 @@ Outcome LeafTaking::lay_views(ResultMemory* memory, LeafOut* out) {
   return outcome;
 }
 
-// Lays flags of rows out as bits.
+// Lays flags of rows out as bits, or tells how many are set.
 Outcome LeafTaking::lay_flags(ResultMemory* memory, LeafOut* out) {
   const LeafPart& part = *leaf_.parts[0];
-  if (part.judged->num_marks() != part.num_values) return misuse("values and flags differ in number");
+  if (part.judged->num_rows() != part.num_values) return misuse("values and flags differ in number");
+  if (part.judged->counts()) {
+    out->num_flagged = part.judged->num_marked();
+    return success();
+  }
   const Outcome outcome = allocate_bits(memory, part.num_values, &out->values);
   if (outcome.message != nullptr) return outcome;
   part.judged->copy_bits(out->values.bytes);

@@ -76,6 +76,7 @@ struct LeafOut {
   int64_t buffer_bytes = 0;  // of views: the bytes are shown as buffers that begin so far after each other
   std::vector<NodeOut> nodes;  // inner-most first; validity is null where no slot is
   std::vector<DictionaryOut> dictionaries;  // of kept ones
+  int64_t num_flagged = 0;  // of judged values, where these are counted
 
   int64_t num_children(const LeafShape& shape, size_t node) const {
     return shape.offset_bits[node] != 0 && node > 0 ? nodes[node - 1].slots : 0;

@@ -34,7 +34,7 @@ cdef extern from "engine/plan/pages.hpp" namespace "lance_arrow::engine" nogil:
         uint8_t* data()
 
     cdef cppclass JudgedItems:
-        JudgedItems(cbool, int64_t) except +
+        JudgedItems(cbool, int64_t, cbool) except +
         void judge(const Items*, const uint8_t*) except +
 
     cdef cppclass LeafPart:
@@ -263,6 +263,7 @@ cdef extern from "engine/arrays/leaf_taking.hpp" namespace "lance_arrow::engine"
         int64_t buffer_bytes
         vector[NodeOut] nodes
         vector[DictionaryOut] dictionaries
+        int64_t num_flagged
         int64_t num_children(const LeafShape&, size_t)
 
     cdef cppclass LeafTaking:

@@ -177,7 +177,7 @@ cdef class RowsInTheMaking:
         cdef LentBuffers lent = self.lent
         return one.num_values, one.num_items, lent.buffer(one.offsets), lent.buffer(one.items)
 
-    cdef object _judge(self, size_t leaf, object judge, Request* request):
+    cdef object _judge(self, size_t leaf, object judge, Request* request, bint counts):
         """Let the items of all pages of a leaf be judged; returns why their indices cannot be read."""
         cdef const vector[PageRef]* refs = &self.pages.pages[leaf]
         cdef Outcome outcome
@@ -189,7 +189,7 @@ cdef class RowsInTheMaking:
             outcome = load_indices(refs[0], request.reader, &request.count)
         if outcome.message != NULL:
             return refusal_of(outcome.in_leaf(leaf))
-        verdict.reset(new JudgedItems(judge.null, self.num_rows))
+        verdict.reset(new JudgedItems(judge.null, self.num_rows, counts))
         for number in range(refs.size()):
             items = refs[0][number].page.items()
             found = None
@@ -406,6 +406,35 @@ cdef class ReadForms:
         cdef Request request = _request(_runs(starts, stops), fd, memory, size, checks, segments)
         return self._take(rows, &request)
 
+    def count(
+        self, PagesWithRows pages not None, const int64_t[::1] starts not None, const int64_t[::1] stops not None,
+        int64_t num_rows, int fd, const uint8_t[::1] memory, int64_t size, checks, int64_t limit_bytes,
+    ) -> tuple[int | Refusal | None, int, int, int, int]:
+        """Count rows whose items satisfy the condition of the one leaf; nothing is laid out.
+
+        Parameters and numbers of the result are those of `take`. The first part is the count, or a refusal. It is None
+        where pages do not have items, or these cannot be judged: `take` gives values then.
+        """
+        if self.shapes.size() != 1 or len(self.judges) != 1 or not pages.are_all_read:
+            return None, 0, 0, 0, 0
+        cdef RowsInTheMaking rows = self._begin(pages, num_rows, limit_bytes, 0, None, None)
+        cdef Request request = _request(_runs(starts, stops), fd, memory, size, checks, None)
+        cdef Outcome outcome
+        cdef SelectionBitmap selection
+        refusal = rows._judge(0, self.judges[0][1], &request, True)
+        if refusal is not None or not rows.taking.get().leaf(0).is_judged():
+            return refusal, *_counts(&request)
+        lock_turns.leave()
+        with nogil:
+            selection.select(request.rows.starts, request.rows.stops, request.rows.num_runs)
+            request.selection = &selection
+            outcome = rows.taking.get().take_some(num_rows, &request)
+            lock_turns.wait()
+        lock_turns.entered()
+        if outcome.message != NULL:
+            return refusal_of(outcome), *_counts(&request)
+        return rows.taking.get().done(0).num_flagged, *_counts(&request)
+
     cdef tuple _take(self, RowsInTheMaking rows, Request* request, FileState state=None):
         """Take rows of pages that were found, where the file has a state; returns what `take` returns."""
         cdef Outcome outcome
@@ -416,7 +445,7 @@ cdef class ReadForms:
         cdef size_t leaf
         for leaf, judge in self.judges:
             if rows.pages.is_read[leaf] and taking.leaf(leaf).is_judged():
-                refusal = rows._judge(leaf, judge, request)
+                refusal = rows._judge(leaf, judge, request, False)
                 if refusal is not None:
                     return refusal, *_counts(request)
         if state is not None:

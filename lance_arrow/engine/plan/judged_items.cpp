@@ -1,11 +1,44 @@
 #include "engine/plan/judged_items.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "engine/decode/item_flags.hpp"
 
 namespace lance_arrow::engine {
+
+namespace {
+
+// How many values equal one, where all are below `num_items`; else -1. Sums and maxima have the width of values, so that
+// they become vectors; sums are added up before they can overflow.
+template <class Index>
+int64_t count_equal(const uint8_t* __restrict values, int64_t count, Index wanted, int64_t num_items) {
+  constexpr int64_t block = sizeof(Index) == 1 ? 255 : 4096;
+  int64_t found = 0;
+  Index most = 0;
+  for (int64_t first = 0; first < count; first += block) {
+    const int64_t stop = std::min(count, first + block);
+    Index equal = 0;
+    for (int64_t value = first; value < stop; ++value) {
+      const Index one = load<Index>(values, value);
+      most = std::max(most, one);
+      equal = static_cast<Index>(equal + (one == wanted ? 1 : 0));
+    }
+    found += static_cast<int64_t>(equal);
+  }
+  return static_cast<uint64_t>(most) < static_cast<uint64_t>(num_items) ? found : -1;
+}
+
+// The sum of bytes that are 0 or 1.
+int64_t sum_of_marks(const uint8_t* marks, int64_t count) {
+  int64_t found = 0, at = 0;
+  for (; at + 8 <= count; at += 8) found += std::popcount(load<uint64_t>(marks + at, 0));
+  for (; at < count; ++at) found += marks[at];
+  return found;
+}
+
+}  // namespace
 
 void JudgedItems::judge(const Items* items, const uint8_t* flags) {
   const auto num_items = static_cast<size_t>(items->num_items);
@@ -29,7 +62,9 @@ JudgedItems::Verdict JudgedItems::verdict(const Items* items) const {
 }
 
 void JudgedItems::add_rows(int64_t count, Verdict verdict) {
-  marks_.resize(marks_.size() + static_cast<size_t>(count), verdict == Verdict::kAll ? 1 : 0);
+  num_rows_ += count;
+  if (counts_) num_marked_ += verdict == Verdict::kAll ? count : 0;
+  else marks_.resize(marks_.size() + static_cast<size_t>(count), verdict == Verdict::kAll ? 1 : 0);
 }
 
 // Bytes may lie anywhere: what loops read is copied to variables first, or compilers would read it again in each step.
@@ -71,20 +106,45 @@ Outcome JudgedItems::add_by(const ItemIndices& wanted, const Page& page, uint8_t
   return success();
 }
 
+template <class Index>
+Outcome JudgedItems::count_by(const ItemIndices& wanted, const Page& page) {
+  if (wanted.def == nullptr && page.num_flagged == 1) {
+    const auto flagged = std::find_if(page.flags.begin(), page.flags.end(), [](uint8_t flag) { return flag != 0; });
+    const auto item = static_cast<uint64_t>(flagged - page.flags.begin());
+    // Without such an index, or with one outside of the items, it is added like others.
+    if (item <= std::numeric_limits<Index>::max()) {
+      const int64_t found =
+          count_equal<Index>(wanted.indices, wanted.count, static_cast<Index>(item), page.items->num_items);
+      if (found >= 0) {
+        num_marked_ += found;
+        return success();
+      }
+    }
+  }
+  marks_.assign(static_cast<size_t>(wanted.count), 0);
+  const Outcome outcome = add_by<Index>(wanted, page, marks_.data());
+  num_marked_ += sum_of_marks(marks_.data(), wanted.count);
+  return outcome;
+}
+
 Outcome JudgedItems::add_indices(const ItemIndices& wanted, int64_t index_bytes, const Items& items) {
   const Page* page = page_of(&items);
   if (page == nullptr) return misuse("the items of a page were not judged");
-  const size_t before = marks_.size();
-  marks_.resize(before + static_cast<size_t>(wanted.count));
-  uint8_t* to = marks_.data() + before;
+  num_rows_ += wanted.count;
+  const auto add = [&]<class Index>() {
+    if (counts_) return count_by<Index>(wanted, *page);
+    const size_t before = marks_.size();
+    marks_.resize(before + static_cast<size_t>(wanted.count));
+    return add_by<Index>(wanted, *page, marks_.data() + before);
+  };
   switch (index_bytes) {
-    case 1: return add_by<uint8_t>(wanted, *page, to);
-    case 2: return add_by<uint16_t>(wanted, *page, to);
-    case 4: return add_by<uint32_t>(wanted, *page, to);
-    default: return add_by<uint64_t>(wanted, *page, to);
+    case 1: return add.template operator()<uint8_t>();
+    case 2: return add.template operator()<uint16_t>();
+    case 4: return add.template operator()<uint32_t>();
+    default: return add.template operator()<uint64_t>();
   }
 }
 
-void JudgedItems::copy_bits(uint8_t* bits) const { bits_of_marks(marks_.data(), num_marks(), bits); }
+void JudgedItems::copy_bits(uint8_t* bits) const { bits_of_marks(marks_.data(), num_rows(), bits); }
 
 }  // namespace lance_arrow::engine

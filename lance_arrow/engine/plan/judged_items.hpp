@@ -1,4 +1,5 @@
 // Rows of pages that are dictionaries as marks: whether the item of each satisfies a condition, which the caller told.
+// Or their number alone, where that is wanted.
 //
 // Pages of which no item does are not read.
 #pragma once
@@ -13,9 +14,10 @@ namespace lance_arrow::engine {
 
 class JudgedItems {
  public:
-  // `null_flag`: whether null satisfies the condition; `num_rows`: how many will be read.
-  JudgedItems(bool null_flag, int64_t num_rows) : null_flag_(null_flag ? 1 : 0) {
-    marks_.reserve(static_cast<size_t>(num_rows));
+  // `null_flag`: whether null satisfies the condition; `num_rows`: how many will be read; `counts`: whether the number
+  // of rows that satisfy it is all that is wanted.
+  JudgedItems(bool null_flag, int64_t num_rows, bool counts) : null_flag_(null_flag ? 1 : 0), counts_(counts) {
+    if (!counts) marks_.reserve(static_cast<size_t>(num_rows));
   }
 
   // What the caller says of the items of a page, 0 or 1 each.
@@ -28,8 +30,11 @@ class JudgedItems {
   Outcome add_indices(const ItemIndices& wanted, int64_t index_bytes, const Items& items);
   void add_rows(int64_t count, Verdict verdict);
 
-  int64_t num_marks() const { return static_cast<int64_t>(marks_.size()); }
-  // Writes the marks as bits, least significant first; bits behind the last are 0.
+  bool counts() const { return counts_; }
+  int64_t num_rows() const { return num_rows_; }
+  // Rows that satisfy the condition, where they are counted.
+  int64_t num_marked() const { return num_marked_; }
+  // Writes the marks as bits, least significant first; bits behind the last are 0. Not where rows are counted.
   void copy_bits(uint8_t* bits) const;
 
  private:
@@ -43,9 +48,14 @@ class JudgedItems {
   template <class Index>
   Outcome add_by(const ItemIndices& wanted, const Page& page, uint8_t* marks) const;
 
+  template <class Index>
+  Outcome count_by(const ItemIndices& wanted, const Page& page);
+
   uint8_t null_flag_;
+  bool counts_;
+  int64_t num_rows_ = 0, num_marked_ = 0;
   std::vector<Page> pages_;
-  std::vector<uint8_t> marks_;
+  std::vector<uint8_t> marks_;  // where rows are counted, of those that were added last
 };
 
 }  // namespace lance_arrow::engine

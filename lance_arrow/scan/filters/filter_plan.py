@@ -66,6 +66,11 @@ class FilterPlan:
         self._nodes = PerTree(partial(_mentioned, self.paths, dict.fromkeys(of_items)))
         self._judging: dict[frozenset[str], PerTree[tuple[ColumnNode, ...]]] = {}
 
+    @property
+    def judges_all(self) -> bool:
+        """Whether it is one condition on one column of strings: items that satisfy it tell the rows."""
+        return self._items is not None and self._items.are_all
+
     def for_scan(self) -> FilterPlan:
         """Return this plan for one scan, which may remember of its rows what the plan must not keep."""
         if self._items is None:

@@ -60,6 +60,11 @@ class ItemFilters:
         # Batches of one page have equal dictionaries: the flags of the last one of each part.
         self._known: list[tuple[pa.Array, NDArray[np.uint8]] | None] = [None] * len(self._of_items)
 
+    @property
+    def are_all(self) -> bool:
+        """Whether one part is the whole filter."""
+        return self._rest is None and len(self._of_items) == 1
+
     @classmethod
     def of(
         cls, native: ModuleType, bound: pc.Expression, texts: Collection[str], schema: pa.Schema

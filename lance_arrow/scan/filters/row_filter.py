@@ -150,7 +150,7 @@ class RowFilter:
         use_threads = use_threads and self._is_worth_threads(rows)
         weights, max_bytes = self.reading.weights(), settings.window_bytes(settings.num_threads + 1)
         if rows.num_rows <= ROWS_FOR_ONE and float(weights.totals[-1]) <= max_bytes:
-            return self.of(rows, tally, pool).mask.true_count
+            return self._count_in(rows, tally, pool)
         windows = Windows(
             rows,
             None,
@@ -164,10 +164,18 @@ class RowFilter:
 
         def count(window: Window) -> int:
             with self.reading.window(window.rows):
-                return self.of(window.rows, tally, pool).mask.true_count
+                return self._count_in(window.rows, tally, pool)
 
         counted = self.source.runtime.ahead(count, windows) if use_threads else map(count, windows)
         return sum(counted)
+
+    def _count_in(self, rows: RowRanges, tally: Tally, pool: pa.MemoryPool | None) -> int:
+        if self._plan.judges_all and not are_short(rows):
+            found = self.reading.count_judged(rows)
+            if found is not None:
+                tally.add(found[1], rows.num_rows)
+                return found[0]
+        return int(self.of(rows, tally, pool).mask.true_count)
 
     def _is_worth_threads(self, rows: RowRanges) -> bool:
         """Whether to look at rows takes longer than to hand them to other threads."""

@@ -186,6 +186,13 @@ class FragmentReading:
         """
         return self._assembled([(number, file.read(rows, pool)) for number, file in self._files.items()], rows, pool)
 
+    def count_judged(self, rows: RowRanges) -> tuple[int, ReadCounts] | None:
+        """Count rows of a judged column that is in a file as the table has it; see `count_judged`."""
+        if not self._is_as_stored:
+            return None
+        (file,) = self._files.values()
+        return file.count_judged(rows)
+
     def take(self, rows: RowRanges, pool: pa.MemoryPool | None = None) -> tuple[list[pa.RecordBatch], ReadCounts]:
         """Read scattered rows; parameters, results and errors are those of `read`."""
         return self._assembled([(number, file.take(rows, pool)) for number, file in self._files.items()], rows, pool)

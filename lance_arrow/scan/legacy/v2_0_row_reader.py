@@ -200,7 +200,7 @@ class V20RowReader(RowReader):
         """
         rows = RowRanges.one(0, self.num_rows) if rows is None else rows
         with located(path=self.file.name):
-            plans = self._read_plan(nodes).plans
+            plans = self.plan_of(nodes).plans
             found = self._pages_of([plan.leaf for plan in plans], rows).wanted
             native = {
                 plan.leaf.column

@@ -1,5 +1,6 @@
 // value_views.hpp, judged_items.hpp: views of dictionaries and of plain values, borders of buffers; flags of all
 // widths.
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -104,7 +105,7 @@ void check_flags(int64_t num_items, int64_t count, int every, bool null_flag, bo
     def.push_back(is_null ? 1 : 0);
     expected.push_back(is_null ? (null_flag ? 1 : 0) : flags[static_cast<size_t>(index)]);
   }
-  JudgedItems judged(null_flag, count);
+  JudgedItems judged(null_flag, count, false);
   judged.judge(&stored.items, flags.data());
   const auto* bytes = reinterpret_cast<const uint8_t*>(indices.data());
   const ItemIndices wanted{bytes, has_def ? def.data() : nullptr, count};
@@ -117,10 +118,18 @@ void check_flags(int64_t num_items, int64_t count, int every, bool null_flag, bo
   for (size_t row = 0; row < expected.size(); ++row) CHECK((bits[row / 8] >> (row % 8) & 1) == expected[row]);
   for (size_t row = expected.size(); row < (expected.size() + 7) / 8 * 8; ++row)
     CHECK((bits[row / 8] >> (row % 8) & 1) == 0);
+  // The same rows, counted.
+  JudgedItems counted(null_flag, count, true);
+  counted.judge(&stored.items, flags.data());
+  CHECK(counted.add_indices(wanted, sizeof(Index), stored.items).message == nullptr);
+  counted.add_rows(3, JudgedItems::Verdict::kAll);
+  counted.add_rows(2, JudgedItems::Verdict::kNone);
+  CHECK(counted.num_marked() == std::accumulate(expected.begin(), expected.end(), int64_t{0}));
+  CHECK(counted.num_rows() == static_cast<int64_t>(expected.size()));
 }
 
 TEST_CASE("flags of indices of every width, of few and of many matching items") {
-  for (const int64_t count : {0, 1, 8, 13, 1000})
+  for (const int64_t count : {0, 1, 8, 13, 1000, 40'000})
     for (const int every : {1, 2, 40})
       for (const bool null_flag : {false, true})
         for (const bool has_def : {false, true}) {
@@ -139,7 +148,7 @@ TEST_CASE("verdicts of pages, and indices of no item") {
   const std::vector<uint8_t> none{0, 0}, both{1, 1}, one{1, 0};
   using Verdict = JudgedItems::Verdict;
   for (const bool null_flag : {false, true}) {
-    JudgedItems without(null_flag, 4), with(null_flag, 4), some(null_flag, 4);
+    JudgedItems without(null_flag, 4, false), with(null_flag, 4, false), some(null_flag, 4, false);
     without.judge(&stored.items, none.data());
     with.judge(&stored.items, both.data());
     some.judge(&stored.items, one.data());
@@ -151,6 +160,9 @@ TEST_CASE("verdicts of pages, and indices of no item") {
     const std::vector<uint8_t> wrong{0, 2};
     CHECK(some.add_indices({wrong.data(), nullptr, 2}, 1, stored.items).message != nullptr);
     CHECK(some.add_indices({wrong.data(), nullptr, 1}, 1, other.items).message != nullptr);
+    JudgedItems counted(null_flag, 4, true);
+    counted.judge(&stored.items, one.data());
+    CHECK(counted.add_indices({wrong.data(), nullptr, 2}, 1, stored.items).message != nullptr);
   }
 }
 

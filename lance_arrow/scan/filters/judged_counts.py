@@ -1,0 +1,69 @@
+"""`count_judged`: rows whose stored item satisfies a condition, counted by the engine; no flag of a row is made."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from lance_arrow.arrays.column_tree import ColumnNode
+from lance_arrow.engine import Refusal
+from lance_arrow.errors import LanceError, located
+from lance_arrow.io import MeteredSource
+from lance_arrow.scan.native_pages import positional_of
+from lance_arrow.scan.read_counts import ReadCounts
+from lance_arrow.scan.row_reader import RowReader
+from lance_arrow.spi import RowRanges
+
+
+def count_judged(reader: RowReader, nodes: Sequence[ColumnNode], rows: RowRanges) -> tuple[int, ReadCounts] | None:
+    """Count rows of one column that is judged.
+
+    Parameters
+    ----------
+    reader
+        The file.
+    nodes
+        The column, as `FilterPlan.judging_nodes` has it.
+    rows
+        Which rows, at least one.
+
+    Returns
+    -------
+    tuple or None
+        Rows, and pages and leaves touched. None where the engine does not judge the column: its pages are no
+        dictionaries of few items, the condition fails for an item, or the file is far.
+
+    Raises
+    ------
+    LanceError
+        As `RowReader.read`.
+    """
+    begun = time.perf_counter()
+    wanted, source = reader.plan_of(nodes), reader.source
+    place = positional_of(source)
+    if place is None or len(wanted.plans) != len(wanted.leaves):
+        return None
+    try:
+        pages, found = reader.pages_with(wanted, rows)
+        count, requests, ranges, wanted_bytes, read_bytes = wanted.forms.count(
+            pages,
+            rows.starts,
+            rows.stops,
+            rows.num_rows,
+            place.descriptor,
+            place.memory,
+            place.size_bytes,
+            place.checks,
+            reader.runtime.settings.limits.max_batch_bytes,
+        )
+        if found is not None:
+            found.keep_counted(reader.runtime.indices)
+        if isinstance(count, Refusal):
+            raise reader.error_of(count, wanted)
+    except LanceError as error:
+        located(path=reader.file.name).fill(error)
+        raise
+    seconds = time.perf_counter() - begun
+    if isinstance(source, MeteredSource):
+        source.add(requests, ranges, wanted_bytes, read_bytes, seconds)
+    return None if count is None else (count, ReadCounts(pages.num_pages, wanted.paths, seconds))
