@@ -376,7 +376,7 @@ class LanceFile(FrameReads):
         """
         if filter is None:
             return self.num_rows
-        return self._batches.count(filter, as_rows(None, self.num_rows))
+        return self._batches.count(filter)
 
     def zones(self, column: str) -> pa.RecordBatch | None:
         """Return the zone map of a column: bounds and counts of runs of rows, with which filtered reads skip rows.

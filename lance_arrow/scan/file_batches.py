@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -12,13 +13,14 @@ from lance_arrow.errors import located
 from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.projection import Projection, joined_nodes
-from lance_arrow.scan.read_counts import Receipt, receipt_for
+from lance_arrow.scan.read_counts import UNWATCHED, Receipt, receipt_for
 from lance_arrow.scan.row_stream import RowStream
 from lance_arrow.scan.row_weights import check_row_bytes
 from lance_arrow.spi import RowRanges
 
 if TYPE_CHECKING:
     from lance_arrow.scan.filters.filter_plan import FilterPlan
+    from lance_arrow.scan.filters.kept_counts import KeptCounts
     from lance_arrow.scan.predicates import Predicate
 
 
@@ -80,14 +82,25 @@ class FileBatches:
         stream = RowStream(self._runtime, batch_rows, projection, is_held=is_held)
         return receipt.sent_after(stream.batches((found,), is_one=True))
 
-    def count(self, filter: Predicate, rows: RowRanges) -> int:
+    def count(self, filter: Predicate) -> int:
         """Count rows that satisfy a filter; those of zones that are sure need not be read."""
         plan = self._plan(filter)
         receipt = self._receipt(plan.nodes(self._rows.roots), filter)
-        count = FilteredReading(self._file, (), plan, rows, receipt=receipt, is_count=True).count()
+
+        def made() -> FilteredReading:
+            return FilteredReading(self._file, (), plan, receipt=receipt, is_count=True)
+
+        is_kept = plan.is_repeatable and receipt is UNWATCHED
+        count = (self._counts.of(plan, 0, made) if is_kept else made()).count()
         receipt.count(count)
         receipt.send()
         return count
+
+    @cached_property
+    def _counts(self) -> KeptCounts:
+        from lance_arrow.scan.filters.kept_counts import KeptCounts  # noqa: PLC0415 - for filters alone
+
+        return KeptCounts()
 
     def _receipt(self, nodes: Sequence[ColumnNode], filter: Predicate | None = None) -> Receipt:
         """Begin to count what a read takes."""

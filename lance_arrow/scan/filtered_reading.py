@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from lance_arrow.scan.filters.filter_plan import FilterPlan
     from lance_arrow.scan.filters.row_filter import RowFilter
     from lance_arrow.scan.late_materialization import LateReader
+    from lance_arrow.scan.open_file import OpenFile
     from lance_arrow.scan.pages_ahead import ScanAhead
     from lance_arrow.scan.row_source import ColumnReading, RowSource
 
@@ -98,6 +99,18 @@ class FilteredReading:
         found = self._filter.prune(self.rows)
         self.receipt.note_pruning(found, time.perf_counter() - started, sure_are_read=not is_count)
         self.rows, self.sure = found.rows, found.all
+
+    @cached_property
+    def _undecided(self) -> RowRanges:
+        """The rows that zone maps do not decide; raises as `check_looked_at`."""
+        found = difference(self.rows, self.sure)
+        self.check_looked_at(found)
+        return found
+
+    @property
+    def looked_at(self) -> Sequence[OpenFile]:
+        """The files that tell which rows satisfy the filter; errors are those of opening them."""
+        return () if self._filter is None else self._filter.reading.opened
 
     @cached_property
     def _late(self) -> LateReader | None:
@@ -193,10 +206,8 @@ class FilteredReading:
         """
         if self._filter is None:
             return self.rows.num_rows
-        undecided = difference(self.rows, self.sure)
-        self.check_looked_at(undecided)
         try:
-            found = self._filter.count(undecided, self.receipt.tally, pool, use_threads=use_threads)
+            found = self._filter.count(self._undecided, self.receipt.tally, pool, use_threads=use_threads)
         except LanceError:
             if self.divided is None:
                 raise

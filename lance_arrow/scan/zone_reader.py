@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from threading import Lock
+
+import pyarrow as pa
 
 from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.errors import located
@@ -14,6 +17,8 @@ from lance_arrow.statistics.zone_joining import joined_maps
 from lance_arrow.statistics.zone_maps import ZoneMap, decode_zones
 from lance_arrow.statistics.zone_sidecar import ZoneSidecar
 from lance_arrow.statistics.zone_types import bounds_type
+
+_MOST_SHARED_BYTES = 64 << 10
 
 
 class ZoneReader:
@@ -52,6 +57,11 @@ class ZoneReader:
                 self._held.update(found)
         return [self._held[leaf.column] for leaf in leaves]
 
+    @cached_property
+    def _shared(self) -> SharedMaps | None:
+        # The checksums, which are known with the metadata, tell which bytes a map has.
+        return None if self._rows.file.checks is None else self._rows.file.derived("zone maps", SharedMaps)
+
     def _read(self, leaves: Sequence[LeafNode]) -> dict[int, ZoneMap | None]:
         found: dict[int, ZoneMap | None] = {leaf.column: None for leaf in leaves}
         readable = [leaf for leaf in leaves if bounds_type(leaf) is not None]
@@ -71,11 +81,19 @@ class ZoneReader:
                 size = int(meta.buffer_sizes[bound.zone_map.column_buffer])
                 self._rows.runtime.settings.limits.check("max_metadata_bytes", size)
                 places.append((leaf, bound.zone_map.rows_per_zone, start, start + size))
+        shared = self._shared
+        if shared is not None:
+            for leaf, *_ in places:
+                found[leaf.column] = shared.get(leaf)
+            places = [place for place in places if found[place[0].column] is None]
         buffers = self._rows.file.buffers([(start, stop) for _, _, start, stop in places])
         limits, num_rows = self._rows.runtime.settings.limits, self._rows.num_rows
         for (leaf, rows_per_zone, start, stop), data in zip(places, buffers, strict=True):
             with located(column=leaf.path, byte_range=(start, stop), stage="reading a zone map"):
-                found[leaf.column] = decode_zones(data, leaf, limits, rows_per_zone=rows_per_zone, num_rows=num_rows)
+                made = decode_zones(data, leaf, limits, rows_per_zone=rows_per_zone, num_rows=num_rows)
+            found[leaf.column] = made
+            if shared is not None:
+                shared.put(leaf, made, stop - start)
         found.update(self._told.get(unmapped))
         lacking = [leaf for leaf in unmapped if is_lacking(found[leaf.column])]
         if lacking and self._sidecar is not None:
@@ -83,6 +101,24 @@ class ZoneReader:
                 own = found[column]
                 found[column] = beside if own is None else joined_maps(own, beside)
         return found
+
+
+class SharedMaps:
+    """Zone maps of one file, each time that it is opened; as many as are small."""
+
+    def __init__(self) -> None:
+        self._held: dict[tuple[int, pa.DataType | None], ZoneMap] = {}
+        self._held_bytes = 0
+
+    def get(self, leaf: LeafNode) -> ZoneMap | None:
+        """Return the map of a column, as far as it is known."""
+        return self._held.get((leaf.column, bounds_type(leaf)))
+
+    def put(self, leaf: LeafNode, zone_map: ZoneMap, num_bytes: int) -> None:
+        """Keep the map of a column that takes so many bytes, unless all together would take too many."""
+        self._held_bytes += num_bytes
+        if self._held_bytes <= _MOST_SHARED_BYTES:
+            self._held[leaf.column, bounds_type(leaf)] = zone_map
 
 
 def is_lacking(zone_map: ZoneMap | None) -> bool:

@@ -43,6 +43,8 @@ class FilterPlan:
     """
 
     def __init__(self, expression: pc.Expression, schema: pa.Schema) -> None:
+        self.identity = object()
+        """The same for all scans of one plan."""
         self.schema = schema
         self.native = native_bridge()
         self.predicate: ZonePredicate | None = None

@@ -24,6 +24,7 @@ from lance_arrow.arrays.view_arrays import codes_of
 from lance_arrow.scan.predicates import MISFITS
 from lance_arrow.statistics.zone_types import is_text
 
+_MOST_REMEMBERED_BYTES = 256 << 10
 _MOST_KNOWN_BYTES = 1 << 20
 """Plans are kept, with what was judged: see `kept_plans`."""
 
@@ -161,7 +162,8 @@ class ItemFilters:
             return known[1]
         name, part = self._of_items[number]
         found = _flags_of(self._native, self._schema, name, part, items, pool)
-        self._known[number] = items, found
+        if items.nbytes <= _MOST_REMEMBERED_BYTES:
+            self._known[number] = items, found
         return found
 
     def _rows_with(self, column: pa.DictionaryArray, number: int, pool: pa.MemoryPool | None) -> pa.Array:

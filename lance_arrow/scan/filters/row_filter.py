@@ -68,6 +68,7 @@ class RowFilter:
         self._plan = plan
         self.source = source
         self._wanted = [node.field.name for node in wanted]
+        self._divided: tuple[RowRanges, bool, list[Window], bool] | None = None
 
     @cached_property
     def nodes(self) -> tuple[ColumnNode, ...]:
@@ -144,30 +145,34 @@ class RowFilter:
         self, rows: RowRanges, tally: Tally, pool: pa.MemoryPool | None = None, *, use_threads: bool = True
     ) -> int:
         """Count those of some rows that satisfy it. Raises as `of`."""
-        settings = self.source.runtime.settings
         if not len(rows):
             return 0
-        use_threads = use_threads and self._is_worth_threads(rows)
-        weights, max_bytes = self.reading.weights(), settings.window_bytes(settings.num_threads + 1)
-        if rows.num_rows <= ROWS_FOR_ONE and float(weights.totals[-1]) <= max_bytes:
+        windows, use_threads = self._windows(rows, use_threads=use_threads)
+        if len(windows) == 1 and rows.num_rows <= ROWS_FOR_ONE:
             return self._count_in(rows, tally, pool)
-        windows = Windows(
-            rows,
-            None,
-            weights=weights,
-            max_bytes=max_bytes,
-            max_rows=late_window_rows(rows.num_rows, settings.num_threads if use_threads else 1),
-        )
-
         if self.reading.is_far:
-            self.reading.ask_ahead(rows, ScanAhead(settings.memory_budget_bytes, None))
+            self.reading.ask_ahead(rows, ScanAhead(self.source.runtime.settings.memory_budget_bytes, None))
 
         def count(window: Window) -> int:
             with self.reading.window(window.rows):
                 return self._count_in(window.rows, tally, pool)
 
-        counted = self.source.runtime.ahead(count, windows) if use_threads else map(count, windows)
-        return sum(counted)
+        return sum(self.source.runtime.ahead(count, windows) if use_threads else map(count, windows))
+
+    def _windows(self, rows: RowRanges, *, use_threads: bool) -> tuple[list[Window], bool]:
+        """Divide rows for `count`, those that it was asked last once; return whether it should use threads, too."""
+        last = self._divided
+        if last is not None and last[0] is rows and last[1] == use_threads:
+            return last[2:]
+        settings, has_threads = self.source.runtime.settings, use_threads and self._is_worth_threads(rows)
+        weights, max_bytes = self.reading.weights(), settings.window_bytes(settings.num_threads + 1)
+        if rows.num_rows <= ROWS_FOR_ONE and float(weights.totals[-1]) <= max_bytes:
+            windows = [Window(rows, 0.0)]
+        else:
+            max_rows = late_window_rows(rows.num_rows, settings.num_threads if has_threads else 1)
+            windows = list(Windows(rows, None, weights=weights, max_bytes=max_bytes, max_rows=max_rows))
+        self._divided = rows, use_threads, windows, has_threads
+        return windows, has_threads
 
     def _count_in(self, rows: RowRanges, tally: Tally, pool: pa.MemoryPool | None) -> int:
         if self._plan.judges_all and not are_short(rows):

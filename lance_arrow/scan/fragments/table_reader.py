@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
 from itertools import pairwise
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -18,11 +18,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from lance_arrow.arrays.column_tree import ColumnNode
-from lance_arrow.io import AnyFileSystem
+from lance_arrow.io import AnyFileSystem, Location
 from lance_arrow.manifests.fragments import FragmentMeta, fragment_ids, row_counts
 from lance_arrow.runtime import Runtime, default_runtime
 from lance_arrow.scan.blobs.pending_batch import filled
+from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.filters.filter_plan import FilterPlan
+from lance_arrow.scan.filters.kept_counts import KeptCounts
 from lance_arrow.scan.filters.kept_plans import kept_plan
 from lance_arrow.scan.fragments.field_sources import expanded
 from lance_arrow.scan.fragments.fragment_reading import FragmentReading
@@ -74,6 +76,7 @@ class TableReader:
         self._readings: OrderedDict[tuple[int, int], tuple[Projection, FragmentReading]] = OrderedDict()
         self._projections: OrderedDict[tuple[str, ...] | None, Projection] = OrderedDict()
         self._lock = Lock()
+        self._counts = KeptCounts()
 
     @property
     def filesystem(self) -> AnyFileSystem:
@@ -147,7 +150,7 @@ class TableReader:
         most_rows
             Most rows of a batch where `batch_size` is None.
         """
-        scan, numbers = self._scan(projection.nodes, filter, within)
+        scan, numbers = self._scan(projection.nodes, None if filter is None else self.filter(filter), within)
         return scan.batches(
             numbers,
             batch_size,
@@ -183,7 +186,11 @@ class TableReader:
         """Count rows; without a filter nothing is read where the manifest tells."""
         if filter is None:
             return self.num_rows
-        scan, numbers = self._scan((), filter, None)
+        plan = self.filter(filter)
+        counts = None
+        if plan.is_repeatable and not self._runtime.is_watched and Location(self._filesystem, "").is_local:
+            counts = partial(self._counts.of, plan)
+        scan, numbers = self._scan((), plan, None, counts)
         return scan.count(numbers)
 
     def take(self, indices: Any, columns: Sequence[str] | None) -> pa.Table:
@@ -365,14 +372,17 @@ class TableReader:
         return reading
 
     def _scan(
-        self, nodes: Sequence[ColumnNode], filter: Predicate | None, within: Sequence[RowRanges] | None
+        self,
+        nodes: Sequence[ColumnNode],
+        plan: FilterPlan | None,
+        within: Sequence[RowRanges] | None,
+        counts: Callable[[int, Callable[[], FilteredReading]], FilteredReading] | None = None,
     ) -> tuple[TableScan, Sequence[int]]:
         """Return a scan, and the numbers of the fragments that indices leave to it."""
         # For tables that pyarrow does not scan.
         from lance_arrow.scan.fragments.table_scan import TableScan  # noqa: PLC0415
 
-        plan = None if filter is None else self.filter(filter)
-        return TableScan(self.groups(nodes, plan), within, self._runtime), self.numbers_left(plan)
+        return TableScan(self.groups(nodes, plan), within, self._runtime, counts), self.numbers_left(plan)
 
 
 def _order_and_places(

@@ -29,12 +29,21 @@ class TableScan:
         For each fragment rows of its files to choose from; all when None.
     runtime
         Threads, memory, and who gets the report.
+    counts
+        Of a count by a filter, what keeps readings of fragments by themselves; None where none are kept.
     """
 
-    def __init__(self, groups: FragmentGroups, within: Sequence[RowRanges] | None, runtime: Runtime) -> None:
+    def __init__(
+        self,
+        groups: FragmentGroups,
+        within: Sequence[RowRanges] | None,
+        runtime: Runtime,
+        counts: Callable[[int, Callable[[], FilteredReading]], FilteredReading] | None = None,
+    ) -> None:
         self._groups = groups
         self._within = within
         self._runtime = runtime
+        self._counts = counts
 
     def batches(
         self,
@@ -92,4 +101,6 @@ class TableScan:
         return self._groups.opened(numbers, self._within)
 
     def _open_alone(self, number: int) -> FilteredReading:
+        if self._counts is not None:
+            return self._counts(number, lambda: self._groups.alone(number))
         return self._groups.alone(number, None if self._within is None else self._within[number])
