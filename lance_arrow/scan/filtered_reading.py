@@ -101,11 +101,18 @@ class FilteredReading:
         self.rows, self.sure = found.rows, found.all
 
     @cached_property
-    def _undecided(self) -> RowRanges:
+    def undecided(self) -> RowRanges:
         """The rows that zone maps do not decide; raises as `check_looked_at`."""
         found = difference(self.rows, self.sure)
         self.check_looked_at(found)
         return found
+
+    @property
+    def counted(self) -> ColumnReading | None:
+        """What reads the filter's columns of the undecided rows, if a count reads these at once; else None."""
+        if self._filter is None or self._is_hint or not self._filter.is_one_window(self.undecided):
+            return None
+        return self._filter.reading
 
     @property
     def looked_at(self) -> Sequence[OpenFile]:
@@ -207,7 +214,7 @@ class FilteredReading:
         if self._filter is None:
             return self.rows.num_rows
         try:
-            found = self._filter.count(self._undecided, self.receipt.tally, pool, use_threads=use_threads)
+            found = self._filter.count(self.undecided, self.receipt.tally, pool, use_threads=use_threads)
         except LanceError:
             if self.divided is None:
                 raise

@@ -162,6 +162,11 @@ class FileReading:
         return pa.schema([node.field for node in self.nodes])
 
     @property
+    def rows(self) -> RowReader:
+        """What reads the rows of the file."""
+        return self._rows
+
+    @property
     def opened(self) -> Sequence[OpenFile]:
         return (self._file,)
 

@@ -267,7 +267,7 @@ class RowReader(FilePages):
             return None
         num_rows = rows.num_rows
         with located(path=self.file.name):
-            found = self._found(wanted, rows)
+            found = self.find_pages(wanted, rows)
             try:
                 done = take_leaves(
                     wanted, found.pages, (rows, num_rows), (source, place), self.runtime, None, 1, _INT32_MAX
@@ -438,10 +438,10 @@ class RowReader(FilePages):
         noted = self._noted.get(wanted)
         opened = None if noted is None else noted()
         pages = None if opened is None else opened.find(rows.starts, rows.stops)
-        found = self._found(wanted, rows) if pages is None else None
+        found = self.find_pages(wanted, rows) if pages is None else None
         return (pages, None) if found is None else (found.pages, found)
 
-    def _found(self, wanted: ReadPlan, rows: RowRanges) -> PagesFound:
+    def find_pages(self, wanted: ReadPlan, rows: RowRanges) -> PagesFound:
         """Find the pages that hold the rows; those of columns that are read again are noted."""
         leaves = [plan.leaf for plan in wanted.plans]
         found = self._pages_of(leaves, rows)

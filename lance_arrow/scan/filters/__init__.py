@@ -8,6 +8,7 @@ In: expressions of Arrow, and sources of rows. Out: rows that zone maps leave, a
 | `kept_plans` | the plans of the last filters, kept for the next scan |
 | `kept_counts` | fragments as they were counted, kept for the next count |
 | `row_filter` | `RowFilter`: rows of a source that satisfy a plan, found or counted |
+| `known_counts` | what is known of counts of a file, also when it was closed since |
 | `judged_counts` | rows of dictionaries that satisfy a condition, counted natively |
 | `bound_filters` | filters bound to the columns that they mention, and evaluated by Arrow |
 | `item_filters` | conditions on dictionaries, evaluated once for each item |

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 
 from lance_arrow.arrays.column_tree import ColumnNode
-from lance_arrow.engine import Refusal
+from lance_arrow.engine import PagesWithRows, ReadForms, Refusal
 from lance_arrow.errors import LanceError, located
 from lance_arrow.io import MeteredSource
 from lance_arrow.scan.native_pages import positional_of
@@ -38,24 +38,13 @@ def count_judged(reader: RowReader, nodes: Sequence[ColumnNode], rows: RowRanges
     LanceError
         As `RowReader.read`.
     """
-    begun = time.perf_counter()
-    wanted, source = reader.plan_of(nodes), reader.source
-    place = positional_of(source)
-    if place is None or len(wanted.plans) != len(wanted.leaves):
+    wanted = reader.plan_of(nodes)
+    if positional_of(reader.source) is None or len(wanted.plans) != len(wanted.leaves):
         return None
+    begun = time.perf_counter()
     try:
         pages, found = reader.pages_with(wanted, rows)
-        count, requests, ranges, wanted_bytes, read_bytes = wanted.forms.count(
-            pages,
-            rows.starts,
-            rows.stops,
-            rows.num_rows,
-            place.descriptor,
-            place.memory,
-            place.size_bytes,
-            place.checks,
-            reader.runtime.settings.limits.max_batch_bytes,
-        )
+        count = counted(reader, wanted.forms, pages, rows)
         if found is not None:
             found.keep_counted(reader.runtime.indices)
         if isinstance(count, Refusal):
@@ -63,7 +52,26 @@ def count_judged(reader: RowReader, nodes: Sequence[ColumnNode], rows: RowRanges
     except LanceError as error:
         located(path=reader.file.name).fill(error)
         raise
-    seconds = time.perf_counter() - begun
+    return None if count is None else (count, ReadCounts(pages.num_pages, wanted.paths, time.perf_counter() - begun))
+
+
+def counted(reader: RowReader, forms: ReadForms, pages: PagesWithRows, rows: RowRanges) -> int | Refusal | None:
+    """Count rows of pages of a local file that were found, as `ReadForms.count` does."""
+    source, begun = reader.source, time.perf_counter()
+    place = positional_of(source)
+    assert place is not None
+    count, requests, ranges, wanted_bytes, read_bytes = forms.count(
+        pages,
+        rows.starts,
+        rows.stops,
+        rows.num_rows,
+        place.descriptor,
+        place.memory,
+        place.size_bytes,
+        place.checks,
+        reader.runtime.settings.limits.max_batch_bytes,
+    )
     if isinstance(source, MeteredSource):
-        source.add(requests, ranges, wanted_bytes, read_bytes, seconds)
-    return None if count is None else (count, ReadCounts(pages.num_pages, wanted.paths, seconds))
+        source.add(requests, ranges, wanted_bytes, read_bytes, time.perf_counter() - begun)
+    found: int | Refusal | None = count
+    return found

@@ -23,8 +23,8 @@ class KeptCounts:
         self._held: OrderedDict[tuple[int, int], tuple[object, FilteredReading]] = OrderedDict()
         self._lock = Lock()
 
-    def of(self, filter: FilterPlan, number: int, make: Callable[[], FilteredReading]) -> FilteredReading:
-        """Return the reading of a fragment for counts, made at its first use.
+    def of(self, filter: FilterPlan, number: int, make: Callable[[], FilteredReading]) -> tuple[FilteredReading, bool]:
+        """Return the reading of a fragment for counts, and whether it is new.
 
         Parameters
         ----------
@@ -39,11 +39,11 @@ class KeptCounts:
         with self._lock:
             held = self._held.get(key)
         if held is not None and held[0] is filter.identity and all(map(is_current, held[1].looked_at)):
-            return held[1]
+            return held[1], False
         made = make()
         if all(map(is_current, made.looked_at)):
             with self._lock:
                 self._held[key] = filter.identity, made
                 while len(self._held) > _KEPT_READINGS:
                     self._held.popitem(last=False)
-        return made
+        return made, True

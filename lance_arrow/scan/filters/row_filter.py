@@ -159,6 +159,10 @@ class RowFilter:
 
         return sum(self.source.runtime.ahead(count, windows) if use_threads else map(count, windows))
 
+    def is_one_window(self, rows: RowRanges) -> bool:
+        """Whether `count` reads rows at once."""
+        return not len(rows) or len(self._windows(rows, use_threads=True)[0]) == 1
+
     def _windows(self, rows: RowRanges, *, use_threads: bool) -> tuple[list[Window], bool]:
         """Divide rows for `count`, those that it was asked last once; return whether it should use threads, too."""
         last = self._divided

@@ -188,10 +188,8 @@ class FragmentReading:
 
     def count_judged(self, rows: RowRanges) -> tuple[int, ReadCounts] | None:
         """Count rows of a judged column that is in a file as the table has it; see `count_judged`."""
-        if not self._is_as_stored:
-            return None
-        (file,) = self._files.values()
-        return file.count_judged(rows)
+        file = self.as_stored
+        return None if file is None else file.count_judged(rows)
 
     def take(self, rows: RowRanges, pool: pa.MemoryPool | None = None) -> tuple[list[pa.RecordBatch], ReadCounts]:
         """Read scattered rows; parameters, results and errors are those of `read`."""
@@ -199,10 +197,8 @@ class FragmentReading:
 
     def take_noted(self, rows: Any, first: int, schema: pa.Schema) -> pa.Table | None:
         """Read few rows of pages that were read before; see `RowReader.take_noted`."""
-        if not self._is_as_stored:
-            return None
-        (file,) = self._files.values()
-        return file.take_noted(rows, first, schema)
+        file = self.as_stored
+        return None if file is None else file.take_noted(rows, first, schema)
 
     def _assembled(
         self,
@@ -225,9 +221,13 @@ class FragmentReading:
             start += num_rows
         return made, counts
 
+    @property
+    def as_stored(self) -> FileReading | None:
+        """What reads the one file whose batches are those of the fragment; None if there is no such file."""
+        return next(iter(self._files.values())) if self._is_as_stored else None
+
     @cached_property
     def _is_as_stored(self) -> bool:
-        """Whether batches of the one file are those of the fragment."""
         if len(self._files) != 1 or any(
             _is_virtual(node) or not self._sources[node.field.name].is_same for node in self.nodes
         ):

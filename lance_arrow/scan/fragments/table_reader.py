@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property, partial
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import pairwise
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -22,11 +22,11 @@ from lance_arrow.io import AnyFileSystem, Location
 from lance_arrow.manifests.fragments import FragmentMeta, fragment_ids, row_counts
 from lance_arrow.runtime import Runtime, default_runtime
 from lance_arrow.scan.blobs.pending_batch import filled
-from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.filters.filter_plan import FilterPlan
 from lance_arrow.scan.filters.kept_counts import KeptCounts
 from lance_arrow.scan.filters.kept_plans import kept_plan
 from lance_arrow.scan.fragments.field_sources import expanded
+from lance_arrow.scan.fragments.fragment_counts import FragmentCounts
 from lance_arrow.scan.fragments.fragment_reading import FragmentReading
 from lance_arrow.scan.fragments.fragment_rows import FragmentRows
 from lance_arrow.scan.fragments.table_columns import TableColumns
@@ -189,7 +189,7 @@ class TableReader:
         plan = self.filter(filter)
         counts = None
         if plan.is_repeatable and not self._runtime.is_watched and Location(self._filesystem, "").is_local:
-            counts = partial(self._counts.of, plan)
+            counts = FragmentCounts(self.columns, self.fragments, self, plan, self._counts)
         scan, numbers = self._scan((), plan, None, counts)
         return scan.count(numbers)
 
@@ -376,7 +376,7 @@ class TableReader:
         nodes: Sequence[ColumnNode],
         plan: FilterPlan | None,
         within: Sequence[RowRanges] | None,
-        counts: Callable[[int, Callable[[], FilteredReading]], FilteredReading] | None = None,
+        counts: FragmentCounts | None = None,
     ) -> tuple[TableScan, Sequence[int]]:
         """Return a scan, and the numbers of the fragments that indices leave to it."""
         # For tables that pyarrow does not scan.

@@ -6,16 +6,21 @@ fragments ─► groups and single ones, opened ahead ─► `RowStream`
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import groupby
+from typing import TypeVar
 
 import pyarrow as pa
 
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan.filtered_reading import FilteredReading
+from lance_arrow.scan.fragments.fragment_counts import FragmentCounts
 from lance_arrow.scan.fragments.fragment_groups import FragmentGroups
 from lance_arrow.scan.projection import Projection
 from lance_arrow.scan.row_stream import RowStream
 from lance_arrow.spi import RowRanges
+
+T = TypeVar("T")
 
 
 class TableScan:
@@ -30,7 +35,7 @@ class TableScan:
     runtime
         Threads, memory, and who gets the report.
     counts
-        Of a count by a filter, what keeps readings of fragments by themselves; None where none are kept.
+        Of a count by a filter, what is kept of fragments by themselves; None where nothing is.
     """
 
     def __init__(
@@ -38,7 +43,7 @@ class TableScan:
         groups: FragmentGroups,
         within: Sequence[RowRanges] | None,
         runtime: Runtime,
-        counts: Callable[[int, Callable[[], FilteredReading]], FilteredReading] | None = None,
+        counts: FragmentCounts | None = None,
     ) -> None:
         self._groups = groups
         self._within = within
@@ -69,38 +74,45 @@ class TableScan:
             is_written=is_written,
             most_rows=most_rows,
         )
-        opened = self._opened(numbers, lambda: stream.has_begun)
+        opened = self._opened(numbers, lambda: stream.has_begun, self._open_alone)
         return self._groups.receipt.sent_after(stream.batches(opened, is_one=len(numbers) == 1))
 
     def count(self, numbers: Sequence[int]) -> int:
         """Count rows of fragments, by their numbers; errors are those of `FilteredReading.count`."""
-        count = sum(found.count() for found in self._opened(numbers, lambda: True))
+        opened = self._opened(numbers, lambda: True, self._counted_alone)
+        count = sum(found if isinstance(found, int) else found.count() for found in opened)
         self._groups.receipt.count(count)
         self._groups.receipt.send()
         return count
 
-    def _opened(self, numbers: Sequence[int], has_begun: Callable[[], bool]) -> Iterator[FilteredReading]:
+    def _opened(
+        self, numbers: Sequence[int], has_begun: Callable[[], bool], alone: Callable[[int], T]
+    ) -> Iterator[FilteredReading | T]:
         """Open fragments in groups as long as these can be read, ahead where that takes time without the interpreter.
 
         A local fragment by itself is opened by Python code alone: other threads would take turns with the caller's.
         """
         planned = self._groups.planned(numbers, has_begun)
         for is_here, some in groupby(planned, key=lambda group: self._groups.is_local and len(group) == 1):
-            for opened in map(self._open, some) if is_here else self._runtime.ahead(self._open, some):
+            open_some = partial(self._open, alone)
+            for opened in map(open_some, some) if is_here else self._runtime.ahead(open_some, some):
                 for found in opened:
-                    if isinstance(found, FilteredReading):
+                    if not isinstance(found, list):
                         yield found
                     elif self._groups.is_local:
-                        yield from map(self._open_alone, found)
+                        yield from map(alone, found)
                     else:
-                        yield from self._runtime.ahead(self._open_alone, found)
+                        yield from self._runtime.ahead(alone, found)
 
-    def _open(self, numbers: list[int]) -> Sequence[FilteredReading | list[int]]:
+    def _open(self, alone: Callable[[int], T], numbers: list[int]) -> Sequence[FilteredReading | T | list[int]]:
         if len(numbers) == 1:
-            return [self._open_alone(numbers[0])]
+            return [alone(numbers[0])]
         return self._groups.opened(numbers, self._within)
 
     def _open_alone(self, number: int) -> FilteredReading:
-        if self._counts is not None:
-            return self._counts(number, lambda: self._groups.alone(number))
         return self._groups.alone(number, None if self._within is None else self._within[number])
+
+    def _counted_alone(self, number: int) -> FilteredReading | int:
+        if self._counts is None:
+            return self._open_alone(number)
+        return self._counts.count(number, lambda: self._groups.alone(number))
