@@ -20,6 +20,7 @@ from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
 from lance_arrow.integrations.engine_rows import EngineRows, free_name
 from lance_arrow.integrations.polars_predicates import Divided, divided
 from lance_arrow.integrations.wanted_rows import Source, opened
+from lance_arrow.scan.filters.kept_by_schema import KeptBySchema
 
 BATCH_ROWS = 1 << 19
 """Most rows of a frame. Polars divides frames among its threads, and proposes batches that take twice the time."""
@@ -27,6 +28,7 @@ _COUNTED_ROWS = 1 << 24
 _Constants: TypeAlias = Mapping[str, str | None]
 _NOTHING: _Constants = {}
 _EVERYTHING = Divided(None, None, {})
+_kept_types: KeptBySchema[Mapping[str, pl.DataType]] = KeptBySchema()
 _FIRST_CHECKED, _LAST_CHECKED = (2, 0), (2, 1)
 """Versions of Polars that are known to ask for the column without values where a scan's other columns are not used."""
 _ROWS_ARE_ALL = _FIRST_CHECKED <= tuple(map(int, pl.__version__.split(".")[:2])) <= _LAST_CHECKED
@@ -89,7 +91,8 @@ class _Frames:
     def of(cls, source: Source, *, categoricals: bool) -> _Frames:
         dataset = opened(source, strings="dictionary" if categoricals else "view")
         schema = dataset.schema
-        return cls(dataset, EngineRows(dataset), free_name(schema), _frame(schema.empty_table()).schema)
+        types = _kept_types.of(b"", schema, lambda: _frame(schema.empty_table()).schema)
+        return cls(dataset, EngineRows(dataset), free_name(schema), types)
 
     @property
     def detail(self) -> str:
@@ -169,9 +172,11 @@ class _Frames:
 
     def _with_fixed(self, frame: pl.DataFrame, fixed: _Constants) -> pl.DataFrame:
         """Add columns with one value each."""
-        if not fixed:
-            return frame
-        return frame.with_columns([pl.lit(value, self.types[name]).alias(name) for name, value in fixed.items()])
+        for name, value in fixed.items():
+            # `with_columns` would run a query for this.
+            one = pl.Series(name, [value], self.types[name])
+            frame.insert_column(frame.width, one.new_from_index(0, frame.height))
+        return frame
 
     def _nulls(self, size: int) -> pl.Series:
         # `repeat` would run a query for this.

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_arrow.arrays.view_arrays import without_views
+from lance_arrow.scan.filters.kept_by_schema import KeptBySchema
 from lance_arrow.scan.predicate_builder import Binary, InexpressibleError, Operand
 from lance_arrow.scan.predicates import all_of
 
@@ -68,6 +69,10 @@ class Divided:
     fixed: Mapping[str, pa.Scalar]
 
 
+_kept: KeptBySchema[Divided] = KeptBySchema()
+"""Queries come again; to find the value of a literal, Polars runs one."""
+
+
 def divided(predicate: pl.Expr, schema: pa.Schema) -> Divided:
     """Divide a predicate into what Arrow filters by, and what is left to Polars.
 
@@ -78,6 +83,18 @@ def divided(predicate: pl.Expr, schema: pa.Schema) -> Divided:
     predicate, schema
         As for `arrow_filter`.
     """
+    return _kept.of(_key(predicate), schema, lambda: _divided(predicate, schema))
+
+
+def _key(predicate: pl.Expr) -> bytes | None:
+    try:
+        return predicate.meta.serialize()
+    except pl.exceptions.ComputeError:
+        # Functions of Python.
+        return None
+
+
+def _divided(predicate: pl.Expr, schema: pa.Schema) -> Divided:
     translation = _Translation(without_views(schema))
     found, rest = [], []
     fixed: dict[str, pa.Scalar] = {}

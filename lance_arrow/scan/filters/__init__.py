@@ -5,7 +5,7 @@ In: expressions of Arrow, and sources of rows. Out: rows that zone maps leave, a
 | Module | Open it for |
 |---|---|
 | `filter_plan` | `FilterPlan`: a filter bound to a schema, and the columns that it mentions |
-| `kept_plans` | the plans of the last filters, kept for the next scan |
+| `kept_plans`, `kept_by_schema` | the plans of the last filters, kept for the next scan |
 | `kept_counts` | fragments as they were counted, kept for the next count |
 | `row_filter` | `RowFilter`: rows of a source that satisfy a plan, found or counted |
 | `known_counts` | what is known of counts of a file, also when it was closed since |

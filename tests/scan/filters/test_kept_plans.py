@@ -13,7 +13,8 @@ import lance_arrow
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.scan.filters import item_filters, kept_plans
 from lance_arrow.scan.filters.filter_plan import FilterPlan
-from lance_arrow.scan.filters.kept_plans import KeptPlans, kept_plan
+from lance_arrow.scan.filters.kept_by_schema import KeptBySchema
+from lance_arrow.scan.filters.kept_plans import kept_plan
 
 SCHEMA = pa.schema([("s", pa.string()), ("n", pa.int64()), ("x", pa.float64()), ("t", pa.timestamp("us"))])
 WORDS = ["AIR", "RAIL", "TRUCK", "MAIL"]
@@ -31,7 +32,7 @@ def plans(monkeypatch: pytest.MonkeyPatch) -> list[FilterPlan]:
         made.append(self)
 
     monkeypatch.setattr(FilterPlan, "__init__", noted)
-    monkeypatch.setattr(kept_plans, "_kept", KeptPlans())
+    monkeypatch.setattr(kept_plans, "_kept", KeptBySchema())
     return made
 
 
