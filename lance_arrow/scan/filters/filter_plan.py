@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_arrow.arrays.coded_leaves import can_be_coded, coded_as_stored
+from lance_arrow.arrays.coded_leaves import can_be_coded, coded_as_stored, plain
 from lance_arrow.arrays.column_paths import Path, project
 from lance_arrow.arrays.column_tree import ColumnNode, ItemJudge, LeafNode
 from lance_arrow.arrays.schema_cache import PerTree
@@ -125,9 +125,16 @@ def _mentioned(
     nodes = [unviewed(node) for node in project(roots, wanted, missing_ok=True)]
     return tuple(
         [
-            coded_as_stored(node, of_items[node.field.name])
-            if isinstance(node, LeafNode) and node.field.name in of_items and can_be_coded(node) and not node.is_coded
+            _of_items(node, of_items[node.field.name])
+            if isinstance(node, LeafNode) and node.field.name in of_items and can_be_coded(node)
             else node
             for node in nodes
         ]
     )
+
+
+def _of_items(leaf: LeafNode, judge: ItemJudge | None) -> LeafNode:
+    """Return a leaf of which items are judged; what callers see as a dictionary comes as such if it is wanted."""
+    if judge is None and leaf.is_coded:
+        return leaf
+    return coded_as_stored(plain(leaf), judge)
