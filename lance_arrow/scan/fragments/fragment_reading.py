@@ -197,8 +197,10 @@ class FragmentReading:
 
     def take_noted(self, rows: Any, first: int, schema: pa.Schema) -> pa.Table | None:
         """Read few rows of pages that were read before; see `RowReader.take_noted`."""
-        file = self.as_stored
-        return None if file is None else file.take_noted(rows, first, schema)
+        if not self._is_as_stored:
+            return None
+        (file,) = self._files.values()
+        return file.take_noted(rows, first, schema)
 
     def _assembled(
         self,
