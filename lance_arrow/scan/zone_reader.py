@@ -92,7 +92,7 @@ class ZoneReader:
             with located(column=leaf.path, byte_range=(start, stop), stage="reading a zone map"):
                 made = decode_zones(data, leaf, limits, rows_per_zone=rows_per_zone, num_rows=num_rows)
             found[leaf.column] = made
-            if shared is not None:
+            if shared is not None and made is not None:
                 shared.put(leaf, made, stop - start)
         found.update(self._told.get(unmapped))
         lacking = [leaf for leaf in unmapped if is_lacking(found[leaf.column])]
