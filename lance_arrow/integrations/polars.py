@@ -172,11 +172,12 @@ class _Frames:
 
     def _with_fixed(self, frame: pl.DataFrame, fixed: _Constants) -> pl.DataFrame:
         """Add columns with one value each."""
-        for name, value in fixed.items():
-            # `with_columns` would run a query for this.
-            one = pl.Series(name, [value], self.types[name])
-            frame.insert_column(frame.width, one.new_from_index(0, frame.height))
-        return frame
+        texts = [pl.lit(value, self.types[name]).alias(name) for name, value in fixed.items() if value is not None]
+        for name in [name for name, value in fixed.items() if value is None]:
+            # `with_columns` would run a query for this. A text would be copied for each row here.
+            none = pl.Series(name, [None], self.types[name])
+            frame.insert_column(frame.width, none.new_from_index(0, frame.height))
+        return frame.with_columns(texts) if texts else frame
 
     def _nulls(self, size: int) -> pl.Series:
         # `repeat` would run a query for this.

@@ -15,8 +15,9 @@ from lance_arrow.scan.filters.judged_counts import counted
 from lance_arrow.scan.row_reader import RowReader
 from lance_arrow.spi import RowRanges
 
-_MOST_COUNTS = 4
-_MOST_PAGE_BYTES = 64 << 10
+_MOST_COUNTS = 16
+_MOST_PAGE_BYTES = 256 << 10
+"""Of all counts of a file together."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,22 +30,25 @@ class JudgedPages:
         The column, and its pages, which have read their index.
     rows
         Which rows, at least one.
+    num_bytes
+        Memory of the pages.
     """
 
     forms: ReadForms
     pages: PagesWithRows
     rows: RowRanges
+    num_bytes: int
 
     @classmethod
     def of(cls, reader: RowReader, nodes: Sequence[ColumnNode], rows: RowRanges) -> JudgedPages | None:
-        """Find the pages of a column that was counted; None where they would take much memory, or have no index."""
+        """Find the pages of a column that was counted; None where one has no index."""
         wanted = reader.plan_of(nodes)
         found = reader.find_pages(wanted, rows)
         pages = [page for leaf in found.at_hand.wanted for page, *_ in leaf]
         natives = [page for page in pages if isinstance(page, NativePage) and page.is_indexed]
-        if len(natives) < len(pages) or sum([page.nbytes for page in natives]) > _MOST_PAGE_BYTES:
+        if len(natives) < len(pages):
             return None
-        return cls(wanted.forms, found.pages, rows)
+        return cls(wanted.forms, found.pages, rows, sum([page.nbytes for page in natives]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,4 +95,10 @@ class KnownCounts:
 
     def put(self, count: KnownCount) -> None:
         """Keep what was found of a filter; threads may lose what another one keeps at the same time."""
-        self._held = (count, *self._held[: _MOST_COUNTS - 1])
+        held, left = [], _MOST_PAGE_BYTES
+        for one in (count, *self._held[: _MOST_COUNTS - 1]):
+            left -= 0 if one.pages is None else one.pages.num_bytes
+            if left < 0:
+                break
+            held.append(one)
+        self._held = held
