@@ -30,6 +30,27 @@ int64_t count_equal(const uint8_t* __restrict values, int64_t count, Index wante
   return static_cast<uint64_t>(most) < static_cast<uint64_t>(num_items) ? found : -1;
 }
 
+// How many indices have an item that is flagged, where the flags of few items differ from those of all others; -1 where
+// they do not, or where an index lies outside the items.
+template <class Index>
+int64_t count_few(const ItemIndices& wanted, const std::vector<uint8_t>& flags, int64_t num_flagged) {
+  constexpr int64_t few = 4;  // items that are counted one by one faster than all are looked up
+  const auto num_items = static_cast<int64_t>(flags.size());
+  const bool are_few = num_flagged <= num_items - num_flagged;
+  const int64_t num_counted = are_few ? num_flagged : num_items - num_flagged;
+  if (num_counted < 1 || num_counted > few) return -1;
+  int64_t total = 0;
+  for (int64_t item = 0; item < num_items; ++item) {
+    if ((flags[static_cast<size_t>(item)] != 0) != are_few) continue;
+    // Later items have no index of this width; the loop checks indices against all items.
+    if (static_cast<uint64_t>(item) > std::numeric_limits<Index>::max()) return -1;
+    const int64_t found = count_equal<Index>(wanted.indices, wanted.count, static_cast<Index>(item), num_items);
+    if (found < 0) return -1;
+    total += found;
+  }
+  return are_few ? total : wanted.count - total;
+}
+
 // The sum of bytes that are 0 or 1.
 int64_t sum_of_marks(const uint8_t* marks, int64_t count) {
   int64_t found = 0, at = 0;
@@ -108,18 +129,10 @@ Outcome JudgedItems::add_by(const ItemIndices& wanted, const Page& page, uint8_t
 
 template <class Index>
 Outcome JudgedItems::count_by(const ItemIndices& wanted, const Page& page) {
-  if (wanted.def == nullptr && page.num_flagged == 1) {
-    const auto flagged = std::find_if(page.flags.begin(), page.flags.end(), [](uint8_t flag) { return flag != 0; });
-    const auto item = static_cast<uint64_t>(flagged - page.flags.begin());
-    // Without such an index, or with one outside of the items, it is added like others.
-    if (item <= std::numeric_limits<Index>::max()) {
-      const int64_t found =
-          count_equal<Index>(wanted.indices, wanted.count, static_cast<Index>(item), page.items->num_items);
-      if (found >= 0) {
-        num_marked_ += found;
-        return success();
-      }
-    }
+  const int64_t found = wanted.def == nullptr ? count_few<Index>(wanted, page.flags, page.num_flagged) : -1;
+  if (found >= 0) {
+    num_marked_ += found;
+    return success();
   }
   marks_.assign(static_cast<size_t>(wanted.count), 0);
   const Outcome outcome = add_by<Index>(wanted, page, marks_.data());
