@@ -76,12 +76,15 @@ def coded_as_stored(leaf: LeafNode, judge: ItemJudge | None = None) -> LeafNode:
 def formed(node: ColumnNode, like: Mapping[int, LeafNode]) -> ColumnNode:
     """Return a column whose leaves have the forms that others have, by physical column; others are as stored.
 
-    Leaves that hold no strings stay as they are.
+    Of leaves that hold no strings, items may be judged.
     """
     if isinstance(node, LeafNode):
         bare, other = plain(node), like.get(node.column)
-        if other is None or not can_be_coded(bare):
+        if other is None:
             return bare
+        if not can_be_coded(bare):
+            # Numbers are counted by their items.
+            return replace(bare, judge=other.judge) if bare.field.type == other.field.type else bare
         if other.may_be_coded or other.judge is not None:
             judge = other.judge if view_type(bare.field.type) == view_type(other.field.type) else None
             return coded_as_stored(bare, judge)

@@ -91,7 +91,7 @@ class FileBatches:
             return FilteredReading(self._file, (), plan, receipt=receipt, is_count=True)
 
         is_kept = plan.is_repeatable and receipt is UNWATCHED
-        reading = self._counts.of(plan, 0, made)[0] if is_kept else made()
+        reading = self._counts.of(plan, 0, made) if is_kept else made()
         count = reading.count()
         receipt.count(count)
         receipt.send()

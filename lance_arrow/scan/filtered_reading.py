@@ -109,10 +109,10 @@ class FilteredReading:
 
     @property
     def counted(self) -> ColumnReading | None:
-        """What reads the filter's columns of the undecided rows, if a count reads these at once; else None."""
+        """What counts the undecided rows by items of a column, if a count reads these at once; else None."""
         if self._filter is None or self._is_hint or not self._filter.is_one_window(self.undecided):
             return None
-        return self._filter.reading
+        return self._filter.counting
 
     @property
     def looked_at(self) -> Sequence[OpenFile]:

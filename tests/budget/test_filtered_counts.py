@@ -68,9 +68,9 @@ def with_new_frames(path: Path, filter: pc.Expression) -> Callable[[], int]:
         (with_dataset, AIR, 290, 110),
         (with_table, AIR, 280, 110),
         (with_new_dataset, AIR, 710, 260),
-        (with_new_frames, AIR, 1040, 260),
+        (with_new_frames, AIR, 1090, 260),
         (with_dataset, FEW, 250, 115),
-        (with_new_dataset, FEW, 1600, 1150),
+        (with_new_dataset, FEW, 1650, 1280),
     ],
 )
 def test_further_fragments_take_few_calls(

@@ -29,13 +29,13 @@ void add_ends(const std::vector<int64_t>& ends, int64_t base, uint8_t* offsets, 
 }
 
 // Of pages, what a form for dictionaries becomes. A page without one, like a short last one, does not have the rows of
-// all others expanded: its values are looked up one by one, and get codes as theirs.
+// all others expanded: its values are looked up one by one, and get codes as theirs. Values of one width have no codes.
 Form form_of(const LeafShape& shape, const std::vector<PageRef>& pages) {
   constexpr int64_t rows_per_lookup = 16;
   if (shape.form != Form::kStored && shape.form != Form::kJudged) return shape.form;
   int64_t coded = 0, others = 0;
   for (const PageRef& ref : pages) (ref.page->has_few_items() ? coded : others) += ref.page->num_rows;
-  if (coded == 0 || others > coded / rows_per_lookup) return Form::kPlain;
+  if (coded == 0 || others > coded / rows_per_lookup || (others > 0 && shape.value_bits != 0)) return Form::kPlain;
   return shape.form == Form::kJudged && others == 0 ? Form::kJudged : Form::kCodes;
 }
 
@@ -62,7 +62,7 @@ Outcome LeafTaking::begin(std::span<const int64_t> part_rows, ResultMemory* memo
     leaf_.field_bits = pages_->front().page->parts;
   }
   leaf_.lent = leaf_.value_bits > 0 && leaf_.value_bits % 8 == 0 && !has_lists && leaf_.field_bits.empty() &&
-               !shape.blobs.has_value();
+               !shape.blobs.has_value() && !is_judged();
   const int64_t width = leaf_.value_bits / 8;
   Outcome outcome = success();
   if (form_ != Form::kPlain && part_rows.size() != 1) return misuse("rows of such values are read as one part");

@@ -195,8 +195,11 @@ cdef class RowsInTheMaking:
             found = None
             # Judging many items for few rows would take longer than reading the rows.
             if items != NULL and 0 < items.num_items <= max(MOST_JUDGED, self.num_rows):
-                offsets = items.offsets[:(items.num_items + 1) * (items.offset_bits // 8)]
-                found = judge(offsets, items.offset_bits, items.values[:items.values_bytes])
+                if items.offsets != NULL:
+                    offsets = items.offsets[:(items.num_items + 1) * (items.offset_bits // 8)]
+                    found = judge(offsets, items.offset_bits, items.values[:items.values_bytes])
+                elif items.bits % 8 == 0 and items.num_items <= items.values_bytes // (items.bits // 8):
+                    found = judge(b"", -items.bits, items.values[:items.num_items * (items.bits // 8)])
             if found is None:
                 verdict.reset()
                 break
@@ -235,7 +238,8 @@ cdef class ReadForms:
         dictionary of few items. All of them have one part. For leaves of dictionaries, whose values are indices,
         ``(item_bits, item_offset_bits, most_items)`` stands there. These are bits of an item, 0 for variable width; the
         width of its offsets; and how many items indices can count. Or a condition may stand there: such pages
-        give flags of rows then. It is called with ``(offsets, offset_bits, values)`` of a page's items. It returns a
+        give flags of rows then. It is called with ``(offsets, offset_bits, values)`` of a page's items; for values of one
+        width, which are counted only, the offsets are empty and their bits are those of a value, negated. It returns a
         byte for each, 1 where the item satisfies it; or None if items cannot be judged. Its `null` tells whether null
         satisfies it. ``list_parts``: of fixed-size lists, the bits
         of each part of a value, were there a bitmap of each layer. ``is_text``: whether plain values of variable width
@@ -406,6 +410,15 @@ cdef class ReadForms:
         cdef Request request = _request(_runs(starts, stops), fd, memory, size, checks, segments)
         return self._take(rows, &request)
 
+    def may_judge(self, PagesWithRows pages not None) -> bool:
+        """Tell whether pages of the one leaf have few items each, so that a condition can be judged by these."""
+        if self.shapes.size() != 1 or not pages.are_all_read:
+            return False
+        for ref in pages.pages[0]:
+            if not ref.page.has_few_items():
+                return False
+        return True
+
     def count(
         self, PagesWithRows pages not None, const int64_t[::1] starts not None, const int64_t[::1] stops not None,
         int64_t num_rows, int fd, const uint8_t[::1] memory, int64_t size, checks, int64_t limit_bytes,
@@ -421,7 +434,9 @@ cdef class ReadForms:
         cdef Request request = _request(_runs(starts, stops), fd, memory, size, checks, None)
         cdef Outcome outcome
         cdef SelectionBitmap selection
-        refusal = rows._judge(0, self.judges[0][1], &request, True)
+        refusal = None
+        if rows.taking.get().leaf(0).is_judged():
+            refusal = rows._judge(0, self.judges[0][1], &request, True)
         if refusal is not None or not rows.taking.get().leaf(0).is_judged():
             return refusal, *_counts(&request)
         lock_turns.leave()

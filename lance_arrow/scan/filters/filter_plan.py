@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
-from functools import partial
+from dataclasses import replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -19,6 +20,7 @@ from lance_arrow.pruning.zone_predicates import ZonePredicate
 from lance_arrow.pruning.zone_pruning import zone_predicate
 from lance_arrow.scan.filters.bound_filters import bound_to_values, evaluated_mask, native_bridge
 from lance_arrow.scan.predicates import MISFITS
+from lance_arrow.spi import FixedWidth
 from lance_arrow.statistics.zone_types import is_variable
 
 if TYPE_CHECKING:
@@ -68,10 +70,28 @@ class FilterPlan:
         self._nodes = PerTree(partial(_mentioned, self.paths, dict.fromkeys(of_items)))
         self._judging: dict[frozenset[str], PerTree[tuple[ColumnNode, ...]]] = {}
 
-    @property
-    def judges_all(self) -> bool:
-        """Whether it is one condition on one column of strings: items that satisfy it tell the rows."""
-        return self._items is not None and self._items.are_all
+    def counting_nodes(self, roots: Sequence[ColumnNode]) -> tuple[ColumnNode, ...] | None:
+        """Return the one column of a file whose items tell which rows satisfy it, as `count_judged` takes it.
+
+        None if it is about several columns, or items of a column of other types cannot be judged.
+        """
+        if self._items is not None:
+            return self.judging_nodes(roots, ()) if self._items.are_all else None
+        return None if self._numbers is None else self._numbers.of(roots)
+
+    @cached_property
+    def _numbers(self) -> PerTree[tuple[ColumnNode, ...] | None] | None:
+        """The one column that it mentions, if that has numbers."""
+        if self.native is None or not self.is_repeatable or self.paths is None or len(self.paths) != 1:
+            return None
+        (path,) = self.paths
+        if len(path) != 1:
+            return None
+        from lance_arrow.scan.filters.item_filters import Judge, is_number  # noqa: PLC0415 - for counts alone
+
+        type_ = self.schema.field(path[0]).type
+        judge = Judge.of(self.native, self.schema, path[0], self.expression) if is_number(type_) else None
+        return None if judge is None else PerTree(partial(_judged_numbers, path, type_, judge))
 
     def for_scan(self) -> FilterPlan:
         """Return this plan for one scan, which may remember of its rows what the plan must not keep."""
@@ -131,6 +151,19 @@ def _mentioned(
             for node in nodes
         ]
     )
+
+
+def _judged_numbers(
+    path: Path, type_: pa.DataType, judge: ItemJudge, roots: Sequence[ColumnNode]
+) -> tuple[ColumnNode, ...] | None:
+    """Return a column of numbers of a type, to be judged; None where a file has none."""
+    nodes = project(roots, [path], missing_ok=True)
+    if len(nodes) != 1 or not isinstance(nodes[0], LeafNode) or nodes[0].field.type != type_:
+        return None
+    shape = nodes[0].leaf.shape
+    is_stored = nodes[0].column >= 0 and nodes[0].leaf.items is None
+    is_fit = is_stored and isinstance(shape, FixedWidth) and shape.bits == type_.bit_width
+    return (replace(nodes[0], judge=judge),) if is_fit else None
 
 
 def _of_items(leaf: LeafNode, judge: ItemJudge | None) -> LeafNode:

@@ -140,7 +140,7 @@ class ItemFilters:
     def judge(self, name: str) -> ItemJudge | None:
         """Return what judges items of a column; None where null cannot be judged."""
         part = next(part for own, part in self._of_items if own == name)
-        return _Judge.of(self._native, self._schema, name, part)
+        return Judge.of(self._native, self._schema, name, part)
 
     def _is_judged(self, batch: pa.RecordBatch, name: str) -> bool:
         """Whether a column of strings came as flags of its rows."""
@@ -180,7 +180,7 @@ class ItemFilters:
         return pc.or_(mask, nulls) if known[-1] else pc.and_not(mask, nulls)
 
 
-class _Judge:
+class Judge:
     """Judges items of pages' dictionaries, once for equal ones.
 
     Parameters
@@ -200,7 +200,7 @@ class _Judge:
         self._known_bytes = 0
 
     @classmethod
-    def of(cls, native: ModuleType, schema: pa.Schema, name: str, part: pc.Expression) -> _Judge | None:
+    def of(cls, native: ModuleType, schema: pa.Schema, name: str, part: pc.Expression) -> Judge | None:
         none = pa.array([], schema.field(name).type)
         try:
             (null,) = _flags_of(native, schema, name, part, none, None)
@@ -209,7 +209,10 @@ class _Judge:
         return cls(native, schema, name, part, null=bool(null))
 
     def __call__(self, offsets: bytes, offset_bits: int, values: bytes) -> bytes | None:
-        """Return the flags of items; None where some is no text, or the condition fails for one: rows may lack it."""
+        """Return the flags of items, which come as `engine.ReadForms` has them.
+
+        None where some is no text, or the condition fails for one: rows may lack it.
+        """
         key = offsets, values
         known = self._known
         if key in known:
@@ -224,18 +227,35 @@ class _Judge:
         return found
 
     def _judged(self, offsets: bytes, offset_bits: int, values: bytes) -> bytes | None:
-        is_large = offset_bits == 64
-        plain = pa.large_binary() if is_large else pa.binary()
-        num_items = len(offsets) // (offset_bits // 8) - 1
         try:
-            items = pa.Array.from_buffers(plain, num_items, [None, pa.py_buffer(offsets), pa.py_buffer(values)], 0)
-            items.validate(full=True)
-            if is_text(self._schema.field(self._name).type):
-                items = items.cast(pa.large_string() if is_large else pa.string())
+            items = self._items(offsets, offset_bits, values)
+            if items is None:
+                return None
             flags = _flags_of(self._native, self._schema, self._name, self._part, items, None)
         except MISFITS:
             return None
         return flags[:-1].tobytes()
+
+    def _items(self, offsets: bytes, offset_bits: int, values: bytes) -> pa.Array | None:
+        """Make an array of items; None where they are not of the type."""
+        type_ = self._schema.field(self._name).type
+        if offset_bits < 0:
+            if not is_number(type_) or type_.bit_width != -offset_bits:
+                return None
+            items = pa.Array.from_buffers(type_, 8 * len(values) // type_.bit_width, [None, pa.py_buffer(values)], 0)
+            items.validate(full=True)
+            return items
+        is_large = offset_bits == 64
+        plain = pa.large_binary() if is_large else pa.binary()
+        num_items = len(offsets) // (offset_bits // 8) - 1
+        items = pa.Array.from_buffers(plain, num_items, [None, pa.py_buffer(offsets), pa.py_buffer(values)], 0)
+        items.validate(full=True)
+        return items.cast(pa.large_string() if is_large else pa.string()) if is_text(type_) else items
+
+
+def is_number(type_: pa.DataType) -> bool:
+    """Whether values are of one width: numbers, and times."""
+    return bool((pa.types.is_primitive(type_) and not pa.types.is_boolean(type_)) or pa.types.is_decimal(type_))
 
 
 def _flags_of(

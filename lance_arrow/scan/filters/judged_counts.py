@@ -39,6 +39,9 @@ def count_judged(reader: RowReader, nodes: Sequence[ColumnNode], rows: RowRanges
         As `RowReader.read`.
     """
     wanted = reader.plan_of(nodes)
+    unjudged: set[int] = reader.file.derived("unjudged columns", set)
+    if wanted.leaves[0].column in unjudged:
+        return None
     if positional_of(reader.source) is None or len(wanted.plans) != len(wanted.leaves):
         return None
     begun = time.perf_counter()
@@ -52,6 +55,8 @@ def count_judged(reader: RowReader, nodes: Sequence[ColumnNode], rows: RowRanges
     except LanceError as error:
         located(path=reader.file.name).fill(error)
         raise
+    if count is None and not wanted.forms.may_judge(pages):
+        unjudged.add(wanted.leaves[0].column)
     return None if count is None else (count, ReadCounts(pages.num_pages, wanted.paths, time.perf_counter() - begun))
 
 

@@ -23,8 +23,8 @@ class KeptCounts:
         self._held: OrderedDict[tuple[int, int], tuple[object, FilteredReading]] = OrderedDict()
         self._lock = Lock()
 
-    def of(self, filter: FilterPlan, number: int, make: Callable[[], FilteredReading]) -> tuple[FilteredReading, bool]:
-        """Return the reading of a fragment for counts, and whether it is new.
+    def of(self, filter: FilterPlan, number: int, make: Callable[[], FilteredReading]) -> FilteredReading:
+        """Return the reading of a fragment for counts, made at its first use.
 
         Parameters
         ----------
@@ -35,15 +35,21 @@ class KeptCounts:
         make
             Opens the fragment; its errors are raised.
         """
-        key = number, id(filter.identity)
-        with self._lock:
-            held = self._held.get(key)
-        if held is not None and held[0] is filter.identity and all(map(is_current, held[1].looked_at)):
-            return held[1], False
+        held = self.get(filter, number)
+        if held is not None:
+            return held
         made = make()
         if all(map(is_current, made.looked_at)):
             with self._lock:
-                self._held[key] = filter.identity, made
+                self._held[number, id(filter.identity)] = filter.identity, made
                 while len(self._held) > _KEPT_READINGS:
                     self._held.popitem(last=False)
-        return made, True
+        return made
+
+    def get(self, filter: FilterPlan, number: int) -> FilteredReading | None:
+        """Return the reading of a fragment, if there is one, and its files are still there."""
+        with self._lock:
+            held = self._held.get((number, id(filter.identity)))
+        if held is None or held[0] is not filter.identity or not all(map(is_current, held[1].looked_at)):
+            return None
+        return held[1]

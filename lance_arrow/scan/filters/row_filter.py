@@ -80,6 +80,14 @@ class RowFilter:
         """The reading of these columns."""
         return self.source.reading(self.nodes)
 
+    @cached_property
+    def counting(self) -> ColumnReading | None:
+        """The reading of one column, whose items tell which rows satisfy it; None if they do not."""
+        nodes = self._plan.counting_nodes(self.source.roots)
+        if nodes is None:
+            return None
+        return self.reading if nodes is self.nodes else self.reading.beside(nodes)
+
     @property
     def has_blobs(self) -> bool:
         """Whether it asks for the bytes of blobs."""
@@ -179,11 +187,13 @@ class RowFilter:
         return windows, has_threads
 
     def _count_in(self, rows: RowRanges, tally: Tally, pool: pa.MemoryPool | None) -> int:
-        if self._plan.judges_all and not are_short(rows):
-            found = self.reading.count_judged(rows)
+        if self.counting is not None and not are_short(rows):
+            found = self.counting.count_judged(rows)
             if found is not None:
                 tally.add(found[1], rows.num_rows)
                 return found[0]
+            # Nor will other rows be counted so.
+            self.__dict__["counting"] = None
         return int(self.of(rows, tally, pool).mask.true_count)
 
     def _is_worth_threads(self, rows: RowRanges) -> bool:

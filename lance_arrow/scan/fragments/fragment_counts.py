@@ -1,6 +1,6 @@
 """`FragmentCounts`: rows of fragments that satisfy a filter, by what is known of their files.
 
-fragment ─► file, known by its end: codes are counted │ a reading that is kept │ a new one
+fragment ─► a reading that is kept │ file, known by its end: codes are counted │ a new reading
 """
 
 from __future__ import annotations
@@ -60,14 +60,17 @@ class FragmentCounts:
         LanceError, OSError
             As `make`, and as `FilteredReading.count`.
         """
+        kept = self._kept.get(self._filter, number)
+        if kept is not None:
+            return kept.count()
         place = None if self._field_id is None else self._file_of(number, self._field_id)
         known = None if place is None else _known(place[0]).get(self._filter.identity, self._roots, place[1])
         found = None if known is None or place is None else known.count(place[0].rows)
         if found is not None:
             return found
-        reading, is_new = self._kept.of(self._filter, number, make)
+        reading = self._kept.of(self._filter, number, make)
         count = reading.count()
-        if is_new and place is not None:
+        if place is not None:
             self._note(*place, reading)
         return count
 
@@ -95,10 +98,8 @@ class FragmentCounts:
 
 def _judged(filter: FilterPlan, columns: TableColumns) -> LeafNode | None:
     """Return the one column that a filter is about; None if more than its file, and the filter, decide on a row."""
-    if not filter.judges_all or columns.facts.index_position is not None:
-        return None
-    nodes = filter.nodes(columns.all_roots)
-    return nodes[0] if len(nodes) == 1 and isinstance(nodes[0], LeafNode) and nodes[0].column >= 0 else None
+    nodes = None if columns.facts.index_position is not None else filter.counting_nodes(columns.all_roots)
+    return nodes[0] if nodes and isinstance(nodes[0], LeafNode) and nodes[0].column >= 0 else None
 
 
 def _known(opened: OpenFile) -> KnownCounts:

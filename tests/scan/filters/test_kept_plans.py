@@ -98,8 +98,8 @@ def test_the_next_scan_judges_no_item_again(
     tmp_path: Path, plans: list[FilterPlan], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judged: list[object] = []
-    own = item_filters._Judge._judged
-    monkeypatch.setattr(item_filters._Judge, "_judged", lambda *given: judged.append(given) or own(*given))
+    own = item_filters.Judge._judged
+    monkeypatch.setattr(item_filters.Judge, "_judged", lambda *given: judged.append(given) or own(*given))
     rows = pa.table({"s": WORDS * 5000, "n": range(20_000)})
     for name in ("a", "b"):
         lance_arrow.LanceTable.create(tmp_path / name, rows, max_rows_per_file=10_000)
