@@ -112,4 +112,4 @@ def test_a_column_of_another_type_is_read(tmp_path: Path) -> None:
             assert dataset.count_rows(filter=number == 7) == 10_000
             assert dataset.count_rows(filter=number > 100_003) == 5000
     with LanceFile(next((path / "data").iterdir())) as file:
-        assert file.count_rows(number > 0.5) == 10_000
+        assert file.count_rows(number > 5) == 10_000
