@@ -83,7 +83,8 @@ def divided(predicate: pl.Expr, schema: pa.Schema) -> Divided:
     predicate, schema
         As for `arrow_filter`.
     """
-    return _kept.of(_key(predicate), schema, lambda: _divided(predicate, schema))
+    # What is left may hold functions of Python, with objects of their own.
+    return _kept.of(_key(predicate), schema, lambda: _divided(predicate, schema), lambda made: made.rest is None)
 
 
 def _key(predicate: pl.Expr) -> bytes | None:

@@ -213,8 +213,9 @@ class FilteredReading:
         """
         if self._filter is None:
             return self.rows.num_rows
+        undecided = self.undecided
         try:
-            found = self._filter.count(self.undecided, self.receipt.tally, pool, use_threads=use_threads)
+            found = self._filter.count(undecided, self.receipt.tally, pool, use_threads=use_threads)
         except LanceError:
             if self.divided is None:
                 raise

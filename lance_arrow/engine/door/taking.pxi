@@ -238,8 +238,8 @@ cdef class ReadForms:
         dictionary of few items. All of them have one part. For leaves of dictionaries, whose values are indices,
         ``(item_bits, item_offset_bits, most_items)`` stands there. These are bits of an item, 0 for variable width; the
         width of its offsets; and how many items indices can count. Or a condition may stand there: such pages
-        give flags of rows then. It is called with ``(offsets, offset_bits, values)`` of a page's items; for values of one
-        width, which are counted only, the offsets are empty and their bits are those of a value, negated. It returns a
+        give flags of rows then. It is called with ``(offsets, offset_bits, values)`` of a page's items. Values of one
+        width are only counted: their offsets are empty, and `offset_bits` is minus the bits of a value. It returns a
         byte for each, 1 where the item satisfies it; or None if items cannot be judged. Its `null` tells whether null
         satisfies it. ``list_parts``: of fixed-size lists, the bits
         of each part of a value, were there a bitmap of each layer. ``is_text``: whether plain values of variable width

@@ -105,7 +105,7 @@ class ItemFilters:
         return cls(native, schema, joined, left, frozenset(others))
 
     def for_scan(self) -> ItemFilters:
-        """Return the same parts, of which no dictionary of another scan is remembered."""
+        """Return the same parts without the dictionaries of another scan."""
         found = copy(self)
         found._known = [None] * len(self._of_items)
         return found

@@ -30,8 +30,8 @@ def count_judged(reader: RowReader, nodes: Sequence[ColumnNode], rows: RowRanges
     Returns
     -------
     tuple or None
-        Rows, and pages and leaves touched. None where the engine does not judge the column: its pages are no
-        dictionaries of few items, the condition fails for an item, or the file is far.
+        Rows, and pages and leaves touched. None where the engine does not judge the column. Its pages are no
+        dictionaries of few items then, the condition fails for an item, or the file is far.
 
     Raises
     ------

@@ -41,7 +41,7 @@ class JudgedPages:
 
     @classmethod
     def of(cls, reader: RowReader, nodes: Sequence[ColumnNode], rows: RowRanges) -> JudgedPages | None:
-        """Find the pages of a column that was counted; None where one has no index."""
+        """Find the pages of a column that was counted; None where an index is missing."""
         wanted = reader.plan_of(nodes)
         found = reader.find_pages(wanted, rows)
         pages = [page for leaf in found.at_hand.wanted for page, *_ in leaf]
