@@ -73,10 +73,10 @@ class FilterPlan:
     def counting_nodes(self, roots: Sequence[ColumnNode]) -> tuple[ColumnNode, ...] | None:
         """Return the one column of a file whose items tell which rows satisfy it, as `count_judged` takes it.
 
-        None if it is about several columns, or items of a column of other types cannot be judged.
+        None if it is about several columns, or one that the file lacks, or of which items cannot be judged.
         """
         if self._items is not None:
-            return self.judging_nodes(roots, ()) if self._items.are_all else None
+            return self.judging_nodes(roots, ()) or None if self._items.are_all else None
         return None if self._numbers is None else self._numbers.of(roots)
 
     @cached_property

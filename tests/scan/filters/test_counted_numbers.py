@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.dataset as pads
 import pytest
 
 import lance_arrow
@@ -100,6 +101,19 @@ def test_a_condition_that_fails_for_an_item_that_no_row_has(tmp_path: Path) -> N
         table.count_rows(condition)
     table.delete("x = 0")
     assert table.count_rows(condition) == LanceTable.open(tmp_path / "t.lance").count_rows(condition) == 15_000
+
+
+def test_files_without_the_column(tmp_path: Path) -> None:
+    lance_arrow.write_table(pa.table({"id": range(100)}), tmp_path / "a.lance")
+    lance_arrow.write_table(pa.table({"id": range(100), "x": [1.0, 2.0] * 50}), tmp_path / "b.lance")
+    lance_arrow.write_table(pa.table({"id": range(100), "s": ["a", "b"] * 50}), tmp_path / "c.lance")
+    schema = pa.schema([("id", pa.int64()), ("x", pa.float64()), ("s", pa.string())])
+    dataset = pads.dataset(tmp_path, format=lance_arrow.LanceFormat(), schema=schema)
+    for _ in range(2):
+        assert dataset.count_rows(filter=number == 1) == 50
+        assert dataset.count_rows(filter=number.is_null()) == 200
+        assert dataset.count_rows(filter=pc.field("s") == "a") == 50
+        assert dataset.count_rows(filter=pc.field("s").is_null()) == 200
 
 
 def test_a_column_of_another_type_is_read(tmp_path: Path) -> None:
