@@ -73,7 +73,7 @@ class FilterPlan:
     def counting_nodes(self, roots: Sequence[ColumnNode]) -> tuple[ColumnNode, ...] | None:
         """Return the one column of a file whose items tell which rows satisfy it, as `count_judged` takes it.
 
-        None if it is about several columns, or one that the file lacks, or of which items cannot be judged.
+        None if it is about several columns, if the file lacks the column, or if items of its type cannot be judged.
         """
         if self._items is not None:
             return self.judging_nodes(roots, ()) or None if self._items.are_all else None
