@@ -102,7 +102,8 @@ class LanceFileReader(HasSchema):
         check_verify(verify)
         self._begin(source, Limits() if limits is None else limits, verify)
         with located(path=self.name):
-            metadata = MetadataBytes(source, self.limits)
+            tail_bytes = None if known is None else known.tail_bytes(self.name, verify)
+            metadata = MetadataBytes(source, self.limits, tail_bytes=tail_bytes)
             head = FileHead.read(metadata, verify != "off")
             self.tail = metadata.tail
             if head is not None:

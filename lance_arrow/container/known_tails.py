@@ -62,6 +62,11 @@ class KnownTails:
     def __len__(self) -> int:
         return len(self._held)
 
+    def tail_bytes(self, name: str, verify: str) -> int | None:
+        """Return how many of the last bytes of a file are needed, as far as is known; arguments are those of `of`."""
+        held = self._held.get((name, verify))
+        return None if held is None else len(held.tail)
+
     def of(self, name: str, verify: str, tail: Bytes) -> KnownTail:
         """Return what is known of a file with these last bytes.
 
