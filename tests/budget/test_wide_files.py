@@ -165,8 +165,8 @@ def test_three_columns_of_a_table_cost_the_same_in_every_width(tmp_path: Path) -
 
         assert done(path).column_names == THREE
         counts.append(calls_of(done, path))
-    # 147,000 before for the wider one.
-    assert counts[1] - counts[0] <= 300, counts
+    # 147,000 before for the wider one. The end of the other one is known, and read once.
+    assert counts[1] - counts[0] <= 320, counts
 
 
 def test_a_far_file_opens_in_few_requests(wide: Callable[[int], Path]) -> None:
