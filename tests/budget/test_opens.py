@@ -45,7 +45,7 @@ def calls_of(done: Callable[[Path], object], first: Path, path: Path) -> int:
     ("done", "most"),
     [
         # 30 with `format="ipc"`; 372 before.
-        (lambda path: pads.dataset(str(path), format=LanceFormat()), 240),
+        (lambda path: pads.dataset(str(path), format=LanceFormat()), 243),
         # 574 before.
         (lance_arrow.dataset, 325),
     ],
