@@ -40,6 +40,7 @@ from lance_arrow.engine._engine import is_plain_codec as is_plain
 from lance_arrow.engine._engine import lz4_frame_prefixes as lz4_prefixes
 from lance_arrow.engine._engine import lz4_frames as lz4
 from lance_arrow.engine._engine import out_of_line_bitpacking_codec as out_of_line_bitpacking
+from lance_arrow.engine._engine import packed_rows_codec as packed_rows
 from lance_arrow.engine._engine import range_codec as range_of
 from lance_arrow.engine._engine import run_lengths_codec as run_lengths
 from lance_arrow.engine._engine import stored_zstd_values as stored_zstd
@@ -98,6 +99,7 @@ __all__ = [
     "no_pages_encoder",
     "out_of_line_bitpacking",
     "out_of_line_bitpacking_blocks_encoder",
+    "packed_rows",
     "range_of",
     "run_lengths",
     "run_lengths_blocks_encoder",

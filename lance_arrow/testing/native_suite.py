@@ -13,7 +13,8 @@ import numpy as np
 
 from lance_arrow import engine
 from lance_arrow.errors import LanceError
-from lance_arrow.pages import row_bits, row_parts
+from lance_arrow.pages import has_rows_of_any_length, row_bits, row_parts
+from lance_arrow.pages.packed_rows import joined_fields
 from lance_arrow.spi import BlockSlice, ChunkBatch, DecodeContext, ValueBatch, VariableWidth, native_side, new_block
 
 _LIMIT_BYTES = 1 << 26
@@ -118,6 +119,9 @@ def _values(bound: Any, capsule: Any, bits: int, parts: list[bytes], may_refuse:
         block = new_block(_wide(bound.shape), len(parts), bound.measure(batch))
         bound.decode(batch, block)
         expected = _block_values(block)
+        if has_rows_of_any_length(bound.shape):
+            # A row without any bytes is null.
+            expected = [value if part else b"" for value, part in zip(expected, parts, strict=True)]
     except LanceError:
         expected = None
     if not parts:
@@ -139,6 +143,9 @@ def _wide(shape: Any) -> Any:
 
 
 def _block_values(block: BlockSlice) -> list[bytes]:
+    if has_rows_of_any_length(block.shape):
+        rows, offsets = joined_fields(block)
+        return _split(rows.tobytes(), offsets[1:].tolist(), block.num_values, 0)
     if block.fields:
         # The native side returns a packed struct as the bytes of its fields, one after the other.
         each = [_block_values(field) for field in block.fields]

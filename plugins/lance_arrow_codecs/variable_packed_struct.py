@@ -13,6 +13,8 @@ import numpy as np
 
 from lance_arrow import kernels, spi
 from lance_arrow.errors import CorruptFileError, PluginContractError, UnsupportedError
+from lance_arrow.kernels import native_codecs
+from lance_arrow.pages import packed_widths
 from lance_arrow.proto.encodings_v21_pb2 import CompressiveEncoding, VariablePackedStruct
 from lance_arrow.spi import (
     COMPRESSIVE,
@@ -24,11 +26,14 @@ from lance_arrow.spi import (
     EncodeScope,
     EncodingKey,
     FixedSizeList,
+    FixedWidth,
     NumBytes,
     PackedStruct,
     ValueBatch,
+    VariableWidth,
     clear_block,
     hookimpl,
+    native_side,
 )
 
 _LENGTH_BITS = 32
@@ -122,6 +127,10 @@ def _width(field: Any, codec: BoundPerValueCodec) -> int:
     return -int(field.bits_per_length) // 8
 
 
+def _is_one_part(shape: BlockShape) -> bool:
+    return isinstance(shape, VariableWidth) or (isinstance(shape, FixedWidth) and shape.bits % 8 == 0)
+
+
 @dataclass(frozen=True, slots=True)
 class BoundVariablePackedStruct:
     """Locates the fields of each zipped row, which their codecs decode; an empty row is null."""
@@ -130,6 +139,15 @@ class BoundVariablePackedStruct:
     fields: tuple[BoundPerValueCodec, ...]
     field_bytes: tuple[int, ...]
     value_bits: None = None
+
+    def native(self) -> object | None:
+        """Return a codec of rows as the engine has them; None for fields whose rows have parts, or parts of bytes."""
+        if not all(map(_is_one_part, self.shape.fields)):
+            return None
+        sides = tuple([native_side(codec) for codec in self.fields])
+        if any(side is None for side in sides):
+            return None
+        return native_codecs.packed_rows(sides, self.field_bytes, tuple(packed_widths(self.shape).tolist()))
 
     def measure(self, values: ValueBatch) -> NumBytes:
         return tuple(

@@ -5,6 +5,7 @@
 #include "engine/bind/called_codecs.hpp"
 #include "engine/bind/codec_tables.hpp"
 #include "engine/bind/compressed_chunks.hpp"
+#include "engine/bind/packed_rows.hpp"
 #include "engine/bind/zipped_values.hpp"
 
 namespace lance_arrow::engine {
@@ -86,6 +87,12 @@ HeldValueCodec* hold_zipped_booleans(const LaValueCodec* bytes) {
   if (bytes->bits != 8) return nullptr;
   auto form = std::make_shared<ZippedBooleans>(ZippedBooleans{bytes});
   return new HeldValueCodec{{1, 0, form.get(), &ZippedBooleans::expand}, form, nullptr};
+}
+
+HeldValueCodec* hold_packed_rows(const std::vector<const LaValueCodec*>& codecs,
+                                 const std::vector<int64_t>& stored_bytes, const std::vector<int64_t>& row_bytes) {
+  auto form = std::make_shared<PackedRows>(PackedRows{codecs, stored_bytes, row_bytes});
+  return new HeldValueCodec{{0, 0, form.get(), &PackedRows::expand}, form, nullptr};
 }
 
 HeldFrameCodec* hold_lz4() {

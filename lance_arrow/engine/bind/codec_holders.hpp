@@ -40,6 +40,9 @@ HeldChunkCodec* hold_list_rows(const LaChunkCodec* child, int64_t items_per_valu
 HeldValueCodec* hold_zipped_nulls(int64_t stored_bytes, int64_t row_bytes);
 // Null where `bytes` are no bytes.
 HeldValueCodec* hold_zipped_booleans(const LaValueCodec* bytes);
+// Fields of packed structs: the bytes of each that are stored, and of the rows that are made; minus those of a length.
+HeldValueCodec* hold_packed_rows(const std::vector<const LaValueCodec*>& codecs,
+                                 const std::vector<int64_t>& stored_bytes, const std::vector<int64_t>& row_bytes);
 HeldValueCodec* hold_zipped(int64_t bits, const uint8_t* table, int64_t table_bytes, Outcome* outcome);
 
 struct HeldFrameCodec : LaFrameCodec {

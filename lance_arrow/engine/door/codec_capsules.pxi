@@ -46,6 +46,8 @@ cdef extern from "engine/bind/codec_holders.hpp" namespace "lance_arrow::engine"
         const LaChunkCodec*, int64_t, const vector[int64_t]&, int64_t, int64_t item_bits) except +
     HeldValueCodec* hold_zipped_nulls(int64_t stored_bytes, int64_t row_bytes) except +
     HeldValueCodec* hold_zipped_booleans(const LaValueCodec* bytes) except +
+    HeldValueCodec* hold_packed_rows(
+        const vector[const LaValueCodec*]&, const vector[int64_t]&, const vector[int64_t]&) except +
     HeldValueCodec* hold_zipped(int64_t bits, const uint8_t* table, int64_t table_bytes, Outcome*) except +
 
 
@@ -199,6 +201,28 @@ def zipped_nulls_codec(int64_t stored_bytes, int64_t row_bytes) -> object:
     if not 0 < stored_bytes <= row_bytes:
         raise InvalidArgumentError(f"rows of {row_bytes} bytes cannot begin with {stored_bytes} stored ones")
     return PyCapsule_New(hold_zipped_nulls(stored_bytes, row_bytes), _VALUE, _drop_value)
+
+
+def packed_rows_codec(tuple codecs not None, tuple stored_bytes not None, tuple row_bytes not None) -> object:
+    """Zipped rows of packed structs: fields behind each other, those of any length behind their length.
+
+    Parameters
+    ----------
+    codecs
+        Capsules of the value codecs of the fields.
+    stored_bytes, row_bytes
+        Bytes of each field, or minus those (4 or 8) of its length: as stored, and in the rows that are made.
+    """
+    cdef vector[const LaValueCodec*] held_codecs
+    for codec, stored, made in zip(codecs, stored_bytes, row_bytes, strict=True):
+        held_codecs.push_back(<const LaValueCodec*>PyCapsule_GetPointer(codec, _VALUE))
+        if (stored < 1 and stored not in (-4, -8)) or (made < 1 and made not in (-4, -8)) or (
+                (held_codecs.back().bits == 0) != (made < 0)) or (made > 0 and held_codecs.back().bits != 8 * made):
+            raise InvalidArgumentError(f"a packed field of {stored} stored bytes cannot become one of {made}")
+    cdef HeldValueCodec* held = hold_packed_rows(held_codecs, stored_bytes, row_bytes)
+    Py_INCREF(codecs)
+    held.child = <void*>codecs
+    return PyCapsule_New(held, _VALUE, _drop_value)
 
 
 def zipped_symbols_codec(child, const uint8_t[::1] table not None) -> object | None:
