@@ -161,6 +161,27 @@ def value_codecs() -> Iterator[tuple[str, bytes]]:
     yield "stored-zstd", stored.bytes(frame).content
 
 
+def zipped_pages() -> Iterator[tuple[str, bytes]]:
+    def seed(levels: tuple[int, int, int], width: int, rows: int, stream: bytes, index: bytes = b"") -> bytes:
+        max_rep, max_def, visible = levels
+        made = Seed().number(max_rep, 0, 2).number(max_def, 0, 3)
+        if max_rep:
+            made.number(visible, 0, max_def)
+        made.number(width, 0, 3)
+        if width < 2:
+            made.flag(False)
+        made.number(rows, 1, 1000).flag(True)
+        if width < 2 or max_rep:
+            made.number(len(stream), 0, 0xFFFF).number(len(index), 0, 0xFFFF)
+        return made.bytes(stream + index).content
+
+    yield "words", seed((0, 0, 0), 3, 3, bytes(range(12)))
+    yield "nulls", seed((0, 1, 0), 2, 3, bytes([0, 7, 1, 0, 0, 9]))
+    yield "texts", seed((0, 0, 0), 0, 2, b"\2\0\0\0ab\1\0\0\0c", bytes([0, 6, 11]))
+    yield "some texts", seed((0, 1, 0), 0, 2, b"\0\2\0\0\0ab\1\0\0\0\0", bytes([0, 7, 12]))
+    yield "lists", seed((1, 1, 0), 2, 2, bytes([1, 5, 0, 6, 1, 7]), bytes([0, 4, 6]))
+
+
 def constant_pages() -> Iterator[tuple[str, bytes]]:
     def seed(width: int, scalar: bool, levels: tuple[int, ...], rows: int, *buffers: bytes) -> bytes:
         made = Seed().number(width, 0, 7).flag(False)
@@ -386,6 +407,7 @@ TARGETS = {
     "lz4": lz4_frames,
     "zstd_frames": zstd_frames,
     "constant_pages": constant_pages,
+    "zipped_pages": zipped_pages,
     "list_pages": list_pages,
     "array_pages": array_pages,
     "symbols": symbol_tables,
