@@ -91,7 +91,9 @@ class JoinedRowReader(RowReader):
         ]
 
     def _together(self, leaf: LeafNode, meta: JoinedColumn, group: Any) -> Sequence[NativePage] | None:
-        """Open pages of one description; None where their layout opens them one by one."""
+        """Open pages of one description; None where they are opened one by one, or row indices must be proven."""
+        if self.runtime.indices.proves_rows:
+            return None
         layout = self._bound(leaf, meta, int(group[0]))  # type: ignore[arg-type]
         pages = meta.pages
         counts = pages.borders[group + 1] - pages.borders[group]

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import pyarrow as pa
 import pytest
 from forge import Forged
 from forge_pages import words
 from forged import GOOD, LISTS, ZIP_LISTS, ZIP_TEXTS
 
 import lance_arrow
+from lance_arrow import runtime
 from lance_arrow.errors import CorruptPageError, LanceError
 from lance_arrow.io import BufferSource, MeteredSource
+from lance_arrow.pages import prove_rows
 from lance_arrow.runtime import Runtime
 from lance_arrow.settings import Settings
+from lance_arrow.spi import PageFacts
+from lance_arrow.structure import page_scan
 
 
 def proving() -> Runtime:
@@ -56,8 +63,7 @@ def test_the_proof_finds_every_lie(name: str) -> None:
             plain.take(every[::-1]) if file.page.layout.HasField("mini_block_layout") else [
                 plain.take([n]) for n in every
             ]
-    runtime = proving()
-    with lance_arrow.LanceFile(content, runtime=runtime) as strict:
+    with lance_arrow.LanceFile(content, runtime=proving()) as strict:
         for row in [*unnoticed, *unnoticed, *every]:
             with pytest.raises(CorruptPageError) as caught:
                 strict.take([row])
@@ -67,12 +73,12 @@ def test_the_proof_finds_every_lie(name: str) -> None:
 
 def test_an_index_of_a_refused_page_is_not_kept() -> None:
     content = with_index(ZIP_TEXTS, _swapped(), 4).build()
-    runtime = proving()
-    with lance_arrow.LanceFile(content, runtime=runtime) as file:
+    strict = proving()
+    with lance_arrow.LanceFile(content, runtime=strict) as file:
         for _ in range(2):
             with pytest.raises(LanceError):
                 file.read()
-        assert runtime.indices.held_bytes == 0
+        assert strict.indices.held_bytes == 0
 
 
 def _swapped() -> np.ndarray:
@@ -104,3 +110,19 @@ def test_the_proof_is_paid_once(tmp_path) -> None:
             fetched.append((source.snapshot() - before).bytes_wanted)
     assert fetched[1] < fetched[0]
     assert fetched[0] >= len(LISTS.page.buffers[1])
+
+
+def test_small_files_that_are_read_together_are_proven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = pa.table({"id": range(600), "c": [[row] * (row % 3) for row in range(600)]})
+    lance_arrow.LanceTable.create(tmp_path / "t.lance", table, max_rows_per_file=50)
+    proven = []
+
+    def noted(page: object, facts: PageFacts, *rest: object) -> None:
+        proven.append(facts.num_rows)
+        prove_rows(page, facts, *rest)
+
+    monkeypatch.setattr(page_scan, "prove_rows", noted)
+    monkeypatch.setattr(runtime, "_default", proving())
+    rows = list(range(0, 600, 30))
+    assert lance_arrow.LanceTable.open(tmp_path / "t.lance").take(rows).equals(table.take(rows))
+    assert proven == [50] * 12
