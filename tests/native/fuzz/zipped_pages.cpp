@@ -38,8 +38,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::unique_ptr<HeldValueCodec> codec(hold_zipped(bits, nullptr, 0, &outcome));
   form.values = codec.get();
   const int64_t num_rows = input.number(1, 1000);
-  form.num_entries = input.flag() ? -1 : input.number(0, 2000);
-  form.num_values = form.num_entries < 0 ? -1 : input.number(0, 2000);
+  form.num_entries = form.num_values = -1;
+  if (!input.flag()) {
+    // Without lists, layouts refuse other numbers.
+    form.num_entries = form.max_rep == 0 ? num_rows : input.number(0, 2000);
+    form.num_values = form.max_rep == 0 ? num_rows : input.number(0, 2000);
+  }
   const bool is_even = form.max_rep == 0 && bits > 0;
   const int64_t row_bytes = is_even ? (form.zip.bits_def > 0 ? 1 : 0) + bits / 8 : -1;
   const int64_t stream_bytes = is_even ? num_rows * row_bytes : input.number(0, 0xFFFF);
