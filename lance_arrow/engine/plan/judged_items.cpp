@@ -10,8 +10,8 @@ namespace lance_arrow::engine {
 
 namespace {
 
-// How many values equal one, where all are below `num_items`; else -1. Sums and maxima have the width of values, so that
-// they become vectors; sums are added up before they can overflow.
+// How many values equal one, where all are below `num_items`; else -1. Sums and maxima have the width of values, so
+// that they become vectors; sums are added up before they can overflow.
 template <class Index>
 int64_t count_equal(const uint8_t* __restrict values, int64_t count, Index wanted, int64_t num_items) {
   constexpr int64_t block = sizeof(Index) == 1 ? 255 : 4096;
