@@ -14,7 +14,7 @@ import numpy as np
 from lance_arrow import kernels, spi
 from lance_arrow.errors import CorruptFileError, PluginContractError, UnsupportedError
 from lance_arrow.kernels import native_codecs
-from lance_arrow.pages import packed_widths
+from lance_arrow.pages import has_rows_of_any_length, packed_widths
 from lance_arrow.proto.encodings_v21_pb2 import CompressiveEncoding, VariablePackedStruct
 from lance_arrow.spi import (
     COMPRESSIVE,
@@ -141,8 +141,8 @@ class BoundVariablePackedStruct:
     value_bits: None = None
 
     def native(self) -> object | None:
-        """Return a codec of rows as the engine has them; None for fields whose rows have parts, or parts of bytes."""
-        if not all(map(_is_one_part, self.shape.fields)):
+        """Return a codec of rows as the engine has them, where these have any length; None for fields with parts."""
+        if not has_rows_of_any_length(self.shape) or not all(map(_is_one_part, self.shape.fields)):
             return None
         sides = tuple([native_side(codec) for codec in self.fields])
         if any(side is None for side in sides):

@@ -13,7 +13,7 @@ from witness import Witness
 
 import lance_arrow
 from lance_arrow import engine, spi
-from lance_arrow.errors import CorruptPageError
+from lance_arrow.errors import CorruptPageError, PluginContractError
 from lance_arrow.kernels import native_codecs
 from lance_arrow.pages import value_bits
 from lance_arrow_codecs.fixed_size_list import BoundFixedSizeList
@@ -190,6 +190,20 @@ def test_the_header_is_where_authors_are_told() -> None:
     text = (spi.include_dir() / "lance_arrow_native.h").read_text()
     assert "lance_arrow.chunk_codec/1" in text
     assert "lance_arrow.frame_codec/1" in text
+
+
+def test_a_c_side_of_other_values_than_its_codec_is_refused() -> None:
+    """The engine makes room for what the shape says."""
+
+    def decode(*_: object) -> None:
+        raise AssertionError("not asked")
+
+    for bits, own in ((32, native_codecs.zipped(0)), (0, native_codecs.zipped(32))):
+        with pytest.raises(PluginContractError, match="bits"):
+            native_codecs.called(bits, decode, own)
+    for bits, num_buffers in ((64, 1), (32, 2)):
+        with pytest.raises(PluginContractError, match="buffers"):
+            native_codecs.called_chunks(bits, num_buffers, decode, native_codecs.flat(32))
 
 
 def test_codes_of_fixed_width_are_left_to_decode() -> None:

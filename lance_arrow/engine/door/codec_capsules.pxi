@@ -421,6 +421,8 @@ def called_codec(int64_t bits, decode, own=None) -> object:
     cdef const LaValueCodec* c_side = NULL
     if own is not None:
         c_side = <const LaValueCodec*>PyCapsule_GetPointer(own, _VALUE)
+        if c_side.bits != bits:
+            raise PluginContractError(f"the C side of a codec has values of {c_side.bits} bits, its shape of {bits}")
         if c_side.is_plain:
             return own
     cdef HeldValueCodec* held = hold_called(bits, c_side, <void*>decode, <Expand>_expand)
@@ -439,6 +441,10 @@ def called_chunks_codec(int64_t bits, int64_t num_buffers, decode, own=None) -> 
     cdef const LaChunkCodec* c_side = NULL
     if own is not None:
         c_side = <const LaChunkCodec*>PyCapsule_GetPointer(own, _CHUNK)
+        if c_side.bits != bits or c_side.num_buffers != num_buffers:
+            raise PluginContractError(
+                f"the C side of a codec has values of {c_side.bits} bits in {c_side.num_buffers} buffers, "
+                f"its shape of {bits} in {num_buffers}")
         if c_side.plain_bytes > 0:
             return own
     call = bits, decode

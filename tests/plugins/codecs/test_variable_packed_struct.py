@@ -68,6 +68,7 @@ class TestVariablePackedStruct(CodecSuite):
         PackedStruct((FixedSizeList(FixedWidth(32), 3, has_validity=True), VariableWidth(32))),
         PackedStruct((FixedWidth(64), FixedSizeList(FixedWidth(8), 5))),
         PackedStruct((VariableWidth(32),)),
+        PackedStruct((FixedWidth(16), FixedWidth(32))),
     )
     chunk_values = 30
     # A zipped value counts as one whatever it holds, so there is no other context in which counts could be wrong.
