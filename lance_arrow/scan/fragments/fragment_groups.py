@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,6 @@ from lance_arrow.io import AnyFileSystem, Location, reads_small_files
 from lance_arrow.manifests.fragments import NO_COLUMN, FragmentMeta
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan.filtered_reading import FilteredReading
-from lance_arrow.scan.filters.filter_plan import FilterPlan
 from lance_arrow.scan.fragments.joined_fragments import (
     SMALL_FILE_BYTES,
     JoinedFragments,
@@ -34,6 +34,9 @@ from lance_arrow.scan.read_counts import receipt_for
 from lance_arrow.scan.row_weights import check_expansion
 from lance_arrow.scan.windows import LEAST_GROUPED, WINDOW_ROWS
 from lance_arrow.spi import RowRanges
+
+if TYPE_CHECKING:
+    from lance_arrow.scan.filters.filter_plan import FilterPlan
 
 GROUP_BYTES = 8 << 20
 """The most bytes of the files of a group."""

@@ -22,11 +22,7 @@ from lance_arrow.io import AnyFileSystem, Location
 from lance_arrow.manifests.fragments import FragmentMeta, fragment_ids, row_counts
 from lance_arrow.runtime import Runtime, default_runtime
 from lance_arrow.scan.blobs.pending_batch import filled
-from lance_arrow.scan.filters.filter_plan import FilterPlan
-from lance_arrow.scan.filters.kept_counts import KeptCounts
-from lance_arrow.scan.filters.kept_plans import kept_plan
 from lance_arrow.scan.fragments.field_sources import expanded
-from lance_arrow.scan.fragments.fragment_counts import FragmentCounts
 from lance_arrow.scan.fragments.fragment_reading import FragmentReading
 from lance_arrow.scan.fragments.fragment_rows import FragmentRows
 from lance_arrow.scan.fragments.table_columns import TableColumns
@@ -42,6 +38,9 @@ from lance_arrow.spi import RowRanges
 from lance_arrow.structure.row_selection import TakeOrder, take_order
 
 if TYPE_CHECKING:
+    from lance_arrow.scan.filters.filter_plan import FilterPlan
+    from lance_arrow.scan.filters.kept_counts import KeptCounts
+    from lance_arrow.scan.fragments.fragment_counts import FragmentCounts
     from lance_arrow.scan.fragments.fragment_groups import FragmentGroups
     from lance_arrow.scan.fragments.table_scan import TableScan
 
@@ -76,7 +75,6 @@ class TableReader:
         self._readings: OrderedDict[tuple[int, int], tuple[Projection, FragmentReading]] = OrderedDict()
         self._projections: OrderedDict[tuple[str, ...] | None, Projection] = OrderedDict()
         self._lock = Lock()
-        self._counts = KeptCounts()
 
     @property
     def filesystem(self) -> AnyFileSystem:
@@ -169,8 +167,16 @@ class TableReader:
         InvalidArgumentError
             It does not fit.
         """
+        from lance_arrow.scan.filters.kept_plans import kept_plan  # noqa: PLC0415 - for filters alone
+
         expression = as_expression(filter, self.columns.full_schema)
         return kept_plan(expression, self.columns.full_schema)
+
+    @cached_property
+    def _counts(self) -> KeptCounts:
+        from lance_arrow.scan.filters.kept_counts import KeptCounts  # noqa: PLC0415 - for filters alone
+
+        return KeptCounts()
 
     def read(self, projection: Projection, filter: Predicate | None) -> pa.Table:
         """Read rows into a table; arguments are those of `batches`.
@@ -186,6 +192,8 @@ class TableReader:
         """Count rows; without a filter nothing is read where the manifest tells."""
         if filter is None:
             return self.num_rows
+        from lance_arrow.scan.fragments.fragment_counts import FragmentCounts  # noqa: PLC0415 - for filters alone
+
         plan = self.filter(filter)
         counts = None
         if plan.is_repeatable and not self._runtime.is_watched and Location(self._filesystem, "").is_local:

@@ -8,17 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
 
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan.filtered_reading import FilteredReading
-from lance_arrow.scan.fragments.fragment_counts import FragmentCounts
 from lance_arrow.scan.fragments.fragment_groups import FragmentGroups
 from lance_arrow.scan.projection import Projection
 from lance_arrow.scan.row_stream import RowStream
 from lance_arrow.spi import RowRanges
+
+if TYPE_CHECKING:
+    from lance_arrow.scan.fragments.fragment_counts import FragmentCounts
 
 T = TypeVar("T")
 
