@@ -438,8 +438,10 @@ class RowReader(FilePages):
         noted = self._noted.get(wanted)
         opened = None if noted is None else noted()
         pages = None if opened is None else opened.find(rows.starts, rows.stops)
-        found = self.find_pages(wanted, rows) if pages is None else None
-        return (pages, None) if found is None else (found.pages, found)
+        if pages is not None:
+            return pages, None
+        found = self.find_pages(wanted, rows)
+        return found.pages, found
 
     def find_pages(self, wanted: ReadPlan, rows: RowRanges) -> PagesFound:
         """Find the pages that hold the rows; those of columns that are read again are noted."""
