@@ -113,7 +113,7 @@ class Runtime:
         self.binder = Binder(self.table, self.settings.limits, self.scratch)
         most_index_bytes = max(_LEAST_INDEX_BYTES, self.settings.memory_budget_bytes // _PART_OF_INDICES)
         index_bytes = min(self.settings.index_cache_bytes, most_index_bytes)
-        self.indices = IndexCache(index_bytes, self.settings.limits, proves_rows=self.settings.prove_row_indices)
+        self.indices = IndexCache(index_bytes, self.settings.limits if self.settings.prove_row_indices else None)
         self._far_bytes: KeptBytes | None = None
         self._threads: ThreadPoolExecutor | None = None
         self._threads_pid = 0

@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from lance_arrow.pages.in_memory import error_of_bytes as error_of_bytes
     from lance_arrow.pages.in_memory import held_values as held_values
     from lance_arrow.pages.in_memory import index_in_memory as index_in_memory
+    from lance_arrow.pages.in_memory import index_of as index_of
+    from lance_arrow.pages.in_memory import index_slices_of as index_slices_of
     from lance_arrow.pages.in_memory import prove_rows as prove_rows
     from lance_arrow.pages.items import ItemsIndex as ItemsIndex
     from lance_arrow.pages.items import LoadedIndices as LoadedIndices
@@ -122,7 +124,15 @@ else:
             "lance_arrow.pages.items": ("ItemsIndex", "LoadedIndices"),
             "lance_arrow.pages.level_writing": ("encode_stream", "null_inwards", "num_valid"),
             "lance_arrow.pages.loaded_values": ("StructuredPage",),
-            "lance_arrow.pages.in_memory": ("Held", "error_of_bytes", "held_values", "index_in_memory", "prove_rows"),
+            "lance_arrow.pages.in_memory": (
+                "Held",
+                "error_of_bytes",
+                "held_values",
+                "index_in_memory",
+                "index_of",
+                "index_slices_of",
+                "prove_rows",
+            ),
             "lance_arrow.pages.native_pages": (
                 "native_by_index",
                 "native_constant",

@@ -8,7 +8,6 @@ from lance_arrow.settings import Limits
 from lance_arrow.spi.blocks import BlockShape, LayerKind, max_visible_def
 from lance_arrow.spi.codecs import BoundChunkCodec, BoundPerValueCodec
 from lance_arrow.spi.layouts import PageFacts
-from lance_arrow.spi.scratch import Scratch
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +24,6 @@ class BoundChunks:
     num_values: int | None
     large: bool
     limits: Limits
-    scratch: Scratch
 
     @property
     def shape(self) -> BlockShape:

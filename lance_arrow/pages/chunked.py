@@ -90,7 +90,6 @@ def bind_chunked(form: ChunkedForm, scope: BindScope) -> ChunkedPages:
         num_values=form.num_values,
         large=form.large,
         limits=scope.limits,
-        scratch=scope.scratch,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,7 @@ from lance_arrow.errors import CorruptPageError, InternalError, LanceError, Unsu
 from lance_arrow.pages.value_rows import offset_bits, row_bits
 from lance_arrow.settings import Limits, above_limit
 from lance_arrow.spi.blocks import BlockShape, Bytes
-from lance_arrow.spi.layouts import PageFacts
+from lance_arrow.spi.layouts import BufferSlices, FetchedSlices, PageFacts, PageIndex
 
 Held: TypeAlias = tuple[int, Bytes, Bytes | None, int, int]
 """Values in memory, as the engine takes items: bits, values, offsets or None, bits of an offset, and their number."""
@@ -34,6 +34,32 @@ def error_of_bytes(refusal: Refusal, limits: Limits) -> BaseException:
         name = _LIMITS[refusal.index]
         return above_limit(refusal.message, name, getattr(limits, name))
     return InternalError(refusal.message)
+
+
+def index_slices_of(layout: Any, page: PageFacts) -> tuple[BufferSlices, ...]:
+    """Return what a bound layout must load before its page is made; nothing if that reads its own index."""
+    if not hasattr(layout, "index_slices"):
+        layout.roles(page)
+        return ()
+    found: tuple[BufferSlices, ...] = layout.index_slices(page)
+    return found
+
+
+def index_of(layout: Any, page: PageFacts, fetched: tuple[FetchedSlices, ...]) -> PageIndex | None:
+    """Return the index of a page, of the bytes that `index_slices_of` names; or the engine's page, which has its own.
+
+    Raises
+    ------
+    CorruptPageError, ResourceLimitError
+        As `IndexedLayout.load_index`.
+    """
+    load, make = getattr(layout, "load_index", None), getattr(layout, "native_page", None)
+    found: PageIndex | None = None
+    if load is not None:
+        found = load(page, fetched)
+    elif make is not None:
+        found = make(page)
+    return found
 
 
 def index_in_memory(page: NativePage, facts: PageFacts, buffers: Mapping[int, Bytes], limits: Limits) -> None:
@@ -106,12 +132,14 @@ def held_values(
     memory, starts = _joined(facts, buffers)
     pages = engine.PagesWithRows(forms, [[(page, 0, starts, list(facts.buffer_sizes))]])
     everything = np.zeros(1, np.int64), np.array([facts.num_rows], np.int64)
-    limit = limits.max_dictionary_bytes
+    limit, most_offset = limits.max_dictionary_bytes, (1 << (width or 64) - 1) - 1
     done, *_ = forms.take(
-        pages, *everything, facts.num_rows, -1, memory, len(memory), None, None, limit, limit, None,
+        pages, *everything, facts.num_rows, -1, memory, len(memory), None, None, limit, most_offset, None,
         pa.allocate_buffer,
     )  # fmt: skip
     if isinstance(done, Refusal):
+        if done.blame == Blame.OFFSETS:
+            raise UnsupportedError("items of a page have more bytes than their offsets count")
         raise _of_dictionary(error_of_bytes(done, limits), limit)
     if done[0] is None:
         return None
@@ -130,4 +158,4 @@ def _joined(facts: PageFacts, buffers: Mapping[int, Bytes]) -> tuple[Bytes, list
 
 def _of_dictionary(error: BaseException, limit: int) -> BaseException:
     is_limit = isinstance(error, LanceError) and error.detail == "max_batch_bytes"
-    return above_limit("items take more", "max_dictionary_bytes", limit) if is_limit else error
+    return above_limit("the items of a page take more", "max_dictionary_bytes", limit) if is_limit else error

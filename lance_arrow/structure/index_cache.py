@@ -29,16 +29,14 @@ class IndexCache:
     ----------
     budget_bytes
         Largest sum of `PageIndex.nbytes`; a single larger index is not kept.
-    limits
-        Of pages that are verified.
-    proves_rows
-        Whether a row index must be verified with its whole page before it is used and kept.
+    proven_within
+        Limits for pages by which row indices are verified before they are used and kept; None: they are not.
     """
 
-    def __init__(self, budget_bytes: int, limits: Limits | None = None, *, proves_rows: bool = False) -> None:
+    def __init__(self, budget_bytes: int, proven_within: Limits | None = None) -> None:
         self.budget_bytes = budget_bytes
-        self.limits = Limits() if limits is None else limits
-        self.proves_rows = proves_rows
+        self.proven_within = proven_within
+        self.proves_rows = proven_within is not None
         self._held_bytes = 0
         self._held: OrderedDict[Hashable, PageIndex] = OrderedDict()
         self._sizes: dict[Hashable, int] = {}

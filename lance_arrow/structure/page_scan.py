@@ -20,7 +20,7 @@ from lance_arrow.container.pages import PageMeta
 from lance_arrow.engine import NativePage
 from lance_arrow.errors import CorruptPageError, LanceError, UnsupportedError, located
 from lance_arrow.io import Positions, RangeSource, fetch
-from lance_arrow.pages import prove_rows
+from lance_arrow.pages import index_of, index_slices_of, prove_rows
 from lance_arrow.settings import Limits
 from lance_arrow.spi import (
     BoundLayout,
@@ -106,7 +106,7 @@ def load_indices(
         if task.cache_key is not None and task.index is None:
             task.index = _index_of_layout(task.layout, cache.get(task.cache_key))
         if task.index is None:
-            index_slices[n] = _at(task, "reading", lambda t=task: _index_slices(t))
+            index_slices[n] = _at(task, "reading", lambda t=task: index_slices_of(t.layout, t.facts))
         whole.append((with_whole_pages and task.is_whole) or (n in index_slices and _is_proven(task, cache)))
         if whole[n]:
             wanted += [(n, BufferSlices.whole(task.facts, b)) for b in range(len(task.facts.buffer_sizes))]
@@ -117,9 +117,10 @@ def load_indices(
         task = tasks[n]
         got = fetched.get(n, ())
         mine = tuple(_slice_of(got, wanted_slices) for wanted_slices in slices) if whole[n] else got
-        task.index = _at(task, "opening the index of", lambda t=task, b=mine: _opened_index(t, b))
-        if _is_proven(task, cache):
-            _at(task, "proving the row index of", lambda t=task, b=got: _prove(t, b, cache.limits))
+        task.index = _at(task, "opening the index of", lambda t=task, b=mine: index_of(t.layout, t.facts, b))
+        within = cache.proven_within
+        if within is not None and _is_proven(task, cache):
+            _at(task, "proving the row index of", lambda t=task, b=got, w=within: _prove(t, b, w))
         if task.cache_key is not None and task.index is not None:
             cache.put(task.cache_key, task.index)
     return [fetched.get(n, ()) if whole[n] else None for n in range(len(tasks))]
@@ -130,25 +131,6 @@ def _planned(task: PageTask) -> PageReadPlan:
         raise UnsupportedError("the engine does not support the values of this page, and its layout does not read it")
     plan: PageReadPlan = task.layout.plan(task.facts, task.index, task.rows)
     return plan
-
-
-def _index_slices(task: PageTask) -> tuple[BufferSlices, ...]:
-    """Return what a layout must load before its page is made; nothing if the engine's page reads its own index."""
-    slices = getattr(task.layout, "index_slices", None)
-    if slices is not None:
-        found: tuple[BufferSlices, ...] = slices(task.facts)
-        return found
-    task.layout.roles(task.facts)
-    return ()
-
-
-def _opened_index(task: PageTask, fetched: tuple[FetchedSlices, ...]) -> PageIndex | None:
-    load = getattr(task.layout, "load_index", None)
-    if load is None:
-        make = getattr(task.layout, "native_page", None)
-        return None if make is None else make(task.facts)
-    found: PageIndex | None = load(task.facts, fetched)
-    return found
 
 
 def _is_proven(task: PageTask, cache: IndexCache) -> bool:
@@ -174,7 +156,7 @@ def index_ranges(tasks: Sequence[PageTask], cache: IndexCache) -> tuple[Position
         if is_whole or _at(task, "reading", lambda t=task: _is_proven(t, cache)):
             wanted = tuple(BufferSlices.whole(task.facts, number) for number in range(len(task.facts.buffer_sizes)))
         else:
-            wanted = _at(task, "reading", lambda t=task: _index_slices(t))
+            wanted = _at(task, "reading", lambda t=task: index_slices_of(t.layout, t.facts))
         for slices in wanted:
             offset = _file_offset(task, slices)
             starts.append(slices.starts + offset)

@@ -13,7 +13,15 @@ from lance_arrow.arrays.column_destination import Allocator
 from lance_arrow.arrays.unravel import NodeStructure, unravel
 from lance_arrow.engine import NativePage
 from lance_arrow.errors import LanceError
-from lance_arrow.pages import NO_VALUES, has_rows_of_any_length, list_parts, row_bits, struct_field_bytes
+from lance_arrow.pages import (
+    NO_VALUES,
+    has_rows_of_any_length,
+    index_of,
+    index_slices_of,
+    list_parts,
+    row_bits,
+    struct_field_bytes,
+)
 from lance_arrow.settings import Limits
 from lance_arrow.spi import (
     BlockSlice,
@@ -41,11 +49,9 @@ NativeRows = tuple[list[bytes], list[NodeStructure]]
 
 def native_page(layout: Any, case: LayoutCase) -> NativePage | None:
     """Return the page of a bound layout for the engine; None if there is none. Its index is loaded where it has one."""
-    page: NativePage | None = layout.native_page(case.facts) if hasattr(layout, "native_page") else None
-    if page is None and hasattr(layout, "load_index"):
-        slices = layout.index_slices(case.facts)
-        fetched = tuple(fetch_scattered(case.buffers[one.buffer], one) for one in slices)
-        page = getattr(layout.load_index(case.facts, fetched), "native", None)
+    slices = index_slices_of(layout, case.facts)
+    fetched = tuple(fetch_scattered(case.buffers[one.buffer], one) for one in slices)
+    page: NativePage | None = getattr(index_of(layout, case.facts, fetched), "native", None)
     return page
 
 

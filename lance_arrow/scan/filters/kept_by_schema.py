@@ -40,14 +40,14 @@ class KeptBySchema(Generic[T]):
         make
             Its errors are raised.
         may_keep
-            Tells whether it may be used again; it always may when None.
+            Tells whether it may be used again; it always may by default.
         """
         if key is None or len(key) > _MOST_KEY_BYTES:
             return make()
         found = next((one for one in self._held if one[0] == key and _is_same(one[1], schema)), None)
         if found is None:
             made = make()
-            if may_keep is not None and not may_keep(made):
+            if not may_keep(made):
                 return made
             found = key, schema, made
         with self._lock:

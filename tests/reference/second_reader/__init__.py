@@ -11,7 +11,6 @@ from typing import Any
 
 from lance_arrow.pages import ChunkedPages, ZippedPages
 from lance_arrow.runtime import Runtime
-from lance_arrow.spi import Scratch
 from lance_arrow_layouts.blob import BoundBlob
 from lance_arrow_layouts.constant import BoundConstant
 from lance_arrow_layouts.planar.dense import DenseRepeated
@@ -30,8 +29,6 @@ from second_reader.sparse import ReadSparse
 from second_reader.uncounted import ReadUncounted
 from second_reader.zipped import ReadZipped
 
-_SCRATCH = Scratch(1 << 20)
-
 
 def second_reader(layout: Any) -> Any:
     """Return a layout that reads the pages of a bound layout in Python; one of a stranger stays as it is."""
@@ -48,7 +45,7 @@ def second_reader(layout: Any) -> Any:
     if isinstance(layout, BoundBlob):
         return ReadBlob(layout.layers, second_reader(layout.inner))
     if isinstance(layout, BoundSparse):
-        return ReadSparse.of(layout, _SCRATCH)
+        return ReadSparse.of(layout)
     if isinstance(layout, FlattenedLists):
         return ReadFlattened(second_reader(layout.items), layout.shape, layout.layers)
     if isinstance(layout, DraftDictionaryPages):

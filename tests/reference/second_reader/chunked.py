@@ -21,7 +21,7 @@ from lance_arrow.spi import (
     VariableWidth,
 )
 from second_reader.chunk_index import ChunkIndex, ChunkSelection, chunk_table, row_table
-from second_reader.fields import copied
+from second_reader.fields import SCRATCH, copied
 from second_reader.loaded_chunks import DictionaryPage, IndexPage, ValuePage, decode_items, with_empty_item
 from second_reader.open_chunks import OpenChunks, visible_levels
 
@@ -80,11 +80,11 @@ class ReadChunks(BoundChunks):
         chunks = self.open(index, selection, fetched[0])
         levels, runs = chunks.levels(self, index, selection)
         if index.items is None:
-            return ValuePage.of(self.values, chunks.values, levels, runs, self.scratch)
+            return ValuePage.of(self.values, chunks.values, levels, runs, SCRATCH)
         if slot_levels is None:
             slot_levels = visible_levels(levels)
         null_index = self.num_items if self._adds_empty_item else 0
-        indices = chunks.indices(self.values, slot_levels, runs, self.num_items, null_index, self.scratch)
+        indices = chunks.indices(self.values, slot_levels, runs, self.num_items, null_index, SCRATCH)
         if self.keeps_items:
             return IndexPage(levels, indices, index.items)
         return DictionaryPage.of(levels, indices, index.items)

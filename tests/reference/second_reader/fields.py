@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any, TypeVar
 
+from lance_arrow.spi import Scratch
+
 T = TypeVar("T")
+SCRATCH = Scratch(1 << 20)
 
 
 def copied(layout: Any, into: type[T]) -> T:

@@ -17,6 +17,7 @@ from lance_arrow.spi.layouts import FetchedSlices
 from lance_arrow.spi.scratch import Scratch, new_block
 from second_reader import kernels
 from second_reader.chunk_index import ChunkIndex, ChunkSelection, RowTable
+from second_reader.fields import SCRATCH
 
 _LEVEL = FixedWidth(16)
 
@@ -107,7 +108,7 @@ class OpenChunks:
             raise CorruptPageError(
                 "the numbers of levels and values of a chunk differ", detail=int(selection.chunks[chunk])
             )
-        def_ = self._decode(layout.def_, self.def_, self.values.value_starts, layout.scratch)
+        def_ = self._decode(layout.def_, self.def_, self.values.value_starts, SCRATCH)
         kernels.check_levels(None, def_, 0, max_visible_def(layout.layers))
         return Levels(layout.layers, runs.num_values, None, _kept(def_, runs.starts, runs.stops)), runs
 
@@ -131,7 +132,7 @@ class OpenChunks:
     ) -> tuple[Levels, ValueRuns]:
         level_starts = np.zeros(len(self.num_levels) + 1, np.int64)
         np.cumsum(self.num_levels, out=level_starts[1:])
-        scratch = layout.scratch
+        scratch = SCRATCH
         rep = self._decode(rep_codec, self.rep, level_starts, scratch)
         def_ = None if layout.def_ is None else self._decode(layout.def_, self.def_, level_starts, scratch)
         max_rep = sum(layer.is_list for layer in layout.layers)

@@ -15,7 +15,6 @@ from lance_arrow.spi import (
     PageFacts,
     PageReadPlan,
     RowRanges,
-    Scratch,
     SlotLayer,
     SlotStructure,
 )
@@ -47,9 +46,9 @@ class ReadSparse:
     limits: Limits
 
     @classmethod
-    def of(cls, layout: BoundSparse, scratch: Scratch) -> ReadSparse:
+    def of(cls, layout: BoundSparse) -> ReadSparse:
         """Return the same pages."""
-        return cls(layout.structure, second_plane(layout.values, scratch), layout.lengths_per_row, layout.limits)
+        return cls(layout.structure, second_plane(layout.values), layout.lengths_per_row, layout.limits)
 
     def roles(self, page: PageFacts) -> tuple[BufferRole, ...]:
         roles = (*self.values.roles, *(BufferRole.STRUCTURE,) * self.structure.num_buffers)

@@ -10,13 +10,9 @@ from numpy.typing import NDArray
 
 from lance_arrow.errors import CorruptPageError
 from lance_arrow.pages.loaded_values import StructuredPage
-from lance_arrow.settings import Limits
 from lance_arrow.spi import (
     BlockShape,
     BlockSlice,
-    BoundChunkCodec,
-    BufferRole,
-    ChunkBatch,
     FetchedSlices,
     LoadedPage,
     NumBytes,
@@ -36,31 +32,28 @@ from lance_arrow_layouts.planar import value_planes as planes
 from lance_arrow_layouts.planar.value_planes import Slots
 from second_reader import kernels
 from second_reader.chunked import ReadChunks
+from second_reader.fields import SCRATCH
 from second_reader.loaded_chunks import DictionaryPage, IndexPage
 from second_reader.repeated import RepeatedPage
 from second_reader.zipped import ReadZipped
 
 
-def second_plane(plane: Any, scratch: Scratch) -> Any:
+def second_plane(plane: Any) -> Any:
     """Return a value plane that reads its slots itself."""
     if isinstance(plane, planes.RepeatedSlots):
         return RepeatedSlots(plane.shape, plane.scalar)
     if isinstance(plane, planes.ChunkedSlots):
         return ChunkedSlots(ReadChunks.of(plane.pages))
     if isinstance(plane, planes.ZippedSlots):
-        return ZippedSlots(ReadZipped.of(plane.pages), plane.num_values, scratch)
+        return ZippedSlots(ReadZipped.of(plane.pages), plane.num_values)
     assert isinstance(plane, planes.IndexedSlots)
     items = ReadZipped.of(plane.items)
     return IndexedSlots(plane.indices, items, plane.num_items, plane.keeps_items, plane.limits)
 
 
 @dataclass(frozen=True, slots=True)
-class RepeatedSlots:
+class RepeatedSlots(planes.RepeatedSlots):
     """One scalar for all valid slots; without a scalar every slot is null, or the column has no values."""
-
-    shape: BlockShape | None
-    scalar: bytes | None
-    roles: tuple[BufferRole, ...] = ()
 
     def load_index(self, page: Slots, fetched: tuple[FetchedSlices, ...]) -> None:
         if self.scalar is None and self.shape is not None and page.validity.num_valid and (found := page.num_reached()):
@@ -76,15 +69,10 @@ class RepeatedSlots:
 
 
 @dataclass(frozen=True, slots=True)
-class ChunkedSlots:
+class ChunkedSlots(planes.ChunkedSlots):
     """A value for every slot, also for nulls, in chunks."""
 
     pages: ReadChunks
-
-    @property
-    def roles(self) -> tuple[BufferRole, ...]:
-        dictionary = () if self.pages.items is None else (BufferRole.DICTIONARY,)
-        return (BufferRole.CHUNK_TABLE, BufferRole.DATA, *dictionary)
 
     def _facts(self, page: Slots) -> PageFacts:
         return page.facts(page.validity.num_slots, 0, len(self.roles))
@@ -105,18 +93,10 @@ class ChunkedSlots:
 
 
 @dataclass(frozen=True, slots=True)
-class ZippedSlots:
+class ZippedSlots(planes.ZippedSlots):
     """Values of only the valid slots, one after the other; `num_values` is the number in the description."""
 
     pages: ReadZipped
-    num_values: int
-    scratch: Scratch
-
-    @property
-    def roles(self) -> tuple[BufferRole, ...]:
-        if self.pages.row_bytes is not None:
-            return (BufferRole.DATA,)
-        return (BufferRole.DATA, BufferRole.ROW_INDEX)
 
     def _facts(self, page: Slots) -> PageFacts:
         return page.facts(self.num_values, 0, len(self.roles))
@@ -143,7 +123,7 @@ class ZippedSlots:
         flags = selected.null_flags()
         if flags is None:
             return StructuredPage(selected, stored)
-        return SpreadPage(selected, stored, np.cumsum(flags == 0), self.scratch)
+        return SpreadPage(selected, stored, np.cumsum(flags == 0), SCRATCH)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,19 +139,10 @@ class ItemIndex:
 
 
 @dataclass(frozen=True, slots=True)
-class IndexedSlots:
+class IndexedSlots(planes.IndexedSlots):
     """An index for every slot into distinct items, which are zipped."""
 
-    indices: BoundChunkCodec
     items: ReadZipped
-    num_items: int
-    keeps_items: bool
-    limits: Limits
-
-    @property
-    def roles(self) -> tuple[BufferRole, ...]:
-        index = () if self.items.row_bytes is not None else (BufferRole.ROW_INDEX,)
-        return (*(BufferRole.INDICES,) * self.indices.num_buffers, BufferRole.DICTIONARY, *index)
 
     def load_index(self, page: Slots, fetched: tuple[FetchedSlices, ...]) -> ItemIndex:
         first = self.indices.num_buffers
@@ -193,17 +164,6 @@ class IndexedSlots:
         self.limits.check("max_dictionary_bytes", loaded.num_bytes)
         block = new_block(loaded.shape, self.num_items, loaded.num_bytes)
         loaded.decode(block)
-        return block
-
-    def _indices(self, num_slots: int, fetched: tuple[FetchedSlices, ...]) -> BlockSlice:
-        self.limits.check("max_batch_bytes", num_slots * self.indices.shape.bytes_per_value)
-        data = fetched[0].one() if fetched else np.empty(0, np.uint8)
-        places = (len(fetched), 1)
-        batch = ChunkBatch(
-            data, np.zeros(places, np.int64), np.full(places, data.size, np.int64), np.array([0, num_slots], np.int64)
-        )
-        block = new_block(self.indices.shape, num_slots)
-        self.indices.decode(batch, block)
         return block
 
     def plan(self, page: Slots, index: ItemIndex, slots: RowRanges) -> PageReadPlan:

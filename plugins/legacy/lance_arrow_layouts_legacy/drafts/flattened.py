@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lance_arrow.errors import CorruptFileError
-from lance_arrow.pages import NativePage, native_flattened
+from lance_arrow.pages import NativePage, index_of, index_slices_of, native_flattened
 from lance_arrow.spi import BufferRole, BufferSlices, FetchedSlices, FixedSizeList, LayerKind, PageFacts
 
 
@@ -50,15 +50,11 @@ class FlattenedLists:
         return roles
 
     def index_slices(self, page: PageFacts) -> tuple[BufferSlices, ...]:
-        load = getattr(self.items, "index_slices", None)
-        return () if load is None else load(self._of_items(page))
+        return index_slices_of(self.items, self._of_items(page))
 
     def load_index(self, page: PageFacts, fetched: tuple[FetchedSlices, ...]) -> ItemsIndex:
-        facts = self._of_items(page)
-        load = getattr(self.items, "load_index", None)
-        items = self.items.native_page(facts) if load is None else load(facts, fetched)
-        native = None if items is None else items.native
-        return ItemsIndex(items, native_flattened(native, self.shape, self.layers))
+        items = index_of(self.items, self._of_items(page), fetched)
+        return ItemsIndex(items, native_flattened(getattr(items, "native", None), self.shape, self.layers))
 
     def _of_items(self, page: PageFacts) -> PageFacts:
         num_items = page.num_rows * self.shape.items_per_value
