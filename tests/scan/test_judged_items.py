@@ -14,7 +14,7 @@ from string_columns import assert_values
 import lance_arrow
 from lance_arrow import LanceFile, LanceTable
 from lance_arrow.arrow_dataset.bridge.loading import bridge
-from lance_arrow.scan.filters import filter_plan, item_filters
+from lance_arrow.scan.filters import filter_plan, item_filters, judges
 from lance_arrow.spi import ReadReport
 
 ROWS = 4000
@@ -88,8 +88,8 @@ def test_a_page_without_a_matching_item_reads_no_codes(tmp_path: Path, receipts:
 
 def test_items_are_judged_once_for_equal_dictionaries(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     judged = []
-    own = item_filters.Judge._judged
-    monkeypatch.setattr(item_filters.Judge, "_judged", lambda *given: judged.append(given) or own(*given))
+    own = judges.Judge._judged
+    monkeypatch.setattr(judges.Judge, "_judged", lambda *given: judged.append(given) or own(*given))
     lance_arrow.write_table(pa.concat_tables([page(PAGES[0])] * 5), path, page_bytes=500)
     with LanceFile(path) as file:
         assert file.count_rows("s = 'k'") > 0

@@ -11,6 +11,7 @@ In: expressions of Arrow, and sources of rows. Out: rows that zone maps leave, a
 | `known_counts` | what is known of counts of a file, also when it was closed since |
 | `judged_counts` | rows of dictionaries that satisfy a condition, counted natively |
 | `bound_filters` | filters bound to the columns that they mention, and evaluated by Arrow |
+| `judges` | items of dictionaries, judged once by a condition |
 | `item_filters` | conditions on dictionaries, evaluated once for each item |
 
 Forbidden here: pyarrow's dataset classes, columns that a filter does not mention.

@@ -87,7 +87,7 @@ class FilterPlan:
         (path,) = self.paths
         if len(path) != 1:
             return None
-        from lance_arrow.scan.filters.item_filters import Judge, is_number  # noqa: PLC0415 - for counts alone
+        from lance_arrow.scan.filters.judges import Judge, is_number  # noqa: PLC0415 - for counts alone
 
         type_ = self.schema.field(path[0]).type
         judge = Judge.of(self.native, self.schema, path[0], self.expression) if is_number(type_) else None

@@ -21,12 +21,9 @@ from lance_arrow import engine
 from lance_arrow.arrays.column_paths import parse_dot_path
 from lance_arrow.arrays.column_tree import ItemJudge
 from lance_arrow.arrays.view_arrays import codes_of
-from lance_arrow.scan.predicates import MISFITS
-from lance_arrow.statistics.zone_types import is_text
+from lance_arrow.scan.filters.judges import Judge, flags_of
 
 _MOST_REMEMBERED_BYTES = 256 << 10
-_MOST_KNOWN_BYTES = 1 << 20
-"""Plans are kept, with what was judged: see `kept_plans`."""
 
 
 class ItemFilters:
@@ -161,7 +158,7 @@ class ItemFilters:
         if known is not None and known[0].equals(items):
             return known[1]
         name, part = self._of_items[number]
-        found = _flags_of(self._native, self._schema, name, part, items, pool)
+        found = flags_of(self._native, self._schema, name, part, items, pool)
         if items.nbytes <= _MOST_REMEMBERED_BYTES:
             self._known[number] = items, found
         return found
@@ -178,97 +175,3 @@ class ItemFilters:
             return mask
         nulls = indices.is_null()
         return pc.or_(mask, nulls) if known[-1] else pc.and_not(mask, nulls)
-
-
-class Judge:
-    """Judges items of pages' dictionaries, once for equal ones.
-
-    Parameters
-    ----------
-    native, schema
-        As of `ItemFilters`.
-    name, part
-        The column, and the condition.
-    null
-        Whether null satisfies it.
-    """
-
-    def __init__(self, native: ModuleType, schema: pa.Schema, name: str, part: pc.Expression, *, null: bool) -> None:
-        self._native, self._schema, self._name, self._part = native, schema, name, part
-        self.null = null
-        self._known: dict[tuple[bytes, bytes], bytes | None] = {}
-        self._known_bytes = 0
-
-    @classmethod
-    def of(cls, native: ModuleType, schema: pa.Schema, name: str, part: pc.Expression) -> Judge | None:
-        none = pa.array([], schema.field(name).type)
-        try:
-            (null,) = _flags_of(native, schema, name, part, none, None)
-        except MISFITS:
-            return None
-        return cls(native, schema, name, part, null=bool(null))
-
-    def __call__(self, offsets: bytes, offset_bits: int, values: bytes) -> bytes | None:
-        """Return the flags of items, which come as `engine.ReadForms` has them.
-
-        None where some is no text, or the condition fails for one: rows may lack it.
-        """
-        key = offsets, values
-        known = self._known
-        if key in known:
-            return known[key]
-        found = self._judged(offsets, offset_bits, values)
-        if self._known_bytes > _MOST_KNOWN_BYTES:
-            # Another thread may still look something up.
-            known = self._known = {}
-            self._known_bytes = 0
-        known[key] = found
-        self._known_bytes += len(offsets) + len(values)
-        return found
-
-    def _judged(self, offsets: bytes, offset_bits: int, values: bytes) -> bytes | None:
-        try:
-            items = self._items(offsets, offset_bits, values)
-            if items is None:
-                return None
-            flags = _flags_of(self._native, self._schema, self._name, self._part, items, None)
-        except MISFITS:
-            return None
-        return flags[:-1].tobytes()
-
-    def _items(self, offsets: bytes, offset_bits: int, values: bytes) -> pa.Array | None:
-        """Make an array of items; None where they are not of the type."""
-        type_ = self._schema.field(self._name).type
-        if offset_bits < 0:
-            if not is_number(type_) or type_.bit_width != -offset_bits:
-                return None
-            items = pa.Array.from_buffers(type_, 8 * len(values) // type_.bit_width, [None, pa.py_buffer(values)], 0)
-            items.validate(full=True)
-            return items
-        is_large = offset_bits == 64
-        plain = pa.large_binary() if is_large else pa.binary()
-        num_items = len(offsets) // (offset_bits // 8) - 1
-        items = pa.Array.from_buffers(plain, num_items, [None, pa.py_buffer(offsets), pa.py_buffer(values)], 0)
-        items.validate(full=True)
-        return items.cast(pa.large_string() if is_large else pa.string()) if is_text(type_) else items
-
-
-def is_number(type_: pa.DataType) -> bool:
-    """Whether values are of one width: numbers, and times."""
-    return bool((pa.types.is_primitive(type_) and not pa.types.is_boolean(type_)) or pa.types.is_decimal(type_))
-
-
-def _flags_of(
-    native: ModuleType,
-    schema: pa.Schema,
-    name: str,
-    part: pc.Expression,
-    items: pa.Array,
-    pool: pa.MemoryPool | None,
-) -> NDArray[np.uint8]:
-    """Return whether each item satisfies a condition on a column, and behind them whether null does."""
-    few = pa.RecordBatch.from_arrays([pa.concat_arrays([items, pa.nulls(1, items.type)], pool)], [name])
-    flags = native.evaluate(part, schema, few, pool)
-    # Null flags count as no.
-    found: NDArray[np.uint8] = flags.fill_null(False).to_numpy(zero_copy_only=False).view(np.uint8)
-    return found

@@ -11,7 +11,7 @@ import pytest
 
 import lance_arrow
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.scan.filters import item_filters, kept_plans
+from lance_arrow.scan.filters import judges, kept_plans
 from lance_arrow.scan.filters.filter_plan import FilterPlan
 from lance_arrow.scan.filters.kept_by_schema import KeptBySchema
 from lance_arrow.scan.filters.kept_plans import kept_plan
@@ -98,8 +98,8 @@ def test_the_next_scan_judges_no_item_again(
     tmp_path: Path, plans: list[FilterPlan], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judged: list[object] = []
-    own = item_filters.Judge._judged
-    monkeypatch.setattr(item_filters.Judge, "_judged", lambda *given: judged.append(given) or own(*given))
+    own = judges.Judge._judged
+    monkeypatch.setattr(judges.Judge, "_judged", lambda *given: judged.append(given) or own(*given))
     rows = pa.table({"s": WORDS * 5000, "n": range(20_000)})
     for name in ("a", "b"):
         lance_arrow.LanceTable.create(tmp_path / name, rows, max_rows_per_file=10_000)
