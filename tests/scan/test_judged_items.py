@@ -31,7 +31,8 @@ def path(tmp_path: Path) -> Path:
 
 
 def page(words: list[str | None]) -> pa.Table:
-    return pa.table({"s": [words[row * 7 % len(words)] for row in range(ROWS)], "id": range(ROWS)})
+    texts = [[words[row * step % len(words)] for row in range(ROWS)] for step in (7, 3)]
+    return pa.table({"s": texts[0], "t": texts[1], "id": range(ROWS)})
 
 
 def rows() -> pa.Table:
@@ -49,15 +50,22 @@ CONDITIONS = [
     pc.field("s").is_null() | (pc.field("s") != "nothing"),
     (pc.field("s") > "b") & (pc.field("s") < "y"),
     (pc.field("s") == "l") & (pc.field("id") < 70),
+    (pc.field("s") == "l") | (pc.field("id") < 70),
+    (pc.field("s") == "l") | (pc.field("id") < pc.if_else(pc.field("id") > 900, None, 70)),
+    ((pc.field("s") == "k") & (pc.field("id") < 70)) | ((pc.field("s") == "z") & (pc.field("id") > 3900)),
+    ((pc.field("s") == "k") | (pc.field("id") < 70)) & ((pc.field("t") != "z") | pc.field("s").is_null()),
+    ~((pc.field("s") == "k") | (pc.field("id") < 70)) | (pc.field("t") == "a"),
     pc.starts_with(pc.field("s"), "m"),
     pc.if_else(pc.field("s") == "k", None, True),
 ]
 
+# One condition asks for both texts, which come as values then.
+BOTH_TEXTS = (pc.field("t") == "m") | (pc.field("s") == pc.field("t"))
 
-@pytest.mark.parametrize("number", range(len(CONDITIONS)))
+
+@pytest.mark.parametrize("expression", [*CONDITIONS, BOTH_TEXTS], ids=str)
 @pytest.mark.parametrize("strings", ["plain", "dictionary", "view"])
-def test_the_same_rows_in_every_form(path: Path, strings: Any, number: int) -> None:
-    expression = CONDITIONS[number]
+def test_the_same_rows_in_every_form(path: Path, strings: Any, expression: pc.Expression) -> None:
     expected = rows().filter(expression)
     with LanceFile(path, strings=strings) as file:
         assert file.count_rows(expression) == expected.num_rows
@@ -101,7 +109,7 @@ def test_items_are_judged_once_for_equal_dictionaries(path: Path, monkeypatch: p
 def test_a_short_last_page_does_not_have_the_others_expanded(
     path: Path, strings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tail = pa.table({"s": ["k", "", None, "word", "m"], "id": range(5)})
+    tail = pa.table({"s": ["k", "", None, "word", "m"], "t": ["a", "m", None, "word", ""], "id": range(5)})
     with lance_arrow.LanceWriter(path, tail.schema, rows_per_zone=None) as writer:
         for words in PAGES:
             writer.write(page(words))
@@ -146,6 +154,25 @@ def test_other_conditions_decode_no_dictionary(path: Path, monkeypatch: pytest.M
         assert_values(table.filter(expression), file.read(filter=expression))
     assert ["id", "other"] in [names for names, _ in seen]
     assert all(set(names) == mentioned for names, mentioned in seen)
+
+
+def test_either_of_two_columns_is_judged_by_items(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expression = (pc.field("s") == "k") | ((pc.field("t") == "m") & (pc.field("id") < 70))
+    seen: list[list[str]] = []
+    own = item_filters.ItemFilters._of_rest
+
+    def watched(
+        self: item_filters.ItemFilters, rest: Any, names: frozenset[str], batch: pa.RecordBatch, *given: Any
+    ) -> Any:
+        seen.append([f"{field.name}: {field.type}" for field in batch.schema])
+        return own(self, rest, names, batch, *given)
+
+    monkeypatch.setattr(item_filters.ItemFilters, "_of_rest", watched)
+    with LanceFile(path) as file:
+        assert file.count_rows(expression) == rows().filter(expression).num_rows
+    # Flags of both texts came from the pages, and only numbers were compared row by row.
+    assert seen
+    assert all(sorted(one) == ["id: int64", "s: bool", "t: bool"] for one in seen)
 
 
 def test_a_condition_that_fails_for_an_item_of_no_row(tmp_path: Path) -> None:

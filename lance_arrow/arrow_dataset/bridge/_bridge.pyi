@@ -237,8 +237,8 @@ def bind(expression: pyarrow.compute.Expression, schema: pyarrow.Schema) -> pyar
         The expression does not fit the schema.
     """
 
-def conjuncts(bound: pyarrow.compute.Expression) -> list[pyarrow.compute.Expression]:
-    """Return the parts of a bound expression that are joined by AND, in order; itself where there is no AND."""
+def operands(bound: pyarrow.compute.Expression, *, of_or: bool = False) -> list[pyarrow.compute.Expression]:
+    """Return the parts of a bound expression that are joined by AND, or by OR, in order; itself where none are."""
 
 def mentioned_columns(bound: pyarrow.compute.Expression, schema: pyarrow.Schema) -> tuple[str, ...]:
     """Return the columns, and fields of structs, that a bound expression mentions, as `ScanRequest.columns` does."""

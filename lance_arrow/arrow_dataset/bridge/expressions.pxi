@@ -73,12 +73,12 @@ def bind(Expression expression not None, Schema schema not None):
     return Expression.wrap(GetResultValue(BindFolded(expression.unwrap(), pyarrow_unwrap_schema(schema).get()[0])))
 
 
-def conjuncts(Expression bound not None):
-    """Return the parts of a bound expression that are joined by AND, in order; itself where there is no AND."""
+def operands(Expression bound not None, *, bint of_or=False):
+    """Return the parts of a bound expression that are joined by AND, or by OR, in order; itself where none are."""
     cdef vector[const CExpression*] links
     cdef size_t i
     cdef CExpression whole = bound.unwrap()
-    _chain(whole, b"and_kleene", links)
+    _chain(whole, b"or_kleene" if of_or else b"and_kleene", links)
     return [Expression.wrap(links[i][0]) for i in range(links.size())]
 
 

@@ -1,15 +1,16 @@
 """`ItemFilters`: conditions on columns that come as dictionaries, evaluated once for each item in place of each row.
 
-mode = 'AIR' AND quantity < 24 ─► mode = 'AIR': flags of 7 items, taken by the codes
-                               └► quantity < 24: by Arrow, row by row
+mode = 'AIR' AND (quantity < 24 OR flag = 'A') ─► mode = 'AIR', flag = 'A': flags of 7 and 3 items, taken by the codes
+                                               └► quantity < 24: by Arrow, row by row
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from copy import copy
+from dataclasses import dataclass
 from functools import reduce
-from operator import and_
+from operator import and_, or_
 from types import ModuleType
 
 import numpy as np
@@ -24,10 +25,42 @@ from lance_arrow.arrays.view_arrays import codes_of
 from lance_arrow.scan.filters.judges import Judge, flags_of
 
 _MOST_REMEMBERED_BYTES = 256 << 10
+_DEEPEST = 8
+"""Deeper parts are evaluated for each row."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Joined:
+    """Parts of a filter that are joined by AND, or by OR.
+
+    Parameters
+    ----------
+    is_or
+        Whether by OR.
+    of_items
+        Numbers of the conditions on one column each.
+    inner
+        Parts that are joined by the other.
+    rest
+        All other parts as one bound filter; None if there are none.
+    rest_names
+        The columns that these ask for.
+    """
+
+    is_or: bool
+    of_items: tuple[int, ...]
+    inner: tuple[_Joined, ...]
+    rest: pc.Expression | None
+    rest_names: frozenset[str]
+
+    @property
+    def all_rest_names(self) -> frozenset[str]:
+        """The columns that parts ask for which are not conditions on one column."""
+        return self.rest_names.union(*[one.all_rest_names for one in self.inner])
 
 
 class ItemFilters:
-    """A filter whose parts, joined by AND, partly ask for one column of strings each.
+    """A filter whose parts, joined by AND and OR, partly ask for one column of strings each.
 
     Parameters
     ----------
@@ -35,33 +68,27 @@ class ItemFilters:
         The bridge.
     schema
         Schema that the filter is bound to: dictionary columns are their values in it.
-    of_items
+    conditions
         Column and condition of such parts.
-    rest
-        All other parts as one bound filter; None if there are none.
-    rest_names
-        The columns that these ask for.
+    joined
+        How they are joined, with the other parts.
     """
 
     def __init__(
-        self,
-        native: ModuleType,
-        schema: pa.Schema,
-        of_items: Sequence[tuple[str, pc.Expression]],
-        rest: pc.Expression | None,
-        rest_names: frozenset[str],
+        self, native: ModuleType, schema: pa.Schema, conditions: Sequence[tuple[str, pc.Expression]], joined: _Joined
     ) -> None:
-        self._native, self._schema = native, schema
-        self._of_items, self._rest, self._rest_names = tuple(of_items), rest, rest_names
-        self.names = frozenset([name for name, _ in self._of_items]) - rest_names
+        self._native, self._schema, self._joined = native, schema, joined
+        self._conditions = tuple(conditions)
+        self.names = frozenset([name for name, _ in conditions]) - joined.all_rest_names
         """The columns that no other part asks for."""
         # Batches of one page have equal dictionaries: the flags of the last one of each part.
-        self._known: list[tuple[pa.Array, NDArray[np.uint8]] | None] = [None] * len(self._of_items)
+        self._known: list[tuple[pa.Array, NDArray[np.uint8]] | None] = [None] * len(self._conditions)
 
     @property
     def are_all(self) -> bool:
         """Whether one part is the whole filter."""
-        return self._rest is None and len(self._of_items) == 1
+        joined = self._joined
+        return len(self._conditions) == 1 and joined.rest is None and not joined.inner
 
     @classmethod
     def of(
@@ -85,26 +112,14 @@ class ItemFilters:
         ItemFilters or None
             None where no part asks for one column of strings alone.
         """
-        of_items: dict[str, list[pc.Expression]] = {}
-        rest: list[pc.Expression] = []
-        others: set[str] = set()
-        for part in native.conjuncts(bound):
-            paths = [parse_dot_path(path) for path in native.mentioned_columns(part, schema)]
-            if len(paths) == 1 and len(paths[0]) == 1 and paths[0][0] in texts:
-                of_items.setdefault(paths[0][0], []).append(part)
-            else:
-                rest.append(part)
-                others |= {path[0] for path in paths}
-        if not of_items:
-            return None
-        joined = [(name, native.bind(reduce(and_, parts), schema)) for name, parts in of_items.items()]
-        left = native.bind(reduce(and_, rest), schema) if rest else None
-        return cls(native, schema, joined, left, frozenset(others))
+        division = _Division(native, texts, schema)
+        joined = division.of(bound, is_or=False, depth=0)
+        return None if joined is None else cls(native, schema, division.conditions, joined)
 
     def for_scan(self) -> ItemFilters:
         """Return the same parts without the dictionaries of another scan."""
         found = copy(self)
-        found._known = [None] * len(self._of_items)
+        found._known = [None] * len(self._conditions)
         return found
 
     def mask(self, batch: pa.RecordBatch, pool: pa.MemoryPool | None) -> pa.Array | None:
@@ -115,29 +130,43 @@ class ItemFilters:
         pyarrow.ArrowException
             A condition fails for an item, which a row need not have.
         """
-        judged = {name for name, _ in self._of_items if self._is_judged(batch, name)}
-        if not judged and not any([self._has_items(batch, name) for name, _ in self._of_items]):
+        names = dict.fromkeys([name for name, _ in self._conditions])
+        judged = {name for name in names if self._is_judged(batch, name)}
+        if not judged and not any([self._has_items(batch, name) for name in names]):
             return None
-        found = None if self._rest is None else self._of_rest(self._rest, batch, pool)
-        for number, (name, part) in enumerate(self._of_items):
+        return self._mask(self._joined, batch, judged, pool)
+
+    def _mask(
+        self, joined: _Joined, batch: pa.RecordBatch, judged: Collection[str], pool: pa.MemoryPool | None
+    ) -> pa.Array:
+        found = None if joined.rest is None else self._of_rest(joined.rest, joined.rest_names, batch, pool)
+        # Null counts as no at the end, but must not hide what another part of an OR says.
+        join = pc.or_kleene if joined.is_or else pc.and_
+        for number in joined.of_items:
+            name, part = self._conditions[number]
             if name in judged:
                 mask = batch.column(name)
             elif self._has_items(batch, name):
                 mask = self._rows_with(batch.column(name), number, pool)
             else:
                 mask = self._native.evaluate(part, self._schema, batch.select([name]), pool)
-            found = mask if found is None else pc.and_(found, mask, memory_pool=pool)
+            found = mask if found is None else join(found, mask, memory_pool=pool)
+        for inner in joined.inner:
+            mask = self._mask(inner, batch, judged, pool)
+            found = mask if found is None else join(found, mask, memory_pool=pool)
         return found
 
-    def _of_rest(self, rest: pc.Expression, batch: pa.RecordBatch, pool: pa.MemoryPool | None) -> pa.Array:
+    def _of_rest(
+        self, rest: pc.Expression, rest_names: frozenset[str], batch: pa.RecordBatch, pool: pa.MemoryPool | None
+    ) -> pa.Array:
         # Arrow decodes all dictionaries of a batch, whether the expression asks for them or not.
-        names = [name for name in batch.schema.names if name in self._rest_names]
+        names = [name for name in batch.schema.names if name in rest_names]
         return self._native.evaluate(rest, self._schema, batch.select(names) if names else batch, pool)
 
     def judge(self, name: str) -> ItemJudge | None:
-        """Return what judges items of a column; None where null cannot be judged."""
-        part = next(part for own, part in self._of_items if own == name)
-        return Judge.of(self._native, self._schema, name, part)
+        """Return what judges items of a column; None where null cannot be, or where several conditions ask for it."""
+        parts = [part for own, part in self._conditions if own == name]
+        return Judge.of(self._native, self._schema, name, parts[0]) if len(parts) == 1 else None
 
     def _is_judged(self, batch: pa.RecordBatch, name: str) -> bool:
         """Whether a column of strings came as flags of its rows."""
@@ -157,7 +186,7 @@ class ItemFilters:
         known = self._known[number]
         if known is not None and known[0].equals(items):
             return known[1]
-        name, part = self._of_items[number]
+        name, part = self._conditions[number]
         found = flags_of(self._native, self._schema, name, part, items, pool)
         if items.nbytes <= _MOST_REMEMBERED_BYTES:
             self._known[number] = items, found
@@ -175,3 +204,43 @@ class ItemFilters:
             return mask
         nulls = indices.is_null()
         return pc.or_(mask, nulls) if known[-1] else pc.and_not(mask, nulls)
+
+
+class _Division:
+    """Divides a filter: parts that ask for one column of strings each become `conditions`."""
+
+    def __init__(self, native: ModuleType, texts: Collection[str], schema: pa.Schema) -> None:
+        self._native, self._texts, self._schema = native, texts, schema
+        self.conditions: list[tuple[str, pc.Expression]] = []
+
+    def of(self, bound: pc.Expression, *, is_or: bool, depth: int) -> _Joined | None:
+        """Divide what is joined by AND, or by OR; None where no part asks for one column of strings alone."""
+        parts = self._native.operands(bound, of_or=is_or)
+        if depth > _DEEPEST or (depth and len(parts) == 1):
+            return None
+        of_items: dict[str, list[pc.Expression]] = {}
+        rest: list[pc.Expression] = []
+        others: set[str] = set()
+        joined: list[_Joined] = []
+        for part in parts:
+            paths = [parse_dot_path(path) for path in self._native.mentioned_columns(part, self._schema)]
+            if len(paths) == 1 and len(paths[0]) == 1 and paths[0][0] in self._texts:
+                of_items.setdefault(paths[0][0], []).append(part)
+                continue
+            has_texts = any([path[0] in self._texts for path in paths])
+            inner = self.of(part, is_or=not is_or, depth=depth + 1) if has_texts else None
+            if inner is not None:
+                joined.append(inner)
+            else:
+                rest.append(part)
+                others |= {path[0] for path in paths}
+        if not of_items and not joined:
+            return None
+        first = len(self.conditions)
+        self.conditions += [(name, self._bound(of_one, is_or=is_or)) for name, of_one in of_items.items()]
+        numbers = tuple(range(first, len(self.conditions)))
+        left = self._bound(rest, is_or=is_or) if rest else None
+        return _Joined(is_or, numbers, tuple(joined), left, frozenset(others))
+
+    def _bound(self, parts: Sequence[pc.Expression], *, is_or: bool) -> pc.Expression:
+        return self._native.bind(reduce(or_ if is_or else and_, parts), self._schema)
