@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,9 @@ from numpy.typing import NDArray
 from lance_arrow.engine import ChunkTemplate, NativePage
 from lance_arrow.errors import CorruptFileError, UnsupportedError
 from lance_arrow.pages.bound_pages import BoundChunks
-from lance_arrow.pages.native_pages import chunk_template
+from lance_arrow.pages.native_pages import chunk_template, like_template
 from lance_arrow.spi.blocks import FixedWidth, LayerKind, PackedStruct
-from lance_arrow.spi.codecs import BoundChunkCodec
+from lance_arrow.spi.codecs import BoundChunkCodec, tables_of, with_tables
 from lance_arrow.spi.keys import BufferRole, DecodeContext
 from lance_arrow.spi.layouts import PageFacts
 from lance_arrow.spi.scopes import BindScope
@@ -146,6 +147,28 @@ class ChunkedPages(BoundChunks):
 
     def _values_of(self, page: PageFacts) -> int:
         return page.num_rows if self.num_values is None else self.num_values
+
+    @property
+    def parameters(self) -> Mapping[str, int | bytes]:
+        counts = {} if self.num_values is None else {"num_values": self.num_values}
+        if self.items is not None:
+            counts["num_items"] = self.num_items
+        return counts | tables_of(self.values, "values") | tables_of(self.items, "items")
+
+    def with_parameters(self, parameters: Mapping[str, Any]) -> ChunkedPages:
+        num_items = self.limits.check("max_dictionary_bytes", parameters.get("num_items", self.num_items))
+        values, items = with_tables(self.values, "values", parameters), with_tables(self.items, "items", parameters)
+        made = replace(
+            self,
+            values=values,
+            items=items,
+            num_items=num_items,
+            num_values=parameters.get("num_values", self.num_values),
+        )
+        template = self._template()
+        if template is not None:
+            made._kept.append(like_template(template, self, made))
+        return made
 
     def native_page(self, page: PageFacts) -> NativePage | None:
         template = self._template()

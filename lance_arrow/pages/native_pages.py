@@ -63,6 +63,19 @@ def chunk_template(layout: BoundChunks) -> engine.ChunkTemplate | None:
     return _with_parts(made, layout.shape)
 
 
+def like_template(
+    template: engine.ChunkTemplate, before: BoundChunks, layout: BoundChunks
+) -> engine.ChunkTemplate | None:
+    """Return the template of pages that have other counts and tables than those of one; None as `chunk_template`."""
+    if layout.values is before.values and layout.items is before.items:
+        return template.like(layout.num_items)
+    values = chunk_side(layout.values, layout.limits.max_batch_bytes)
+    if layout.items is None:
+        return template.like(layout.num_items, values)
+    items = chunk_side(layout.items, layout.limits.max_dictionary_bytes, "max_dictionary_bytes")
+    return template.like(layout.num_items, values, items)
+
+
 def _item_bits(layout: BoundChunks, shape: BlockShape) -> int | None:
     """Return the bits of a dictionary item, 0 for variable width; None if the engine does not support such items."""
     bits = row_bits(shape)

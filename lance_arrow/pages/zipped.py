@@ -9,7 +9,8 @@ decode all of them. Source: lance.encodings21.FullZipLayout, lance.encodings23.Z
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,7 +25,7 @@ from lance_arrow.pages.called_codecs import value_side
 from lance_arrow.pages.native_pages import native_entries
 from lance_arrow.spi.blocks import BlockSlice, FixedWidth, LayerKind
 from lance_arrow.spi.chunks import ValueBatch
-from lance_arrow.spi.codecs import BoundPerValueCodec
+from lance_arrow.spi.codecs import BoundPerValueCodec, tables_of, with_tables
 from lance_arrow.spi.keys import BufferRole
 from lance_arrow.spi.layouts import PageFacts
 from lance_arrow.spi.scopes import BindScope
@@ -146,6 +147,19 @@ class ZippedPages(BoundEntries):
                 f"{page.num_rows} rows of {self.row_bytes} bytes in a buffer of {page.buffer_sizes[0]}"
             )
         return tuple(roles)
+
+    @property
+    def parameters(self) -> Mapping[str, int | bytes]:
+        counts = {"num_entries": self.num_entries, "num_values": self.num_values}
+        return {name: count for name, count in counts.items() if count is not None} | tables_of(self.values, "values")
+
+    def with_parameters(self, parameters: Mapping[str, Any]) -> ZippedPages:
+        return replace(
+            self,
+            values=with_tables(self.values, "values", parameters),
+            num_entries=parameters.get("num_entries", self.num_entries),
+            num_values=parameters.get("num_values", self.num_values),
+        )
 
     def native_page(self, page: PageFacts) -> NativePage | None:
         try:

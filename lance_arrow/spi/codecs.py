@@ -7,7 +7,8 @@ threads, and decodes many chunks or values per call.
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from collections.abc import Mapping
+from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
 
 from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes, NumBytes
 from lance_arrow.spi.chunks import ChunkBatch, ValueBatch
@@ -102,3 +103,47 @@ class BoundBufferScheme(Protocol):
 
     def decompress(self, data: Bytes, starts: Any, sizes: Any, out: Bytes, out_starts: Any) -> None:
         """Write frame i to ``out[out_starts[i] : out_starts[i + 1]]``, exactly full, or raise `CorruptPageError`."""
+
+
+FieldPath: TypeAlias = tuple[str, ...]
+"""Names of fields, from a message downwards."""
+
+
+@runtime_checkable
+class HasParameters(Protocol):
+    """A bound codec, or layout, that also serves descriptions which differ in some fields.
+
+    These fields are its parameters: tables of bytes, and counts. A codec has tables alone, of at least 64 bytes of one
+    length. The factory of a layout has ``counts``: pairs of a parameter, and the `FieldPath` of its field from the
+    message that is bound. Parameters of children are among its own, under other names.
+
+    If a child has tables and none of these methods, the layout is bound for each of them.
+    """
+
+    @property
+    def parameters(self) -> Mapping[str, int | bytes]:
+        """The parameters of the description that it was bound to; all bytes of a child's must be among them."""
+
+    def with_parameters(self, parameters: Mapping[str, int | bytes]) -> Self:
+        """Return what `bind` returns for a description with other parameters, those of `parameters` that differ.
+
+        Raises
+        ------
+        LanceError
+            As `bind`.
+        """
+
+
+def tables_of(child: Any, prefix: str) -> dict[str, int | bytes]:
+    """Return the parameters of a child under longer names; nothing if it has none."""
+    # A check of the protocol would take longer than what this saves.
+    if not hasattr(child, "with_parameters"):
+        return {}
+    return {f"{prefix}.{name}": value for name, value in child.parameters.items()}
+
+
+def with_tables(child: Any, prefix: str, parameters: Mapping[str, int | bytes]) -> Any:
+    """Return a child with those of some parameters that are its own; itself if none is."""
+    start = f"{prefix}."
+    own = {name[len(start) :]: value for name, value in parameters.items() if name.startswith(start)}
+    return child.with_parameters(own) if own else child

@@ -66,7 +66,10 @@ class BufferScheme(Protocol):
 
 
 class LayoutFactory(Protocol):
-    """Layout of a plugin."""
+    """Layout of a plugin.
+
+    A factory may also have ``counts``, the fields of parameters: see `HasParameters`.
+    """
 
     @property
     def key(self) -> EncodingKey:

@@ -6,6 +6,7 @@ inspector.
 | Module | Open it for |
 |---|---|
 | `binder` | description bytes to `BoundLayout`, by the encoding table, cached |
+| `templates` | layouts for descriptions that differ in counts and tables from one that was bound |
 | `page_scan` | reading many pages: one fetch for all indices, one for all data; start here |
 | `row_selection` | the only place with row arithmetic |
 | `index_cache` | chunk tables and row indices kept under a byte budget |

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass, replace
+from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
         Scratch,
     )
     from lance_arrow.spi.table import EncodingTable
+    from lance_arrow.structure.templates import Templates
 
 B = TypeVar("B")
 
@@ -59,6 +61,12 @@ class Binder:
         self.scratch = scratch
         self._memo: OrderedDict[Any, Any] = OrderedDict()
         self._lock = Lock()
+
+    @cached_property
+    def _templates(self) -> Templates:
+        from lance_arrow.structure.templates import Templates  # noqa: PLC0415 - writers bind no page
+
+        return Templates()
 
     def page(self, message: str, description: bytes, leaf: LeafType, distribution: str = "") -> BoundLayout:
         """Bind a page description.
@@ -85,8 +93,17 @@ class Binder:
         found: BoundLayout | None = self._known(key)
         if found is not None:
             return found
+        kind = (message, leaf)
+        like = self._templates.find(kind, description)
+        if like is not None:
+            return self._keep(key, like)
         parsed = self._parse(message, description, "page description", distribution)
-        return self._keep(key, self.scope(leaf).layout(parsed))
+        layout = self._keep(key, self.scope(leaf).layout(parsed))
+        factory = self.table.layout(key_of(parsed))
+        case = () if factory.key.case is None else (factory.key.case,)
+        counts = [(name, (*case, *path)) for name, path in getattr(factory, "counts", ())]
+        self._templates.keep(kind, description, layout, parsed.DESCRIPTOR, counts)
+        return layout
 
     def column(self, message: str, description: bytes, num_column_buffers: int) -> BoundColumnEncoding:
         """Bind a column description; see `page` for the errors."""

@@ -32,6 +32,7 @@ from lance_arrow.spi import (
     ValueBatch,
     native_side,
 )
+from lance_arrow.spi.codecs import HasParameters
 from lance_arrow.testing.native_suite import native_differences
 from lance_arrow.testing.samples import SAMPLE_NAMES, Destination, Sample, make_sample
 from lance_arrow.testing.scattered import some
@@ -149,6 +150,25 @@ class CodecSuite(CodecWriteSuite):
         decode(bound, suite_context, encoded).assert_equals(sample)
         # A bound codec keeps no data of a batch: it decodes a second time, also without a call of `measure`.
         decode(bound, suite_context, encoded, sample.num_bytes).assert_equals(sample)
+
+    def test_parameters_of_another_description_decode_its_bytes(
+        self, suite_context: DecodeContext, suite_shape: BlockShape
+    ) -> None:
+        first, *others = [make_sample(suite_shape, name, self.chunk_values) for name in self.sample_names]
+        encoded = self.encode(first, suite_context)
+        bound = self.bind(encoded, suite_context, suite_shape)
+        if not isinstance(bound, HasParameters):
+            return
+        tables = bound.parameters
+        assert all(isinstance(table, bytes) for table in tables.values())
+        for sample in others:
+            other = self.encode(sample, suite_context)
+            own = self.bind(other, suite_context, suite_shape).parameters
+            description = encoded.description.SerializeToString()
+            for name, table in tables.items():
+                description = description.replace(table, own[name])
+            if description == other.description.SerializeToString():
+                decode(bound.with_parameters(own), suite_context, other).assert_equals(sample)
 
     def test_native_side_agrees(self, suite_context: DecodeContext, suite_shape: BlockShape, suite_sample: str) -> None:
         sample = make_sample(suite_shape, suite_sample, self.chunk_values)

@@ -8,6 +8,7 @@ CompressiveEncoding.Fsst; spec 5.6.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -37,7 +38,7 @@ from lance_arrow.spi import (
     new_block,
 )
 
-_NO_PLACES = np.empty(0, np.int64)
+_NO_CODES, _NO_PLACES = np.empty(0, np.uint8), np.empty(0, np.int64)
 _CODE_OFFSET_BITS = 64
 _VARIABLE = EncodingKey(COMPRESSIVE, "variable")
 _GENERAL = EncodingKey(COMPRESSIVE, "general")
@@ -82,8 +83,7 @@ class Fsst:
             num_buffers = child.num_buffers
         if not isinstance(child.shape, VariableWidth):
             raise CorruptFileError(f"FSST codes are of shape {child.shape}, expected variable width")
-        table = np.frombuffer(message.symbol_table, np.uint8)
-        kernels.measure_symbols(table, np.empty(0, np.uint8), _NO_PLACES, _NO_PLACES)
+        table = _checked(message.symbol_table)
         # A private codec may locate bytes that are not codes yet.
         is_located = case == _VARIABLE.case and hasattr(child, "locate")
         return BoundFsst(child, child.shape, table, num_buffers, is_located)
@@ -222,6 +222,13 @@ def _encode(table: Bytes, block: BlockSlice) -> BlockSlice:
     return BlockSlice(block.shape, block.num_values, codes[:total], offsets=offsets)
 
 
+def _checked(symbol_table: bytes) -> Bytes:
+    """Return a table of bytes that a file has; raises `CorruptPageError` if it is none."""
+    table = np.frombuffer(symbol_table, np.uint8)
+    kernels.measure_symbols(table, _NO_CODES, _NO_PLACES, _NO_PLACES)
+    return table
+
+
 @dataclass(frozen=True, slots=True)
 class LocatedCodes:
     """Codes that are already located."""
@@ -247,6 +254,15 @@ class BoundFsst:
     is_located: bool
     """Whether the child locates the codes; otherwise the child decodes them."""
     value_bits: None = None
+
+    @property
+    def parameters(self) -> dict[str, int | bytes]:
+        return {"symbol_table": self.table.tobytes()}
+
+    def with_parameters(self, parameters: Mapping[str, int | bytes]) -> BoundFsst:
+        table = parameters["symbol_table"]
+        assert isinstance(table, bytes)
+        return BoundFsst(self.child, self.shape, _checked(table), self.num_buffers, self.is_located)
 
     def native(self) -> object | None:
         compose = native_codecs.symbols if self.num_buffers else native_codecs.zipped_symbols

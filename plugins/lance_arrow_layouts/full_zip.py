@@ -42,6 +42,7 @@ class FullZip:
 
     key = EncodingKey("lance.encodings21.PageLayout", "full_zip_layout")
     message_type = PageLayout
+    counts = (("num_entries", ("num_items",)), ("num_values", ("num_visible_items",)))
 
     def bind(self, message: Any, scope: BindScope) -> ZippedPages:
         """Read the form from the message."""

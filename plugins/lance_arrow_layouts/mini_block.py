@@ -31,6 +31,7 @@ class MiniBlock:
 
     key = EncodingKey("lance.encodings21.PageLayout", "mini_block_layout")
     message_type = PageLayout
+    counts = (("num_values", ("num_items",)), ("num_items", ("num_dictionary_items",)))
 
     def bind(self, message: Any, scope: BindScope) -> ChunkedPages:
         """Read the form from the message."""

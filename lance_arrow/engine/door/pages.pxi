@@ -135,6 +135,29 @@ cdef class ChunkTemplate:
             made.parts = self.parts
         return made
 
+    def like(self, int64_t num_items, values=None, items=None) -> ChunkTemplate:
+        """Take what another description says, which differs in the number of items, and in codecs of equal widths.
+
+        `values` and `items` are capsules as of `chunk_template`; None for the same ones.
+        """
+        cdef ChunkTemplate made = ChunkTemplate.__new__(ChunkTemplate)
+        own_values, rep, def_, own_items = self.kept
+        for before, after in ((own_values, values), (own_items, items)):
+            if after is not None and (_chunk_codec(before).bits != _chunk_codec(after).bits
+                                      or _chunk_codec(before).num_buffers != _chunk_codec(after).num_buffers):
+                raise PluginContractError("a codec with other parameters has values of other bits, or other buffers")
+        for before, after in ((own_values, values), (own_items, items)):
+            if after is not None and (_chunk_codec(before).bits != _chunk_codec(after).bits
+                                      or _chunk_codec(before).num_buffers != _chunk_codec(after).num_buffers):
+                raise PluginContractError("a codec with other parameters has values of other bits, or other buffers")
+        values, items = values or own_values, items or own_items
+        made.form, made.index = self.form, self.index
+        made.form.values, made.index.items = _chunk_codec(values), _chunk_codec(items)
+        made.index.num_items = made.form.items.num_items = num_items
+        made.kinds, made.offset_bits, made.parts = self.kinds, self.offset_bits, self.parts
+        made.kept = (values, rep, def_, items)
+        return made
+
     def pages(self, const int64_t[::1] num_rows not None, int64_t num_values=-1) -> list[NativePage]:
         """Build a page for each of ``(n,) int64`` rows, which have as many values, or `num_values` each."""
         cdef int64_t one

@@ -112,7 +112,7 @@ cdef class Segments:
         cdef SelectionBitmap selection
         cdef Wanted wanted
         cdef Outcome outcome
-        cdef size_t leaf
+        cdef size_t leaf = 0
         cdef int64_t[::1] out
         outcome.message = NULL
         wanted.guesses = guesses

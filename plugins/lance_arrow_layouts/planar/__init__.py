@@ -42,6 +42,12 @@ class Planar:
 
     key = EncodingKey("lance.encodings23.PlanarLayout")
     message_type = PlanarLayout
+    counts = (
+        ("num_values", ("values", "chunked", "num_items")),
+        ("num_items", ("values", "chunked", "num_dictionary_items")),
+        ("num_entries", ("values", "zipped", "num_items")),
+        ("num_values", ("values", "zipped", "num_visible_items")),
+    )
 
     def bind(self, message: Any, scope: BindScope) -> BoundLayout:
         """Read both planes; each must have one case set."""
