@@ -81,6 +81,12 @@ def bench_threads(session: nox.Session) -> None:
 
 
 @nox.session
+def bench_far(session: nox.Session) -> None:
+    """Time reads of a far store on loopback beside the reference and Parquet; prints least times, asserts nothing."""
+    _bench(session, "far")
+
+
+@nox.session
 def bench_operations(session: nox.Session) -> None:
     """Time changes of a table beside the reference; prints medians and ratios, asserts nothing."""
     _bench(session, "table_operations")

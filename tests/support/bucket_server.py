@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import email.utils
 import threading
+import time
 import urllib.parse
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,14 +18,26 @@ from xml.sax.saxutils import escape
 from pyarrow import fs
 
 BUCKET = "bucket"
+_PACED_BYTES = 1 << 20
 
 
 class Bucket(ThreadingHTTPServer):
-    """The server; `requests` has method and path of each request since it was cleared, `sent` the bytes of each."""
+    """The server; `requests` has method and path of each request since it was cleared, `sent` the bytes of each.
 
-    def __init__(self, folder: Path) -> None:
+    Parameters
+    ----------
+    folder
+        What it serves.
+    seconds
+        How long each request waits for its answer.
+    bytes_per_second
+        How fast a connection carries bytes; as fast as it can when None.
+    """
+
+    def __init__(self, folder: Path, *, seconds: float = 0.0, bytes_per_second: float | None = None) -> None:
         super().__init__(("127.0.0.1", 0), _Answers)
         self.folder = folder
+        self.seconds, self.bytes_per_second = seconds, bytes_per_second
         self.requests: list[str] = []
         self.sent: list[int] = []
 
@@ -40,9 +53,9 @@ class Bucket(ThreadingHTTPServer):
 
 
 @contextmanager
-def bucket(folder: Path) -> Iterator[Bucket]:
-    """Serve a folder as `BUCKET`."""
-    server = Bucket(folder)
+def bucket(folder: Path, *, seconds: float = 0.0, bytes_per_second: float | None = None) -> Iterator[Bucket]:
+    """Serve a folder as `BUCKET`, as slowly as `Bucket` is told."""
+    server = Bucket(folder, seconds=seconds, bytes_per_second=bytes_per_second)
     threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     try:
         yield server
@@ -65,6 +78,7 @@ class _Answers(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         url = urllib.parse.urlsplit(self.path)
         asked = urllib.parse.parse_qs(url.query)
+        time.sleep(self.server.seconds)
         key = urllib.parse.unquote(url.path).removeprefix(f"/{BUCKET}").lstrip("/")
         if "list-type" in asked:
             self.server.requests.append("LIST")
@@ -75,17 +89,21 @@ class _Answers(BaseHTTPRequestHandler):
         if not file.is_file():
             self._answer(404, b"<Error><Code>NoSuchKey</Code></Error>")
             return
-        data, headers, status = file.read_bytes(), {}, 200
-        size = len(data)
+        facts = file.stat()
+        start, stop, size = 0, facts.st_size, facts.st_size
+        headers, status = {}, 200
         # Arrow's client asks for ranges with a first and a last byte.
         first, dash, last = self.headers.get("Range", "").removeprefix("bytes=").partition("-")
         if dash:
             if int(first) >= size:
                 self._answer(416, b"<Error><Code>InvalidRange</Code></Error>")
                 return
-            data, status = data[int(first) : int(last) + 1], 206
-            headers["Content-Range"] = f"bytes {first}-{int(first) + len(data) - 1}/{size}"
-        facts = file.stat()
+            # Others ask for all bytes from one on.
+            start, stop, status = int(first), min(int(last) + 1 if last else size, size), 206
+            headers["Content-Range"] = f"bytes {start}-{stop - 1}/{size}"
+        with file.open("rb") as opened:
+            opened.seek(start)
+            data = opened.read(stop - start)
         self.server.sent.append(len(data) if self.command == "GET" else 0)
         headers["ETag"] = f'"{facts.st_mtime_ns:x}-{facts.st_ino:x}"'
         headers["Last-Modified"] = email.utils.formatdate(facts.st_mtime, usegmt=True)
@@ -96,8 +114,15 @@ class _Answers(BaseHTTPRequestHandler):
         for name, value in {"Content-Length": str(len(body)), **(headers or {})}.items():
             self.send_header(name, value)
         self.end_headers()
-        if self.command == "GET":
+        if self.command != "GET":
+            return
+        if self.server.bytes_per_second is None:
             self.wfile.write(body)
+            return
+        for start in range(0, len(body), _PACED_BYTES):
+            piece = body[start : start + _PACED_BYTES]
+            self.wfile.write(piece)
+            time.sleep(len(piece) / self.server.bytes_per_second)
 
     def _listed(self, prefix: str) -> bytes:
         """Answer with the files and folders right below a prefix."""
