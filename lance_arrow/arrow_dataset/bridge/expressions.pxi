@@ -78,7 +78,11 @@ def operands(Expression bound not None, *, bint of_or=False):
     cdef vector[const CExpression*] links
     cdef size_t i
     cdef CExpression whole = bound.unwrap()
-    _chain(whole, b"or_kleene" if of_or else b"and_kleene", links)
+    # Of a conditional expression, Cython would pass a reference to a string that has ended.
+    cdef c_string function = b"and_kleene"
+    if of_or:
+        function = b"or_kleene"
+    _chain(whole, function, links)
     return [Expression.wrap(links[i][0]) for i in range(links.size())]
 
 
