@@ -9,6 +9,7 @@ import os
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lance_arrow.arrays.column_tree import refuse_unreadable
 from lance_arrow.engine import Blame, Refusal
@@ -74,7 +75,7 @@ def _locate(error: LanceError, refusal: Refusal, plan: TakePlan, file: FilePages
         located(column=path).fill(error)
         return
     (meta,) = file.file.columns([number])
-    page = int(np.searchsorted(meta.pages.row_starts, refusal.page_row, side="right")) - 1
+    page = _page_at(meta.pages.row_starts, refusal.page_row)
     located(column=path, page=page, byte_range=meta.pages[page].byte_range).fill(error)
 
 
@@ -103,7 +104,7 @@ def refuse_unread(file: FilePages, wanted: ReadPlan, found: PagesAtHand) -> None
         for page, first_row, *_ in own:
             if wanted.forms.reads(number, page):
                 continue
-            page_number = int(np.searchsorted(meta.page_starts, first_row, side="right")) - 1
+            page_number = _page_at(meta.page_starts, first_row)
             facts = meta.pages[page_number]
             with located(column=leaf.path, page=page_number, byte_range=facts.byte_range):
                 layout = file.bound(leaf.page_leaf, meta, page_number)
@@ -112,3 +113,8 @@ def refuse_unread(file: FilePages, wanted: ReadPlan, found: PagesAtHand) -> None
                     raise CorruptPageError(wanted.forms.difference(number, page))
                 if not hasattr(layout, "load"):
                     raise UnsupportedError(f"pages of {leaf.leaf.shape} in this layout cannot be read")
+
+
+def _page_at(starts: NDArray[np.int64], row: int) -> int:
+    """Return the page that begins at a row, or holds it; the last one may have no rows, and begin where all end."""
+    return int(np.searchsorted(starts[:-1], row, side="right")) - 1

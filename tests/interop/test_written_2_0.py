@@ -162,3 +162,14 @@ def test_tables_of_2_0(witness: Witness, tmp_path: Path) -> None:
     assert_same(expected, witness.read_directory(tmp_path / "table.lance"))
     (file,) = {file.version.value for fragment in table.manifest.fragments for file in fragment.files}
     assert file == "2.0"
+
+
+def test_lists_that_are_all_empty_hold_columns_of_nulls(witness: Witness, tmp_path: Path) -> None:
+    item = pa.struct([("a", pa.int64()), ("none", pa.null())])
+    expected = pa.table({"x": pa.array([[], None, []], pa.list_(item)), "y": [1, 2, 3]})
+    path = tmp_path / "file.lance"
+    lance_arrow.write_table(expected, path, file_version="2.0")
+    assert_same(expected, read_by_us(path))
+    assert_same(expected, witness.read(path))
+    with lance_arrow.LanceFile(path) as file:
+        assert_same(expected.take([2, 0]), file.take([2, 0]))

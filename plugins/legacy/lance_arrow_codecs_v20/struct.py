@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lance_arrow.errors import CorruptFileError
-from lance_arrow.pages import LoadedNulls
+from lance_arrow.pages import LoadedNulls, NativePage, native_constant
 from lance_arrow.proto.encodings_v20_pb2 import ArrayEncoding, SimpleStruct
 from lance_arrow.spi import (
     ARRAY,
@@ -22,6 +22,7 @@ from lance_arrow.spi import (
     EncodeScope,
     EncodingKey,
     FetchedSlices,
+    LayerKind,
     LoadedPage,
     PageFacts,
     PageReadPlan,
@@ -65,6 +66,10 @@ class BoundStruct:
 
     def plan(self, page: PageFacts, index: Any, rows: RowRanges) -> PageReadPlan:
         return PageReadPlan((), rows.num_rows)
+
+    def native_page(self, page: PageFacts) -> NativePage | None:
+        facts = PageFacts(page.num_rows, ())
+        return native_constant(facts, (LayerKind.ALL_VALID_ITEM,), None, None, (None, None), (0, 0), 0)
 
     def load(self, page: PageFacts, index: Any, plan: PageReadPlan, fetched: tuple[FetchedSlices, ...]) -> LoadedPage:
         return LoadedNulls.valid(plan.notes)
