@@ -18,7 +18,6 @@ class TestStruct(ArraySuite):
     shapes = (None,)
     is_written = True
     is_bounded = False
-    is_native = True
 
     def encode(self, sample: ArraySample) -> EncodedArraySample:
         return HEAD
