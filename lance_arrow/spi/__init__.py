@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from lance_arrow.spi.arrays import EncodedArray as EncodedArray
     from lance_arrow.spi.arrays import HoldsItems as HoldsItems
     from lance_arrow.spi.arrays import PlainValues as PlainValues
+    from lance_arrow.spi.bases.compression import CompressionCodec as CompressionCodec
+    from lance_arrow.spi.bases.elementwise import ElementwiseCodec as ElementwiseCodec
+    from lance_arrow.spi.bases.fixed_width import FixedWidthCodec as FixedWidthCodec
+    from lance_arrow.spi.bases.variable_width import VariableWidthCodec as VariableWidthCodec
     from lance_arrow.spi.block_runs import clear_block as clear_block
     from lance_arrow.spi.block_runs import copy_runs as copy_runs
     from lance_arrow.spi.block_runs import measure_runs as measure_runs
@@ -142,6 +146,10 @@ else:
                 "HoldsItems",
                 "PlainValues",
             ),
+            "lance_arrow.spi.bases.compression": ("CompressionCodec",),
+            "lance_arrow.spi.bases.elementwise": ("ElementwiseCodec",),
+            "lance_arrow.spi.bases.fixed_width": ("FixedWidthCodec",),
+            "lance_arrow.spi.bases.variable_width": ("VariableWidthCodec",),
             "lance_arrow.spi.block_runs": ("clear_block", "copy_runs", "measure_runs", "split_rows"),
             "lance_arrow.spi.block_summary": ("BlockSummary", "GroupSummary"),
             "lance_arrow.spi.blocks": (

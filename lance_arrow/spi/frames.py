@@ -15,7 +15,7 @@ from lance_arrow.spi.codecs import BoundBufferScheme
 from lance_arrow.spi.keys import DecodeContext
 from lance_arrow.spi.scopes import BindScope
 
-_LARGEST_FRAME = MappingProxyType(
+LARGEST_CONTENT = MappingProxyType(
     {
         DecodeContext.MINI_BLOCK: "max_chunk_bytes",
         DecodeContext.BLOCK: "max_dictionary_bytes",
@@ -59,7 +59,7 @@ class Frames:
     @classmethod
     def of(cls, scheme: BoundBufferScheme, context: DecodeContext, scope: BindScope) -> Frames:
         """Return frames of a scheme that is already bound, such as that of a private codec."""
-        largest = _LARGEST_FRAME[context]
+        largest = LARGEST_CONTENT[context]
         return cls(scheme, scope.limits.check, largest, getattr(scope.limits, largest))
 
     def open(

@@ -53,7 +53,7 @@ from lance_arrow.errors import InvalidArgumentError
 table = pa.table({"s": [f"text {number}" for number in range(1000)]})
 for options, allowed, words in (
     ({"codec": "example.brotli/1"}, False, "allow_private_encodings=True"),
-    ({"codec": "example.brotli/1", "quality": 12}, True, "0 to 11"),
+    ({"codec": "example.brotli/1", "level": 12}, True, "0 to 11"),
     ({"compression": "brotli"}, True, "lz4, zstd"),
 ):
     try:

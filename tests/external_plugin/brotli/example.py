@@ -33,7 +33,7 @@ def write_example(path: str | Path, **options: object) -> None:
         path,
         column_options={
             "c": {"codec": "example.brotli/1"},
-            "letter": {"codec": "example.brotli/1", "quality": 9},
+            "letter": {"codec": "example.brotli/1", "level": 9},
         },
         allow_private_encodings=True,
         **options,

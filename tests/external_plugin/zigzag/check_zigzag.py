@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import numpy as np
-from example_zigzag import CONFIG, SHAPES, Zigzag
+from example_zigzag import BASE, Zigzag
 
 from lance_arrow.proto.encodings_v21_pb2 import CompressiveEncoding, Flat
-from lance_arrow.spi import DecodeContext, private_description
+from lance_arrow.spi import DecodeContext, FixedWidth, private_description
 from lance_arrow.testing.codec_suite import CodecSuite, EncodedSample
 
 
 class TestZigzag(CodecSuite):
     key = Zigzag.key
     contexts = frozenset(DecodeContext)
-    shapes = SHAPES
+    shapes = tuple(FixedWidth(bits) for bits in (8, 16, 32, 64))
     chunk_values = 128
     is_private = True
 
     def encode(self, sample, context):
         bits = sample.shape.bits
         flat = CompressiveEncoding(flat=Flat(bits_per_value=bits))
-        description = private_description(self.key, "lance-zigzag", CONFIG.pack(bits, 3), [flat])
+        config = np.dtype(f"<i{bits // 8}").str.encode() + BASE.pack(3)
+        description = private_description(self.key, "lance-zigzag", config, [flat])
         size = {DecodeContext.PER_VALUE: 1, DecodeContext.BLOCK: max(sample.num_values, 1)}.get(
             context, self.chunk_values
         )
