@@ -9,13 +9,18 @@ from __future__ import annotations
 
 import importlib
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
 from typing import Any
 
 
 def late_names(
-    package: str, names: Mapping[str, Iterable[str]], *, modules: Iterable[str] = ()
+    package: str,
+    names: Mapping[str, Iterable[str]],
+    *,
+    modules: Iterable[str] = (),
+    moved: Mapping[str, Iterable[str]] | None = None,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Make what a package's ``__init__`` needs for names that are imported when they are first used.
 
@@ -27,6 +32,9 @@ def late_names(
         Full name of a module, and which names of it belong to the package.
     modules
         Modules of the package that are names of it.
+    moved
+        Full name of a module of the package, and former names of the package that are its own now. They are found with
+        a `DeprecationWarning`. The module is imported when it is first used as an attribute of the package.
 
     Returns
     -------
@@ -35,6 +43,8 @@ def late_names(
     modules = frozenset(modules)
     homes = {name: module for module, found in names.items() for name in found}
     homes.update((name, f"{package}.{name}") for name in modules)
+    areas = frozenset(moved or ())
+    new_homes = {name: module for module, found in (moved or {}).items() for name in found}
     every = sorted(homes)
     held = sys.modules[package]
     if any(home == f"{package}.{name}" for name, home in homes.items() if name not in modules):
@@ -42,6 +52,11 @@ def late_names(
 
     def find(name: str) -> Any:
         home = homes.get(name)
+        if name in new_homes:
+            warnings.warn(f"{package}.{name} is now {new_homes[name]}.{name}", DeprecationWarning, stacklevel=2)
+            return getattr(importlib.import_module(new_homes[name]), name)
+        if f"{package}.{name}" in areas:
+            return importlib.import_module(f"{package}.{name}")
         if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module = importlib.import_module(home)

@@ -15,7 +15,8 @@ from lance_arrow.arrays.column_destination import LeafBuffers
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, storage_type
 from lance_arrow.arrays.unravel import NodeStructure
 from lance_arrow.errors import CorruptPageError, located
-from lance_arrow.spi import NO_BYTES, FixedWidth, NodeKind
+from lance_arrow.spi import NO_BYTES, FixedWidth
+from lance_arrow.spi.leaf_type import NodeKind
 
 
 class DecodedLeaf(NamedTuple):

@@ -25,12 +25,12 @@ from lance_arrow.spi import (
     Bytes,
     FixedSizeList,
     FixedWidth,
-    LoadedPage,
     NumBytes,
     PackedStruct,
     VariableWidth,
-    field_bytes,
 )
+from lance_arrow.spi.layouts import LoadedPage
+from lance_arrow.spi.scratch import field_bytes
 
 _INT32_MAX = np.iinfo(np.int32).max
 

@@ -19,7 +19,8 @@ from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.container.extension_types import is_binary_json, text_field
 from lance_arrow.container.schema import Ancestor, AncestorKind, LeafColumn
 from lance_arrow.errors import InternalError, UnsupportedError
-from lance_arrow.spi import BlockShape, FixedSizeList, FixedWidth, LeafType, NodeKind, PackedStruct, VariableWidth
+from lance_arrow.spi import BlockShape, FixedSizeList, FixedWidth, LeafType, PackedStruct, VariableWidth
+from lance_arrow.spi.leaf_type import NodeKind
 
 _VIEW_IDS = frozenset((pa.string_view().id, pa.binary_view().id))
 

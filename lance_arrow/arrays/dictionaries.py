@@ -15,7 +15,9 @@ from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.arrays.unravel import NodeStructure
 from lance_arrow.errors import CorruptPageError, UnsupportedError
 from lance_arrow.late_arrow import pc
-from lance_arrow.spi import BlockShape, BlockSlice, DictionaryItems, Levels, LoadedPage
+from lance_arrow.spi import BlockShape, BlockSlice
+from lance_arrow.spi.blocks import Levels
+from lance_arrow.spi.layouts import DictionaryItems, LoadedPage
 
 
 def decoded_schema(schema: pa.Schema) -> pa.Schema:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from lance_arrow import kernels
 from lance_arrow.arrays.column_destination import LeafBuffers
-from lance_arrow.pages import packed_parts, packed_widths
+from lance_arrow.pages.packed_rows import packed_parts, packed_widths
 from lance_arrow.spi import BlockShape, Bytes, FixedSizeList, PackedStruct, VariableWidth
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.arrays.leaf_path import buffer_view, offsets_of, path_to_leaf, storage_array
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.spi import NodeKind
+from lance_arrow.spi.leaf_type import NodeKind
 
 DEFAULT_PAGE_BYTES = 8 << 20
 MAX_PAGE_BYTES = (1 << 31) - 1

@@ -6,8 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from lance_arrow.pages import ZIPPED_FROM_BYTES, common_scalar
-from lance_arrow.spi import BlockSlice, EncodeOptions, LayerKind, PageContent, VariableWidth
+from lance_arrow.pages import common_scalar
+from lance_arrow.pages.value_policy import ZIPPED_FROM_BYTES
+from lance_arrow.spi import BlockSlice, EncodeOptions, VariableWidth
+from lance_arrow.spi.blocks import LayerKind
+from lance_arrow.spi.encoding import PageContent
 
 
 def with_readable_items(page: PageContent, options: EncodeOptions) -> PageContent:

@@ -20,7 +20,10 @@ from lance_arrow.arrays.leaf_dictionaries import indices_and_items
 from lance_arrow.arrays.leaf_path import PathNode, path_to_leaf
 from lance_arrow.errors import InternalError, InvalidArgumentError, UnsupportedError, located
 from lance_arrow.kernels import end_levels, number_levels, shred_levels
-from lance_arrow.spi import BlockShape, BlockSlice, LayerKind, Levels, NodeKind, PageContent, VariableWidth
+from lance_arrow.spi import BlockShape, BlockSlice, VariableWidth
+from lance_arrow.spi.blocks import LayerKind, Levels
+from lance_arrow.spi.encoding import PageContent
+from lance_arrow.spi.leaf_type import NodeKind
 
 
 def shred(leaf: LeafNode, arrays: Sequence[pa.Array]) -> PageContent:

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from lance_arrow import kernels
 from lance_arrow.arrays.column_destination import Allocator
 from lance_arrow.errors import CorruptPageError, PluginContractError, UnsupportedError
-from lance_arrow.spi import ItemValidity, LayerKind, Levels, PageStructure, SlotStructure
+from lance_arrow.spi.blocks import LayerKind, Levels
+from lance_arrow.spi.slots import ItemValidity, PageStructure, SlotStructure
 
 
 class NodeStructure(NamedTuple):

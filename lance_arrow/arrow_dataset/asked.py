@@ -17,7 +17,7 @@ from lance_arrow.scan.pages_ahead import ScanAhead
 from lance_arrow.scan.projection import joined_nodes
 from lance_arrow.scan.read_counts import UNWATCHED, Receipt, receipt_for
 from lance_arrow.scan.row_source import RowSource
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 
 if TYPE_CHECKING:
     from lance_arrow.pruning.file_pruner import FileCounter, FilePruner

@@ -18,7 +18,7 @@ from lance_arrow.arrays.column_paths import Path, leaf_at, parse_dot_path
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.scan.ordering.sort_keys import as_sortable
 from lance_arrow.scan.predicates import MISFITS, type_at
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 from lance_arrow.statistics.zone_maps import ZoneMap
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from lance_arrow.scan.projection import have_blobs
 from lance_arrow.scan.row_restriction import RowRestriction
 from lance_arrow.scan.row_weights import check_expansion
 from lance_arrow.scan.windows import WINDOW_ROWS
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 from lance_arrow.structure.row_selection import by_page
 
 

@@ -19,7 +19,7 @@ from lance_arrow.pruning.zone_values import UNCOMPARABLE
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.predicates import Predicate, as_expression, misfit
 from lance_arrow.scan.row_arguments import as_offsets
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 from lance_arrow.statistics.zone_maps import ZoneMap
 from lance_arrow.structure.row_selection import cut, intersection, joined_ranges, rows_before
 

@@ -26,7 +26,7 @@ from lance_arrow.scan.projection import Projection
 from lance_arrow.scan.row_arguments import Rows, as_offsets, as_rows
 from lance_arrow.scan.row_restriction import RestrictedPayload, RowRestriction, rows_within
 from lance_arrow.scan.row_taking import is_as_stored, take_rows
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 from lance_arrow.structure.row_selection import check_numbers, cut, intersection, nth_rows, take_order
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from lance_arrow.arrays.column_paths import Path, leaf_at
 from lance_arrow.pruning.zone_pruning import prune_rows
 from lance_arrow.scan.filters.filter_plan import FilterPlan
 from lance_arrow.scan.filters.kept_plans import kept_plan
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 from lance_arrow.statistics.zone_maps import ZoneMap
 
 if TYPE_CHECKING:

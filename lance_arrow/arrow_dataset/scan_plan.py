@@ -23,7 +23,7 @@ from lance_arrow.scan.expression_text import text_of
 from lance_arrow.scan.native_pages import positional_of
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.row_reader import RowReader
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 from lance_arrow.statistics.zone_types import bounds_type, is_repeated
 from lance_arrow.structure.row_selection import rows_before
 

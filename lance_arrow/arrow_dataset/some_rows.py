@@ -36,7 +36,7 @@ from lance_arrow.scan.predicates import all_of
 from lance_arrow.scan.projection import Projection, column_paths
 from lance_arrow.scan.read_counts import Receipt, receipt_for
 from lance_arrow.scan.windows import WINDOW_ROWS
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 from lance_arrow.structure.row_selection import cut
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.row_weights import ExpansionWatch, check_expansion
 from lance_arrow.scan.scan_options import ScanOptions
 from lance_arrow.scan.windows import WINDOW_ROWS, SlowStart, Windows, late_window_rows, may_be_sliced
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 from lance_arrow.structure.row_selection import cut
 
 

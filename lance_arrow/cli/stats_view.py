@@ -26,7 +26,7 @@ from lance_arrow.scan.file_batches import FileBatches
 from lance_arrow.scan.open_file import OpenFile, row_reader
 from lance_arrow.scan.projection import Projection
 from lance_arrow.scan.zone_reader import ZoneReader, is_lacking, zone_reader
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 from lance_arrow.statistics.zone_bounds import bound_array
 from lance_arrow.statistics.zone_builder import ZoneBuilder
 from lance_arrow.statistics.zone_maps import ZoneMap

@@ -15,7 +15,8 @@ from lance_arrow.container.descriptions import Description
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.errors import CorruptFileError, UnsupportedError
 from lance_arrow.io import Positions
-from lance_arrow.spi import PAGE_MESSAGES, PageFacts
+from lance_arrow.spi.keys import PAGE_MESSAGES
+from lance_arrow.spi.layouts import PageFacts
 
 _V20, _V21, _V23, _ = PAGE_MESSAGES
 _PAGE_MESSAGES = {

@@ -17,7 +17,8 @@ from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.errors import CorruptFileError
 from lance_arrow.runtime import Runtime
-from lance_arrow.spi import PRIVATE_CODEC, FixedWidth, NodeKind
+from lance_arrow.spi import PRIVATE_CODEC, FixedWidth
+from lance_arrow.spi.leaf_type import NodeKind
 from lance_arrow.statistics.zone_maps import ZoneMap
 
 if TYPE_CHECKING:

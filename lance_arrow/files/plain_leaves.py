@@ -18,7 +18,8 @@ from lance_arrow.container.file_writer import described
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.engine import LeafPlan as NativePlan
 from lance_arrow.files.stored_rows import StoredRows
-from lance_arrow.spi import FixedWidth, NodeKind, VariableWidth
+from lance_arrow.spi import FixedWidth, VariableWidth
+from lance_arrow.spi.leaf_type import NodeKind
 from lance_arrow.statistics.zone_bounds import kind_of_bounds
 from lance_arrow.statistics.zone_types import is_variable
 from lance_arrow.structure.native_encoders import NativeEncoders, native_encoders

@@ -31,7 +31,7 @@ from lance_arrow.files.stored_rows import StoredColumns
 from lance_arrow.files.writer_plan import LeafPlan, WriterPlan
 from lance_arrow.runtime import Runtime
 from lance_arrow.settings import WAITING_PART
-from lance_arrow.spi import EncodedPage, PendingPage
+from lance_arrow.spi.encoding import EncodedPage, PendingPage
 from lance_arrow.statistics.zone_builder import ZoneBuilder
 from lance_arrow.structure.carried_facts import CarriedFacts
 

@@ -25,7 +25,7 @@ from lance_arrow.scan.projection import have_blobs
 from lance_arrow.scan.row_reader import RowReader
 from lance_arrow.scan.row_weights import check_expansion
 from lance_arrow.scan.windows import Windows
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 from lance_arrow.structure.row_selection import cut
 
 _MOST_TOGETHER_BYTES = 4 << 20

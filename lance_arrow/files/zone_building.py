@@ -21,7 +21,7 @@ from lance_arrow.scan.open_file import OpenFile, row_reader
 from lance_arrow.scan.projection import Projection
 from lance_arrow.scan.row_reader import RowReader
 from lance_arrow.scan.zone_reader import ZoneReader, is_lacking
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 from lance_arrow.statistics.zone_builder import ZoneBuilder
 from lance_arrow.statistics.zone_sidecar import FileBinding, StoredMap, encode_sidecar, sidecar_location
 from lance_arrow.statistics.zone_types import DEFAULT_ROWS_PER_ZONE, bounds_type

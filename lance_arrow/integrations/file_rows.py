@@ -26,7 +26,7 @@ from lance_arrow.scan.projection import Projection, joined_nodes
 from lance_arrow.scan.read_counts import receipt_for
 from lance_arrow.scan.row_stream import RowStream
 from lance_arrow.scan.windows import LEAST_GROUPED
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 
 _TRUE = pc.scalar(True)
 

@@ -18,7 +18,7 @@ from lance_arrow.manifests.arrow_numbers import read_numbers
 from lance_arrow.manifests.fragments import DeletionFileMeta
 from lance_arrow.manifests.seals import DELETIONS, RECORD, arrow_footer, check_seal
 from lance_arrow.settings import Limits
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 
 _BYTES_PER_OFFSET = 8
 _MOST_BYTES_PER_ROW = 8

@@ -33,6 +33,27 @@ from lance_arrow.spi.rows import RowRanges
 from lance_arrow.spi.scratch import new_block
 from lance_arrow.spi.slots import ItemValidity, PageStructure, SlotStructure
 
+__all__ = [
+    "ALL_NULL",
+    "ALL_VALID",
+    "NOTHING",
+    "ArrayIndices",
+    "ArrayPages",
+    "LoadedLists",
+    "LoadedNulls",
+    "decode_integers",
+    "fetched_parts",
+    "joined_plan",
+    "load_whole",
+    "native_indexed",
+    "native_lists",
+    "native_strings",
+    "native_values",
+    "page_buffer",
+    "plain_buffer",
+    "require_width",
+]
+
 ALL_VALID, ALL_NULL = engine.ALL_VALID, engine.ALL_NULL
 """What stands for a buffer of items that are all valid, or all null."""
 

@@ -19,6 +19,8 @@ from lance_arrow.spi.layouts import LoadedPage, PageFacts
 from lance_arrow.spi.scratch import block_bytes, new_block
 from lance_arrow.spi.slots import ItemValidity
 
+__all__ = ["ItemsIndex"]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ItemsIndex:

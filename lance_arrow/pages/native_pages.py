@@ -23,6 +23,16 @@ from lance_arrow.spi.layouts import PageFacts
 from lance_arrow.spi.native import stored_side
 from lance_arrow.spi.slots import SlotLayer
 
+__all__ = [
+    "native_by_index",
+    "native_constant",
+    "native_flattened",
+    "native_in_memory",
+    "native_places",
+    "native_sparse",
+    "native_spread",
+]
+
 _MOST_STRUCTS = 1 << 31
 
 _Made = TypeVar("_Made", engine.NativePage, engine.ChunkTemplate)

@@ -13,6 +13,8 @@ from lance_arrow.spi.layouts import PageFacts
 from lance_arrow.spi.rows import RowRanges
 from lance_arrow.spi.slots import ItemValidity
 
+__all__ = ["OneBufferArray", "SelectedValues", "ValidValues"]
+
 
 @dataclass(frozen=True, slots=True)
 class OneBufferArray:

@@ -15,6 +15,8 @@ from lance_arrow import kernels
 from lance_arrow.pages.value_rows import in_bytes, joined_parts, list_parts, whole_bytes, wide_offsets
 from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes, FixedSizeList, FixedWidth, PackedStruct, VariableWidth
 
+__all__ = ["packed_parts", "packed_widths"]
+
 
 def packed_widths(shape: PackedStruct) -> NDArray[np.int64]:
     """Return the bytes of each field in a row, or minus the bytes of its length: ``(num_fields,) int64``."""

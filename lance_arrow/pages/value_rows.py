@@ -10,6 +10,16 @@ from numpy.typing import NDArray
 from lance_arrow import kernels
 from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes, FixedSizeList, FixedWidth, PackedStruct, VariableWidth
 
+__all__ = [
+    "NO_VALUES",
+    "has_rows_of_any_length",
+    "list_parts",
+    "row_bits",
+    "row_parts",
+    "struct_field_bytes",
+    "value_bits",
+]
+
 _MOST_VALUE_BITS = 1 << 40
 NO_VALUES = -1
 """Bits of a value of leaves without values, for the engine."""

@@ -15,7 +15,7 @@ from lance_arrow.arrays.column_paths import Path
 from lance_arrow.pruning.described_file import DescribedFile, HasZoneMaps
 from lance_arrow.pruning.zone_predicates import Tree, Verdict, ZonePredicate
 from lance_arrow.pruning.zone_values import UNCOMPARABLE
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 from lance_arrow.statistics.zone_maps import ZoneMap
 from lance_arrow.structure.row_selection import intersection, joined_ranges
 

@@ -18,7 +18,7 @@ from lance_arrow.io import Bytes, Coalescing, Positional, Positions, RangeSource
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan.native_pages import PagesAtHand
 from lance_arrow.scan.read_plan import ReadPlan
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 from lance_arrow.structure.page_scan import index_ranges
 
 _IN_MEMORY = Coalescing(max_gap_bytes=0, max_span_bytes=1 << 62)

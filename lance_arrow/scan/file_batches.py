@@ -16,7 +16,7 @@ from lance_arrow.scan.projection import Projection, joined_nodes
 from lance_arrow.scan.read_counts import UNWATCHED, Receipt, receipt_for
 from lance_arrow.scan.row_stream import RowStream
 from lance_arrow.scan.row_weights import check_row_bytes
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 
 if TYPE_CHECKING:
     from lance_arrow.scan.filters.filter_plan import FilterPlan

@@ -27,7 +27,9 @@ from lance_arrow.io import RangeSource
 from lance_arrow.runtime import Runtime, making_objects
 from lance_arrow.scan.projection import have_blobs
 from lance_arrow.scan.row_weights import RowWeights, least_row_bytes
-from lance_arrow.spi import BoundColumnEncoding, BoundLayout, LeafType, PageIndex, RowRanges
+from lance_arrow.spi import LeafType
+from lance_arrow.spi.layouts import BoundColumnEncoding, BoundLayout, PageIndex
+from lance_arrow.spi.rows import RowRanges
 from lance_arrow.structure.page_scan import PageTask, load_indices
 from lance_arrow.structure.row_selection import by_page, scaled
 

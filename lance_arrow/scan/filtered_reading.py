@@ -14,7 +14,7 @@ from lance_arrow.errors import LanceError, located
 from lance_arrow.scan.read_counts import UNWATCHED, Receipt
 from lance_arrow.scan.row_weights import RowWeights, check_expansion
 from lance_arrow.scan.windows import even_windows
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 from lance_arrow.structure.row_selection import difference, disjoint_union, intersection, marked
 
 if TYPE_CHECKING:

@@ -18,7 +18,8 @@ from lance_arrow.scan.native_pages import PagesAtHand, page_without_index
 from lance_arrow.scan.native_take import Pages
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.row_reader import RowReader
-from lance_arrow.spi import OpensManyPages, RowRanges
+from lance_arrow.spi.layouts import OpensManyPages
+from lance_arrow.spi.rows import RowRanges
 from lance_arrow.structure.page_scan import PageTask, load_indices
 from lance_arrow.structure.row_selection import pages_with
 

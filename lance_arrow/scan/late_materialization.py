@@ -20,7 +20,7 @@ from lance_arrow.scan.row_source import ColumnReading
 from lance_arrow.scan.row_weights import RowWeights
 from lance_arrow.scan.sparse_selection import picked
 from lance_arrow.scan.windows import late_window_rows
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 from lance_arrow.structure.row_selection import difference, disjoint_union, intersection, marked
 
 # A round of requests costs about what so many bytes cost to carry.

@@ -23,7 +23,10 @@ from lance_arrow.errors import CorruptFileError, LanceError, located
 from lance_arrow.io import MeteredSource, Positional, RangeSource
 from lance_arrow.scan.file_pages import FilePages, Indices
 from lance_arrow.scan.native_take import Pages, TakePlan
-from lance_arrow.spi import BoundLayout, BufferRole, LeafType, OpensManyPages, PageIndex, RowRanges
+from lance_arrow.spi import LeafType
+from lance_arrow.spi.keys import BufferRole
+from lance_arrow.spi.layouts import BoundLayout, OpensManyPages, PageIndex
+from lance_arrow.spi.rows import RowRanges
 from lance_arrow.structure.index_cache import IndexCache
 from lance_arrow.structure.page_scan import PageTask, load_indices
 from lance_arrow.structure.row_selection import intersection, pages_with, scaled

@@ -22,11 +22,12 @@ from lance_arrow.arrays.column_destination import LeafBuffers
 from lance_arrow.arrays.column_tree import ItemJudge, LeafNode, storage_type
 from lance_arrow.arrays.unravel import NodeStructure
 from lance_arrow.io import MeteredSource, Positional, RangeSource
-from lance_arrow.pages import NO_VALUES, has_rows_of_any_length, list_parts, row_bits, struct_field_bytes
+from lance_arrow.pages.value_rows import NO_VALUES, has_rows_of_any_length, list_parts, row_bits, struct_field_bytes
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan.blobs.native_blobs import BlobLimits, read_laid_out
 from lance_arrow.settings import Limits
-from lance_arrow.spi import BlockShape, FixedSizeList, FixedWidth, PackedStruct, RowRanges, VariableWidth
+from lance_arrow.spi import BlockShape, FixedSizeList, FixedWidth, PackedStruct, VariableWidth
+from lance_arrow.spi.rows import RowRanges
 
 if TYPE_CHECKING:
     from lance_arrow.scan.read_plan import ReadPlan

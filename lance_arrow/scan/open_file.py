@@ -22,7 +22,7 @@ from lance_arrow.scan.projection import Projection
 from lance_arrow.scan.read_counts import ReadCounts
 from lance_arrow.scan.row_reader import RowReader
 from lance_arrow.scan.row_weights import RowWeights
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 
 if TYPE_CHECKING:
     from lance_arrow.pruning.zone_predicates import ZonePredicate

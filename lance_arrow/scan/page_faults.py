@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from lance_arrow.arrays.arrow_arrays import DecodedLeaf, build_array
 from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.errors import LanceError, located
-from lance_arrow.spi import LoadedPage
+from lance_arrow.spi.layouts import LoadedPage
 from lance_arrow.structure.page_scan import PageTask
 
 

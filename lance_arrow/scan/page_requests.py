@@ -19,7 +19,7 @@ from lance_arrow.io import Coalescing
 from lance_arrow.io.ahead_source import PlannedRequests
 from lance_arrow.io.ranges import fitting_gap, is_nearly_whole
 from lance_arrow.scan.file_pages import FilePages
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 from lance_arrow.structure.row_selection import rows_before
 
 _ALIGNMENT_BYTES = 64 << 10

@@ -11,7 +11,7 @@ import numpy as np
 
 from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.scan.row_reader import RowReader
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 from lance_arrow.structure.row_selection import nth_rows, rows_before
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from lance_arrow.arrays.arrow_arrays import ArrayBuilder, DecodedLeaf, typed_sch
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, leaves_of, refuse_unreadable
 from lance_arrow.engine import ReadForms
 from lance_arrow.errors import CorruptPageError, LanceError, located
-from lance_arrow.pages import has_rows_of_any_length
+from lance_arrow.pages.value_rows import has_rows_of_any_length
 from lance_arrow.scan.blobs.native_blobs import BlobLimits
 from lance_arrow.scan.native_take import Done, TakePlan
 

@@ -21,7 +21,7 @@ from lance_arrow.errors import (
     located,
 )
 from lance_arrow.io import VerifiedSource
-from lance_arrow.pages import error_of_bytes
+from lance_arrow.pages.in_memory import error_of_bytes
 from lance_arrow.scan.file_pages import FilePages
 from lance_arrow.scan.native_pages import PagesAtHand
 from lance_arrow.scan.native_take import TakePlan

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 from lance_arrow.structure.row_selection import joined_ranges
 
 Rows: TypeAlias = slice | tuple[int, int] | Sequence[tuple[int, int]]

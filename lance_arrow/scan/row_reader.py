@@ -31,7 +31,8 @@ from lance_arrow.scan.native_take import Taken, take_leaves, take_noted
 from lance_arrow.scan.read_counts import ReadCounts
 from lance_arrow.scan.read_plan import ReadPlan
 from lance_arrow.scan.sparse_selection import are_short, hull, in_order, is_cheaper_whole, marks_of, picked
-from lance_arrow.spi import LoadedPage, RowRanges
+from lance_arrow.spi.layouts import LoadedPage
+from lance_arrow.spi.rows import RowRanges
 from lance_arrow.structure.page_scan import load_pages
 from lance_arrow.structure.row_selection import halves
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 from lance_arrow.structure.row_selection import joined_ranges
 
 

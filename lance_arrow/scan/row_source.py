@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lance_arrow.scan.pages_ahead import ScanAhead
     from lance_arrow.scan.read_counts import ReadCounts
     from lance_arrow.scan.row_weights import RowWeights
-    from lance_arrow.spi import RowRanges
+    from lance_arrow.spi.rows import RowRanges
 
 
 class ColumnReading(Protocol):

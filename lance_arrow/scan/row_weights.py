@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, leaves_of
 from lance_arrow.container.columns import ColumnMeta
 from lance_arrow.settings import Limits
-from lance_arrow.spi import BlockShape, FixedSizeList, FixedWidth, NodeKind, PackedStruct, RowRanges, VariableWidth
+from lance_arrow.spi import BlockShape, FixedSizeList, FixedWidth, PackedStruct, VariableWidth
+from lance_arrow.spi.leaf_type import NodeKind
+from lance_arrow.spi.rows import RowRanges
 
 USUAL_EXPANSION = 3.0
 """How many bytes a byte of encoded strings, lists or dictionary indices is taken for."""

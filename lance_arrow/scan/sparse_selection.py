@@ -12,7 +12,7 @@ from lance_arrow.arrays.arrow_arrays import typed_schema
 from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.late_arrow import pc
 from lance_arrow.scan.row_weights import RowWeights
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 
 _SHORT_ROWS = 64
 """Runs of fewer rows take longer to find than to decode."""

@@ -13,7 +13,7 @@ from lance_arrow.container.schema import LEGACY_VERSIONS
 from lance_arrow.errors import UnknownEncodingError, UnsupportedError, located
 from lance_arrow.scan.file_pages import FilePages
 from lance_arrow.scan.fragments.table_reader import TableReader
-from lance_arrow.spi import BufferRole
+from lance_arrow.spi.keys import BufferRole
 
 
 def stored_dictionaries(file: FilePages) -> tuple[str, ...]:

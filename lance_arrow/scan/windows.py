@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, storage_type
 from lance_arrow.scan.row_weights import USUAL_EXPANSION, RowWeights
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 from lance_arrow.structure.row_selection import cut
 
 LEAST_GROUPED = 8

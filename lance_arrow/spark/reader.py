@@ -30,7 +30,7 @@ from lance_arrow.spark.options import ReadChoices
 from lance_arrow.spark.planning import plan_splits
 from lance_arrow.spark.same_version import SameVersion
 from lance_arrow.spark.type_mapping import batch_schema, spark_schema
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 from lance_arrow.structure.row_selection import cut
 
 if TYPE_CHECKING:

@@ -17,10 +17,12 @@ from google.protobuf.message import Message
 from numpy.typing import NDArray
 
 from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes
-from lance_arrow.spi.keys import BufferRole
+from lance_arrow.spi.keys import ARRAY, LEGACY, BufferRole
 from lance_arrow.spi.layouts import FetchedSlices, LoadedPage, PageFacts, PageIndex, PageReadPlan
 from lance_arrow.spi.leaf_type import LeafType
 from lance_arrow.spi.rows import RowRanges
+
+__all__ = ["ARRAY", "LEGACY", "ArrayContent", "BoundArray", "EncodedArray", "HoldsItems", "PlainValues"]
 
 
 class BoundArray(Protocol):

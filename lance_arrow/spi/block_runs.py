@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from lance_arrow import kernels
 from lance_arrow.spi.blocks import BlockSlice, Bytes, FixedSizeList, FixedWidth, NumBytes, PackedStruct, VariableWidth
 
+__all__ = ["clear_block", "copy_runs", "measure_runs", "split_rows"]
+
 
 def measure_runs(block: BlockSlice, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NumBytes:
     """Return the bytes of variable-width data in values ``starts[i] .. stops[i]``; 0 for other shapes."""

@@ -43,6 +43,9 @@ else:
             return found
 
 
+__all__ = ["GroupSummary"]
+
+
 class GroupSummary(NamedTuple):
     """Result of the kernel `measure_groups` for groups of integers.
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = ["cut_evenly", "even_starts", "largest_power_of_two", "starts_of"]
+
 
 def largest_power_of_two(limit: int) -> int:
     """Return the largest power of two that is not above `limit`; 0 if `limit` is below 1."""

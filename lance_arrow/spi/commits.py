@@ -11,6 +11,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
+__all__ = ["CommitAttempt", "CommitStrategy", "LockedCommit", "TablePlace"]
+
 
 class TablePlace(Protocol):
     """The folder of a table; printable without credentials."""

@@ -15,6 +15,17 @@ from lance_arrow.spi.keys import DecodeContext, EncodingKey
 from lance_arrow.spi.layouts import ZoneMapPlace
 from lance_arrow.spi.scopes import EncodeScope
 
+__all__ = [
+    "ArrayEncoder",
+    "BlocksEncoder",
+    "CodecEncoder",
+    "ColumnEncoder",
+    "EncodedPage",
+    "LayoutEncoder",
+    "PageContent",
+    "PendingPage",
+]
+
 
 @runtime_checkable
 class CodecEncoder(Protocol):

@@ -12,6 +12,8 @@ from lance_arrow.spi.keys import DecodeContext, EncodingKey
 from lance_arrow.spi.layouts import BoundColumnEncoding, BoundLayout
 from lance_arrow.spi.scopes import BindScope
 
+__all__ = ["ArrayFactory", "BufferScheme", "CodecFactory", "ColumnEncodingFactory", "LayoutFactory"]
+
 
 class CodecFactory(Protocol):
     """Codec of a plugin for one `oneof` case.

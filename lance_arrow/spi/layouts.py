@@ -20,10 +20,31 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes, NumBytes
+from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes, LayerKind, Levels, NumBytes
 from lance_arrow.spi.keys import BufferRole
+from lance_arrow.spi.leaf_type import NodeKind
 from lance_arrow.spi.rows import RowRanges
 from lance_arrow.spi.slots import PageStructure
+
+__all__ = [
+    "BoundColumnEncoding",
+    "BoundLayout",
+    "BufferRole",
+    "BufferSlices",
+    "FetchedSlices",
+    "IndexedLayout",
+    "LayerKind",
+    "Levels",
+    "LoadedPage",
+    "NodeKind",
+    "OpensManyPages",
+    "PageFacts",
+    "PageIndex",
+    "PageReadPlan",
+    "PythonLayout",
+    "RowRanges",
+    "ZoneMapPlace",
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,8 @@ from lance_arrow.spi.blocks import (
     VariableWidth,
 )
 
+__all__ = ["Scratch", "block_bytes"]
+
 
 class Scratch(threading.local):
     """Lends byte arrays; returned arrays are kept for the same thread, up to a budget.

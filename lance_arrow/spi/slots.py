@@ -17,6 +17,8 @@ from lance_arrow import kernels
 from lance_arrow.spi.blocks import Bytes, Levels
 from lance_arrow.spi.rows import RowRanges
 
+__all__ = ["ItemValidity", "PageStructure", "SlotLayer", "SlotStructure", "Structure"]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SlotLayer:

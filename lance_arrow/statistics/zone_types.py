@@ -7,7 +7,7 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from lance_arrow.arrays.column_tree import LeafNode, storage_type
-from lance_arrow.spi import NodeKind
+from lance_arrow.spi.leaf_type import NodeKind
 
 DEFAULT_ROWS_PER_ZONE = 8192
 

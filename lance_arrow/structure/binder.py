@@ -20,29 +20,17 @@ from google.protobuf.message import Message
 
 from lance_arrow.errors import CorruptFileError, PluginContractError, UnsupportedError
 from lance_arrow.proto.reading import parse, set_case
-from lance_arrow.spi import (
-    PRIVATE_CODEC,
-    DecodeContext,
-    EncodingKey,
-    LayerKind,
-    LeafType,
-    NodeKind,
-    PackedStruct,
-)
+from lance_arrow.spi import PRIVATE_CODEC, DecodeContext, EncodingKey, LeafType, PackedStruct
+from lance_arrow.spi.blocks import LayerKind
+from lance_arrow.spi.leaf_type import NodeKind
 
 if TYPE_CHECKING:
     from lance_arrow.settings import Limits
-    from lance_arrow.spi import (
-        BindScope,
-        BlockShape,
-        BoundArray,
-        BoundBufferScheme,
-        BoundChunkCodec,
-        BoundColumnEncoding,
-        BoundLayout,
-        BoundPerValueCodec,
-        Scratch,
-    )
+    from lance_arrow.spi import BindScope, BlockShape, BoundChunkCodec, BoundPerValueCodec
+    from lance_arrow.spi.arrays import BoundArray
+    from lance_arrow.spi.codecs import BoundBufferScheme
+    from lance_arrow.spi.layouts import BoundColumnEncoding, BoundLayout
+    from lance_arrow.spi.scratch import Scratch
     from lance_arrow.spi.table import EncodingTable
     from lance_arrow.structure.templates import Templates
 

@@ -8,7 +8,7 @@ from threading import Lock
 from typing import Protocol, runtime_checkable
 
 from lance_arrow.settings import Limits
-from lance_arrow.spi import PageIndex
+from lance_arrow.spi.layouts import PageIndex
 
 _MANY = 64
 """So many indices are kept together."""

@@ -15,22 +15,11 @@ from google.protobuf.message import Message
 
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError
 from lance_arrow.settings import Limits
-from lance_arrow.spi import (
-    PRIVATE_CODEC,
-    ArrayEncoder,
-    BlocksEncoder,
-    CodecEncoder,
-    DecodeContext,
-    EncodedPage,
-    EncodeOptions,
-    EncodingKey,
-    LayoutEncoder,
-    LeafType,
-    PageContent,
-    PendingPage,
-    Scratch,
-    ZoneMapPlace,
-)
+from lance_arrow.spi import PRIVATE_CODEC, DecodeContext, EncodeOptions, EncodingKey, LeafType
+from lance_arrow.spi.encoders import ArrayEncoder, BlocksEncoder, CodecEncoder, LayoutEncoder
+from lance_arrow.spi.encoding import EncodedPage, PageContent, PendingPage
+from lance_arrow.spi.layouts import ZoneMapPlace
+from lance_arrow.spi.scratch import Scratch
 from lance_arrow.spi.table import EncodingTable, Provided, has_methods, version_number
 from lance_arrow.structure.carried_facts import CarriedFacts
 from lance_arrow.structure.page_scope import PageScope

@@ -20,19 +20,20 @@ from lance_arrow.container.pages import PageMeta
 from lance_arrow.engine import NativePage
 from lance_arrow.errors import CorruptPageError, LanceError, UnsupportedError, located
 from lance_arrow.io import Positions, RangeSource, fetch
-from lance_arrow.pages import index_of, index_slices_of, prove_rows
+from lance_arrow.pages import index_of, index_slices_of
+from lance_arrow.pages.in_memory import prove_rows
 from lance_arrow.settings import Limits
-from lance_arrow.spi import (
+from lance_arrow.spi.keys import BufferRole
+from lance_arrow.spi.layouts import (
     BoundLayout,
-    BufferRole,
     BufferSlices,
     FetchedSlices,
     LoadedPage,
     PageFacts,
     PageIndex,
     PageReadPlan,
-    RowRanges,
 )
+from lance_arrow.spi.rows import RowRanges
 from lance_arrow.structure.index_cache import IndexCache
 
 R = TypeVar("R")

@@ -15,27 +15,23 @@ from lance_arrow.choices import Preset
 from lance_arrow.errors import InternalError, PluginContractError, UnsupportedError
 from lance_arrow.settings import Limits
 from lance_arrow.spi import (
-    ArrayContent,
-    BlocksEncoder,
     BlockShape,
     BlockSlice,
     BlockSummary,
     ChunkRules,
     DecodeContext,
     Encoded,
-    EncodedArray,
     EncodedBlock,
     EncodedChunks,
-    EncodedPage,
     EncodedValues,
     EncodeOptions,
     EncodingKey,
     LeafType,
-    PageContent,
-    PendingPage,
-    SchemeEncoder,
-    Scratch,
 )
+from lance_arrow.spi.arrays import ArrayContent, EncodedArray
+from lance_arrow.spi.encoders import BlocksEncoder
+from lance_arrow.spi.encoding import EncodedPage, PageContent, PendingPage, SchemeEncoder
+from lance_arrow.spi.scratch import Scratch
 from lance_arrow.spi.table import Provided, has_methods
 from lance_arrow.structure.carried_facts import CarriedFacts
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lance_arrow import kernels
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 
 
 @dataclass(frozen=True, slots=True, eq=False)

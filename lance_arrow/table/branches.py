@@ -25,7 +25,7 @@ from lance_arrow.manifests.references import (
 from lance_arrow.manifests.versions import VERSIONS, VersionChoice, open_version
 from lance_arrow.manifests.zone_indices import INDICES
 from lance_arrow.settings import Limits
-from lance_arrow.spi import CommitStrategy
+from lance_arrow.spi.commits import CommitStrategy
 from lance_arrow.table.copies.cloning import CloneSource, clone_version
 from lance_arrow.table.named_versions import NamedVersions, manifest_bytes
 

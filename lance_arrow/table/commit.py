@@ -44,7 +44,7 @@ from lance_arrow.proto.reading import parse
 from lance_arrow.proto.table_pb2 import IndexSection
 from lance_arrow.proto.transaction_pb2 import Transaction
 from lance_arrow.settings import Settings
-from lance_arrow.spi import CommitAttempt, CommitStrategy
+from lance_arrow.spi.commits import CommitAttempt, CommitStrategy
 from lance_arrow.table.conflicts import Outcome, footprint_of, judge
 from lance_arrow.table.operations.base import NextVersion, Operation
 from lance_arrow.table.transactions import TransactionMeta, read_transaction

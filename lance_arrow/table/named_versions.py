@@ -11,7 +11,7 @@ from lance_arrow.io import Location, file_exists, list_sizes, make_folder, write
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.versions import VERSIONS
 from lance_arrow.settings import Limits
-from lance_arrow.spi import CommitAttempt, CommitStrategy
+from lance_arrow.spi.commits import CommitAttempt, CommitStrategy
 
 Named_co = TypeVar("Named_co", covariant=True)
 

@@ -6,7 +6,7 @@ from lance_arrow.choices import Durability
 from lance_arrow.errors import UnsupportedError
 from lance_arrow.io import Location, can_create_exclusively, create_exclusively
 from lance_arrow.runtime import Runtime
-from lance_arrow.spi import CommitAttempt, CommitStrategy
+from lance_arrow.spi.commits import CommitAttempt, CommitStrategy
 
 
 class SingleWriter:

@@ -17,7 +17,7 @@ from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.versions import VersionChoice, open_version
 from lance_arrow.manifests.writing import editable
 from lance_arrow.settings import Settings
-from lance_arrow.spi import CommitStrategy
+from lance_arrow.spi.commits import CommitStrategy
 from lance_arrow.table.commit import commit
 from lance_arrow.table.operations.base import Operation
 from lance_arrow.table.transactions import MESSAGE_KEY

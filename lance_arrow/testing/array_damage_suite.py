@@ -18,12 +18,9 @@ from google.protobuf.message import DecodeError
 from lance_arrow.errors import LanceError
 from lance_arrow.runtime import Runtime
 from lance_arrow.settings import Limits, Settings
-from lance_arrow.spi import (
-    BlockShape,
-    BoundArray,
-    LeafType,
-    RowRanges,
-)
+from lance_arrow.spi import BlockShape, LeafType
+from lance_arrow.spi.arrays import BoundArray
+from lance_arrow.spi.layouts import RowRanges
 from lance_arrow.testing.array_pages import MOST_BYTES, ArrayPage, read_or_refuse, selections
 from lance_arrow.testing.array_samples import STRANGE_LEAVES, ArraySample, EncodedArraySample
 from lance_arrow.testing.scattered import damages, some

@@ -12,26 +12,20 @@ import pyarrow as pa
 
 from lance_arrow import engine
 from lance_arrow.errors import LanceError
-from lance_arrow.pages import ArrayPages, list_parts, row_bits, value_bits
-from lance_arrow.spi import (
-    Bitmap,
-    BlockShape,
-    BlockSlice,
-    BoundArray,
+from lance_arrow.pages.arrays import ArrayPages
+from lance_arrow.pages.value_rows import list_parts, row_bits, value_bits
+from lance_arrow.spi import Bitmap, BlockShape, BlockSlice, FixedSizeList, PackedStruct, VariableWidth
+from lance_arrow.spi.arrays import BoundArray, HoldsItems
+from lance_arrow.spi.layouts import (
     BufferSlices,
     FetchedSlices,
-    FixedSizeList,
-    HoldsItems,
-    ItemValidity,
     LoadedPage,
-    PackedStruct,
     PageFacts,
     PageIndex,
     PageReadPlan,
     RowRanges,
-    SlotStructure,
-    VariableWidth,
 )
+from lance_arrow.spi.slots import ItemValidity, SlotStructure
 from lance_arrow.testing.array_samples import python_values, with_nulls
 from lance_arrow.testing.samples import Destination
 from lance_arrow.testing.scattered import fetch_scattered, some, unaligned

@@ -14,16 +14,8 @@ import numpy as np
 from google.protobuf.message import Message
 from numpy.typing import NDArray
 
-from lance_arrow.spi import (
-    BlockShape,
-    BlockSlice,
-    FixedSizeList,
-    FixedWidth,
-    LeafType,
-    NodeKind,
-    PackedStruct,
-    VariableWidth,
-)
+from lance_arrow.spi import BlockShape, BlockSlice, FixedSizeList, FixedWidth, LeafType, PackedStruct, VariableWidth
+from lance_arrow.spi.layouts import NodeKind
 from lance_arrow.testing.samples import Sample, filled, make_sample
 
 NULL_NAMES = ("no nulls", "some nulls", "all nulls")

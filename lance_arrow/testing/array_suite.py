@@ -18,19 +18,9 @@ import pytest
 from lance_arrow.proto.reading import set_case
 from lance_arrow.runtime import Runtime
 from lance_arrow.settings import Settings
-from lance_arrow.spi import (
-    BlockShape,
-    BoundArray,
-    BufferRole,
-    EncodingKey,
-    FixedSizeList,
-    FixedWidth,
-    LeafType,
-    NodeKind,
-    PackedStruct,
-    PlainValues,
-    RowRanges,
-)
+from lance_arrow.spi import BlockShape, EncodingKey, FixedSizeList, FixedWidth, LeafType, PackedStruct
+from lance_arrow.spi.arrays import BoundArray, PlainValues
+from lance_arrow.spi.layouts import BufferRole, NodeKind, RowRanges
 from lance_arrow.testing.array_damage_suite import ArrayDamageSuite
 from lance_arrow.testing.array_pages import ArrayPage, read_or_refuse, selections
 from lance_arrow.testing.array_samples import NULL_NAMES, ArraySample, EncodedArraySample, make_array_sample

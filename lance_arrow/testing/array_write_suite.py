@@ -19,16 +19,10 @@ from lance_arrow.errors import UnsupportedError
 from lance_arrow.proto.reading import set_case
 from lance_arrow.runtime import Runtime
 from lance_arrow.settings import Settings
-from lance_arrow.spi import (
-    ArrayContent,
-    ArrayEncoder,
-    BlockShape,
-    EncodedArray,
-    EncodeOptions,
-    EncodingKey,
-    LeafType,
-    RowRanges,
-)
+from lance_arrow.spi import BlockShape, EncodeOptions, EncodingKey, LeafType
+from lance_arrow.spi.arrays import ArrayContent, EncodedArray
+from lance_arrow.spi.encoders import ArrayEncoder
+from lance_arrow.spi.layouts import RowRanges
 from lance_arrow.structure.page_scope import PageScope
 from lance_arrow.testing.array_pages import ArrayPage
 from lance_arrow.testing.array_samples import NULL_NAMES, STRANGE_LEAVES, ArraySample, make_array_sample

@@ -30,9 +30,9 @@ from lance_arrow.spi import (
     NumBytes,
     PackedStruct,
     ValueBatch,
-    native_side,
 )
 from lance_arrow.spi.codecs import HasParameters
+from lance_arrow.spi.native import native_side
 from lance_arrow.testing.native_suite import native_differences
 from lance_arrow.testing.samples import SAMPLE_NAMES, Destination, Sample, make_sample
 from lance_arrow.testing.scattered import some

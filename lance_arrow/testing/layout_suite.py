@@ -23,22 +23,20 @@ from numpy.typing import NDArray
 from lance_arrow.errors import CorruptFileError, LanceError
 from lance_arrow.runtime import Runtime
 from lance_arrow.settings import Settings
-from lance_arrow.spi import (
-    BlockSlice,
+from lance_arrow.spi import BlockSlice, EncodingKey, LeafType
+from lance_arrow.spi.layouts import (
     BoundLayout,
     BufferSlices,
-    EncodingKey,
     FetchedSlices,
     LayerKind,
-    LeafType,
     Levels,
     LoadedPage,
     PageFacts,
     PageIndex,
     PythonLayout,
     RowRanges,
-    Structure,
 )
+from lance_arrow.spi.slots import Structure
 from lance_arrow.testing.native_pages import NativeRows, difference, levels_of_rows, native_page, native_rows
 from lance_arrow.testing.samples import Destination, values_of
 from lance_arrow.testing.scattered import damages, fetch_scattered, some

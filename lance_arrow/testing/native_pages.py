@@ -13,27 +13,12 @@ from lance_arrow.arrays.column_destination import Allocator
 from lance_arrow.arrays.unravel import NodeStructure, unravel
 from lance_arrow.engine import NativePage
 from lance_arrow.errors import LanceError
-from lance_arrow.pages import (
-    NO_VALUES,
-    has_rows_of_any_length,
-    index_of,
-    index_slices_of,
-    list_parts,
-    row_bits,
-    struct_field_bytes,
-)
+from lance_arrow.pages import index_of, index_slices_of
+from lance_arrow.pages.value_rows import NO_VALUES, has_rows_of_any_length, list_parts, row_bits, struct_field_bytes
 from lance_arrow.settings import Limits
-from lance_arrow.spi import (
-    BlockSlice,
-    BoundLayout,
-    LayerKind,
-    Levels,
-    NodeKind,
-    PackedStruct,
-    RowRanges,
-    Structure,
-    VariableWidth,
-)
+from lance_arrow.spi import BlockSlice, PackedStruct, VariableWidth
+from lance_arrow.spi.layouts import BoundLayout, LayerKind, Levels, NodeKind, RowRanges
+from lance_arrow.spi.slots import Structure
 from lance_arrow.testing.samples import values_of
 from lance_arrow.testing.scattered import fetch_scattered
 

@@ -13,9 +13,10 @@ import numpy as np
 
 from lance_arrow import engine
 from lance_arrow.errors import LanceError
-from lance_arrow.pages import has_rows_of_any_length, row_bits, row_parts
 from lance_arrow.pages.packed_rows import joined_fields
-from lance_arrow.spi import BlockSlice, ChunkBatch, DecodeContext, ValueBatch, VariableWidth, native_side, new_block
+from lance_arrow.pages.value_rows import has_rows_of_any_length, row_bits, row_parts
+from lance_arrow.spi import BlockSlice, ChunkBatch, DecodeContext, ValueBatch, VariableWidth, new_block
+from lance_arrow.spi.native import native_side
 
 _LIMIT_BYTES = 1 << 26
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from lance_arrow.engine import try_encoder
 from lance_arrow.spi import (
-    BlocksEncoder,
     BlockShape,
     BlockSlice,
     ChunkRules,
@@ -23,6 +22,7 @@ from lance_arrow.spi import (
     FixedWidth,
     VariableWidth,
 )
+from lance_arrow.spi.encoders import BlocksEncoder
 from lance_arrow.structure.page_scope import PageScope
 from lance_arrow.testing.samples import Sample, filled, filled_with_nulls
 

@@ -19,8 +19,8 @@ from lance_arrow.spi import (
     NumBytes,
     PackedStruct,
     VariableWidth,
-    field_bytes,
 )
+from lance_arrow.spi.scratch import field_bytes
 
 SAMPLE_NAMES = (
     "empty",

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from lance_arrow.spi import BufferSlices, Bytes, FetchedSlices
+from lance_arrow.spi import Bytes
+from lance_arrow.spi.layouts import BufferSlices, FetchedSlices
 
 _GARBAGE = b"\xee"
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from lance_arrow.spi import LayerKind, Levels, SlotLayer, SlotStructure, Structure
+from lance_arrow.spi.layouts import LayerKind, Levels
+from lance_arrow.spi.slots import SlotLayer, SlotStructure, Structure
 
 
 def levels_of(structure: Structure) -> Levels:

@@ -19,11 +19,9 @@ from lance_arrow.errors import UnsupportedError
 from lance_arrow.runtime import Runtime
 from lance_arrow.settings import Settings
 from lance_arrow.spi import (
-    BlocksEncoder,
     BlockShape,
     BlockSlice,
     ChunkRules,
-    CodecEncoder,
     DecodeContext,
     Encoded,
     EncodedBlock,
@@ -33,6 +31,7 @@ from lance_arrow.spi import (
     EncodingKey,
     LeafType,
 )
+from lance_arrow.spi.encoders import BlocksEncoder, CodecEncoder
 from lance_arrow.spi.table import version_number
 from lance_arrow.structure.page_scope import PageScope
 from lance_arrow.testing.native_write_suite import NativeWriteSuite

@@ -87,10 +87,10 @@ class ByteStreamSplit:
         chunk_values = _chunk_values(block, scope)
         if chunk_values < 2:
             raise UnsupportedError(f"byte streams do not fit chunks of {scope.chunk_rules}")
-        counts = spi.cut_evenly(block.num_values, chunk_values)
+        counts = spi.chunk_cuts.cut_evenly(block.num_values, chunk_values)
         width = block.shape.bytes_per_value
         out = np.empty(len(block.values), np.uint8)
-        kernels.scatter_streams(block.values, spi.starts_of(counts), width, out)
+        kernels.scatter_streams(block.values, spi.chunk_cuts.starts_of(counts), width, out)
         streams = CompressiveEncoding(flat=Flat(bits_per_value=block.shape.bits))
         description = CompressiveEncoding(byte_stream_split=ByteStreamSplitMessage(values=streams))
         return spi.EncodedChunks(description, (out,), (counts * width)[np.newaxis], counts)
@@ -99,7 +99,7 @@ class ByteStreamSplit:
 def _chunk_values(block: BlockSlice, scope: EncodeScope) -> int:
     width = len(block.values) // max(block.num_values, 1) or 8
     rules = scope.chunk_rules
-    return spi.largest_power_of_two(min(min(_CHUNK_BYTES, rules.max_bytes & ~7) // width, rules.max_values))
+    return spi.chunk_cuts.largest_power_of_two(min(min(_CHUNK_BYTES, rules.max_bytes & ~7) // width, rules.max_values))
 
 
 def _entropies(block: BlockSlice) -> tuple[float, float]:

@@ -28,9 +28,9 @@ from lance_arrow.spi import (
     EncodingKey,
     FixedWidth,
     hookimpl,
-    native_side,
     new_block,
 )
+from lance_arrow.spi.native import native_side
 
 _SHAPES = (FixedWidth(32), FixedWidth(64))
 _LEAST_VALUES = 2

@@ -31,12 +31,11 @@ from lance_arrow.spi import (
     FixedWidth,
     Limits,
     NumBytes,
-    block_bytes,
-    copy_runs,
     hookimpl,
-    measure_runs,
     new_block,
 )
+from lance_arrow.spi.block_runs import copy_runs, measure_runs
+from lance_arrow.spi.scratch import block_bytes
 
 Positions = NDArray[np.int64]
 _HEADER_BYTES = 16

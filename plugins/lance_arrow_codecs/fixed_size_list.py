@@ -38,8 +38,8 @@ from lance_arrow.spi import (
     FixedWidth,
     ValueBatch,
     hookimpl,
-    native_side,
 )
+from lance_arrow.spi.native import native_side
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ def _chunk_values(block: BlockSlice, scope: EncodeScope) -> int | None:
     shape, rules = block.shape, scope.chunk_rules
     assert isinstance(shape, FixedSizeList)
     bits = (*shape.validity_dimensions, shape.items_per_value * shape.leaf.bits)
-    chunk_values = spi.largest_power_of_two(min(8 * rules.max_bytes // sum(bits), rules.max_values))
+    chunk_values = spi.chunk_cuts.largest_power_of_two(min(8 * rules.max_bytes // sum(bits), rules.max_values))
     while chunk_values and sum((chunk_values * one + 63) // 64 * 8 for one in bits) > rules.max_bytes:
         chunk_values //= 2
     return chunk_values if chunk_values >= min(2, max(block.num_values, 1)) else None
@@ -135,7 +135,7 @@ def _encode_chunks(block: BlockSlice, shape: FixedSizeList, scope: EncodeScope) 
     chunk_values = _chunk_values(block, scope)
     if chunk_values is None:
         raise UnsupportedError(f"{shape} does not fit chunks of {scope.chunk_rules}")
-    counts = spi.cut_evenly(block.num_values, chunk_values)
+    counts = spi.chunk_cuts.cut_evenly(block.num_values, chunk_values)
     parts = list(zip(block.validity, shape.validity_dimensions, strict=True))
     buffers = [_spread(bitmap, chunk_values * bits) for bitmap, bits in parts]
     item_bits = shape.items_per_value * shape.leaf.bits

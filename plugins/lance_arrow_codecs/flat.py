@@ -94,7 +94,7 @@ class Flat:
         chunk_values = _chunk_values(bits, block.num_values, scope)
         if chunk_values is None:
             raise UnsupportedError(f"flat values of {bits} bits do not fit chunks of {scope.chunk_rules}")
-        counts = spi.cut_evenly(block.num_values, chunk_values)
+        counts = spi.chunk_cuts.cut_evenly(block.num_values, chunk_values)
         return spi.EncodedChunks(description, (values,), ((counts * bits + 7) // 8)[np.newaxis], counts)
 
     def native_encoder(self, shape: spi.BlockShape, context: DecodeContext, scope: EncodeScope) -> object | None:
@@ -126,7 +126,7 @@ def _chunk_values(bits: int, num_values: int, scope: EncodeScope) -> int | None:
     """Return the values of a full chunk, a power of two; None if two do not fit."""
     rules = scope.chunk_rules
     num_bytes = min(max(_CHUNK_BYTES, rules.target_bytes), rules.max_bytes & ~7)
-    chunk_values = spi.largest_power_of_two(min(8 * num_bytes // bits, rules.max_values))
+    chunk_values = spi.chunk_cuts.largest_power_of_two(min(8 * num_bytes // bits, rules.max_values))
     # The bitmap of a chunk starts at a byte border.
     smallest = 8 if bits == 1 else 2
     return chunk_values if chunk_values >= min(smallest, max(num_values, 1)) else None

@@ -34,9 +34,9 @@ from lance_arrow.spi import (
     ValueBatch,
     VariableWidth,
     hookimpl,
-    native_side,
     new_block,
 )
+from lance_arrow.spi.native import native_side
 
 _NO_CODES, _NO_PLACES = np.empty(0, np.uint8), np.empty(0, np.int64)
 _CODE_OFFSET_BITS = 64

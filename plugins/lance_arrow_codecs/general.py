@@ -83,7 +83,9 @@ class General:
 
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundCodec:
         """Bind the scheme and the child; compressed zipped values always have variable width."""
-        return spi.bind_compressed(spi.Frames.bind(message.compression, context, scope), message.values, context, scope)
+        return spi.compression.bind_compressed(
+            spi.compression.Frames.bind(message.compression, context, scope), message.values, context, scope
+        )
 
     def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
         """Estimate from compressed samples of the children's output; None if it is not requested or saves little."""
@@ -93,7 +95,7 @@ class General:
         if wanted.is_unasked:
             measure = _bytes_of_wide if _is_wide(block.shape) else _bytes_of_streams
             return measure(block, context, wanted, scope)
-        if spi.with_room(scope).estimate_child(block, context, without=frozenset({self.key})) is None:
+        if spi.compression.with_room(scope).estimate_child(block, context, without=frozenset({self.key})) is None:
             # Samples may miss a value that is too large for every codec.
             return None
         found = _choice(block, context, wanted, scope).num_bytes
@@ -131,7 +133,7 @@ class General:
         if answers is None:
             # Streams of times and steps are smooth, but zeros for nulls would not be.
             values = scope.summary(block).forward_filled if key == _SPLIT else block
-            inner = _in_small_chunks(scope) if wanted.is_unasked and key is None else spi.with_room(scope)
+            inner = _in_small_chunks(scope) if wanted.is_unasked and key is None else spi.compression.with_room(scope)
             plain = _child(key, values, context, inner)
             answers = plain, _compressed(plain, wanted, scope)
         child, answer = answers
@@ -173,7 +175,7 @@ def _is_wide(shape: spi.BlockShape) -> bool:
 
 def _in_small_chunks(scope: EncodeScope) -> EncodeScope:
     """Return a scope for chunks of wide values: half of one is decompressed for a row, which plain ones are not."""
-    rules = spi.with_room(scope).chunk_rules
+    rules = spi.compression.with_room(scope).chunk_rules
     most = min(rules.max_bytes, _WIDE_CHUNK_BYTES)
     return scope.with_rules(replace(rules, max_bytes=most, target_bytes=min(rules.target_bytes, most)))
 
@@ -293,7 +295,9 @@ class _Choice:
 def _choice(block: BlockSlice, context: DecodeContext, wanted: _Wanted, scope: EncodeScope) -> _Choice:
     """Return the child with the best compression."""
     of = ("general", context, wanted, scope.chunk_rules, _is_named(scope))
-    return scope.summary(block).remember(of, lambda: _try_children(block, context, wanted, spi.with_room(scope)))
+    return scope.summary(block).remember(
+        of, lambda: _try_children(block, context, wanted, spi.compression.with_room(scope))
+    )
 
 
 def _bytes_of_streams(block: BlockSlice, context: DecodeContext, wanted: _Wanted, scope: EncodeScope) -> float | None:
@@ -312,7 +316,7 @@ def _bytes_of_streams(block: BlockSlice, context: DecodeContext, wanted: _Wanted
         counted = sum(kernels.lz4_stream_bytes(np.ascontiguousarray(one.values), width) for one in samples)
         if counted / sampled_bytes * raw_bytes >= _SAMPLED_PART * plain:
             return None
-        inner = spi.with_room(scope)
+        inner = spi.compression.with_room(scope)
         split = [inner.encode_with(_SPLIT, one, context) for one in samples]
         part = sum(_compressed(one, wanted, scope).nbytes for one in split) / sum(one.nbytes for one in split)
         return part * raw_bytes if part * raw_bytes < _UNASKED_PART * plain else None
@@ -424,7 +428,9 @@ def _part(block: BlockSlice, start: int, stop: int) -> BlockSlice:
 
 
 def _compressed(child: spi.Encoded, wanted: _Wanted, scope: EncodeScope) -> spi.Encoded:
-    return spi.compressed(child, scope.scheme(wanted.scheme).compress, wanted.level, wanted.message(child.description))
+    return spi.compression.compressed(
+        child, scope.scheme(wanted.scheme).compress, wanted.level, wanted.message(child.description)
+    )
 
 
 @hookimpl

@@ -117,7 +117,7 @@ class InlineBitpacking:
         sizes = word_bits // 8 + _BYTES_PER_BIT * found.bits
         return spi.EncodedChunks(description, (out,), sizes[np.newaxis], value_starts[1:] - value_starts[:-1])
 
-    def _score(self, block: BlockSlice, found: spi.GroupSummary, scope: EncodeScope) -> float | None:
+    def _score(self, block: BlockSlice, found: spi.block_summary.GroupSummary, scope: EncodeScope) -> float | None:
         num_bytes = _num_bytes(block, found)
         # A codec that the caller named is used even if it saves nothing.
         is_named = scope.options.codec == self.key.case
@@ -126,7 +126,7 @@ class InlineBitpacking:
         return scope.options.cost(num_bytes)
 
 
-def _num_bytes(block: BlockSlice, found: spi.GroupSummary) -> int:
+def _num_bytes(block: BlockSlice, found: spi.block_summary.GroupSummary) -> int:
     """Return the bytes of all chunks: a header word, and 1024 values even if there are fewer."""
     assert isinstance(block.shape, FixedWidth)
     return len(found.bits) * block.shape.bytes_per_value + _BYTES_PER_BIT * found.total_bits

@@ -33,10 +33,10 @@ from lance_arrow.spi import (
     PackedStruct,
     ValueBatch,
     hookimpl,
-    native_side,
     new_block,
-    split_rows,
 )
+from lance_arrow.spi.block_runs import split_rows
+from lance_arrow.spi.native import native_side
 
 Positions = NDArray[np.int64]
 
@@ -89,7 +89,7 @@ class PackedStructs:
         row_bytes = sum(widths)
         out = np.empty(block.num_values * row_bytes, np.uint8)
         kernels.join_rows([one.values for one in block.fields], np.array(widths, np.int64), block.num_values, out)
-        counts = spi.cut_evenly(block.num_values, chunk_values)
+        counts = spi.chunk_cuts.cut_evenly(block.num_values, chunk_values)
         rows = CompressiveEncoding(flat=Flat(bits_per_value=8 * row_bytes))
         message = PackedStructMessage(bits_per_value=[8 * width for width in widths], values=rows)
         description = CompressiveEncoding(packed_struct=message)
@@ -112,7 +112,7 @@ def _chunk_values(block: BlockSlice, scope: EncodeScope) -> int | None:
     widths, rules = _field_bytes(block.shape), scope.chunk_rules
     if widths is None:
         return None
-    chunk_values = spi.largest_power_of_two(min((rules.max_bytes & ~7) // sum(widths), rules.max_values))
+    chunk_values = spi.chunk_cuts.largest_power_of_two(min((rules.max_bytes & ~7) // sum(widths), rules.max_values))
     return chunk_values if chunk_values >= min(2, max(block.num_values, 1)) else None
 
 

@@ -80,7 +80,7 @@ class Rle:
         if chunk_values < _LEAST_CHUNK_VALUES:
             return None
         block = _filled(block, scope)
-        return self._score(block, lambda: spi.even_starts(block.num_values, chunk_values), 0, scope)
+        return self._score(block, lambda: spi.chunk_cuts.even_starts(block.num_values, chunk_values), 0, scope)
 
     def encode(
         self, block: BlockSlice, context: DecodeContext, scope: EncodeScope
@@ -93,7 +93,7 @@ class Rle:
         width = _integer_bytes(block, scope)
         counts, entries = _cut(block, width, scope)
         run_values, lengths = np.empty(int(entries.sum()) * width, np.uint8), np.empty(int(entries.sum()), np.uint8)
-        kernels.encode_runs(block.values, spi.starts_of(counts), width, run_values, lengths, entries)
+        kernels.encode_runs(block.values, spi.chunk_cuts.starts_of(counts), width, run_values, lengths, entries)
         return spi.EncodedChunks(
             _description(width), (run_values, lengths), np.stack([entries * width, entries]), counts
         )
@@ -217,7 +217,9 @@ def _chunk_values(scope: EncodeScope) -> int:
     """Return the values of a full chunk of long runs; 0 if not even two values fit the rules."""
     rules = scope.chunk_rules
     return (
-        spi.largest_power_of_two(min(_CHUNK_VALUES, rules.max_values)) if rules.max_bytes >= _LEAST_CHUNK_BYTES else 0
+        spi.chunk_cuts.largest_power_of_two(min(_CHUNK_VALUES, rules.max_values))
+        if rules.max_bytes >= _LEAST_CHUNK_BYTES
+        else 0
     )
 
 
@@ -227,17 +229,17 @@ def _cut(block: BlockSlice, width: int, scope: EncodeScope) -> tuple[Positions, 
     if chunk_values < _LEAST_CHUNK_VALUES:
         raise UnsupportedError(f"runs do not fit chunks of {scope.chunk_rules}")
     most_bytes = min(_CHUNK_BYTES, scope.chunk_rules.max_bytes)
-    counts = spi.cut_evenly(block.num_values, chunk_values)
+    counts = spi.chunk_cuts.cut_evenly(block.num_values, chunk_values)
     while True:
         entries = np.empty_like(counts)
-        kernels.count_run_entries(block.values, spi.starts_of(counts), width, entries)
+        kernels.count_run_entries(block.values, spi.chunk_cuts.starts_of(counts), width, entries)
         padded = (entries * width + 7 & ~7) + (entries + 7 & ~7)
         is_large = (padded > most_bytes) & (counts > _LEAST_CHUNK_VALUES)
         if not is_large.any():
             return counts, entries
         firsts = np.where(is_large, counts >> 1, counts)
         if is_large[-1]:
-            firsts[-1] = spi.largest_power_of_two(int(counts[-1]) - 1)
+            firsts[-1] = spi.chunk_cuts.largest_power_of_two(int(counts[-1]) - 1)
         halves = np.stack([firsts, counts - firsts], axis=1).reshape(-1)
         counts = halves[halves > 0]
 
@@ -295,24 +297,24 @@ class RunCounter:
     """Counts the runs in a child's bytes, for flat children and flat children with compression."""
 
     bytes_per_run: int
-    frames: tuple[spi.Frames, ...]
+    frames: tuple[spi.compression.Frames, ...]
 
     @classmethod
     def of(cls, message: Any, scope: BindScope) -> RunCounter | None:
         """Return None if the size in bytes does not define the number of runs."""
         frames = []
         while message.WhichOneof("compression") == "general":
-            frames.append(spi.Frames.bind(message.general.compression, DecodeContext.BLOCK, scope))
+            frames.append(spi.compression.Frames.bind(message.general.compression, DecodeContext.BLOCK, scope))
             message = message.general.values
         if message.WhichOneof("compression") != "flat" or message.flat.bits_per_value < 8:
             return None
         if message.flat.HasField("data"):
-            frames.append(spi.Frames.bind(message.flat.data, DecodeContext.BLOCK, scope))
+            frames.append(spi.compression.Frames.bind(message.flat.data, DecodeContext.BLOCK, scope))
         return cls(message.flat.bits_per_value // 8, tuple(frames))
 
     def native(self) -> tuple[int, tuple[object, ...], int] | None:
         """Return the same for native code; None if a scheme has no native side."""
-        frames = tuple(spi.native_side(outer.scheme) for outer in self.frames)
+        frames = tuple(spi.native.native_side(outer.scheme) for outer in self.frames)
         most_bytes = max((outer.most_bytes for outer in self.frames), default=0)
         return None if None in frames else (self.bytes_per_run, frames, most_bytes)
 
@@ -370,7 +372,7 @@ class BoundEncodedRuns:
         return min(parts, 1) if self.is_block else parts
 
     def native(self) -> object | None:
-        parts = spi.native_side(self.values), spi.native_side(self.lengths)
+        parts = spi.native.native_side(self.values), spi.native.native_side(self.lengths)
         counters = self.values_counter, self.lengths_counter
         counted = [None if counter is None else counter.native() for counter in counters]
         if None in parts or any(made is None for made, one in zip(counted, counters, strict=True) if one is not None):

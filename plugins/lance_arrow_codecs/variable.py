@@ -66,7 +66,7 @@ class Variable:
         shape = VariableWidth(offsets.shape.bits)
         if context is DecodeContext.PER_VALUE:
             return _bind_values(message, shape, scope)
-        frames = spi.Frames.bind(message.values, context, scope) if message.HasField("values") else None
+        frames = spi.compression.Frames.bind(message.values, context, scope) if message.HasField("values") else None
         is_block = context is DecodeContext.BLOCK
         if not is_plain or frames is not None:
             return BoundParts(shape, offsets, frames, is_block, is_plain and not is_block)
@@ -244,7 +244,7 @@ class BoundParts:
 
     shape: VariableWidth
     offsets: BoundChunkCodec
-    frames: spi.Frames | None
+    frames: spi.compression.Frames | None
     is_block: bool
     is_joined: bool
 
@@ -253,8 +253,8 @@ class BoundParts:
         return 1 if self.is_block or self.is_joined else self.offsets.num_buffers + 1
 
     def native(self) -> object | None:
-        offsets, frames = spi.native_side(self.offsets), self.frames
-        scheme = None if frames is None else spi.native_side(frames.scheme)
+        offsets, frames = spi.native.native_side(self.offsets), self.frames
+        scheme = None if frames is None else spi.native.native_side(frames.scheme)
         if offsets is None or (frames is not None and scheme is None):
             return None
         most_bytes = 0 if frames is None else frames.most_bytes

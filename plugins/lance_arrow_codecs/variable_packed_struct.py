@@ -14,7 +14,8 @@ import numpy as np
 from lance_arrow import kernels, spi
 from lance_arrow.errors import CorruptFileError, PluginContractError, UnsupportedError
 from lance_arrow.kernels import native_codecs
-from lance_arrow.pages import has_rows_of_any_length, packed_widths
+from lance_arrow.pages.packed_rows import packed_widths
+from lance_arrow.pages.value_rows import has_rows_of_any_length
 from lance_arrow.proto.encodings_v21_pb2 import CompressiveEncoding, VariablePackedStruct
 from lance_arrow.spi import (
     COMPRESSIVE,
@@ -31,10 +32,10 @@ from lance_arrow.spi import (
     PackedStruct,
     ValueBatch,
     VariableWidth,
-    clear_block,
     hookimpl,
-    native_side,
 )
+from lance_arrow.spi.block_runs import clear_block
+from lance_arrow.spi.native import native_side
 
 _LENGTH_BITS = 32
 """Width of the length before a whole row, as the reference writes it."""

@@ -13,7 +13,8 @@ from google.protobuf.message import Message
 from lance_arrow.errors import CorruptFileError, InternalError
 from lance_arrow.proto.encodings_v20_pb2 import Blob as BlobMessage
 from lance_arrow.proto.encodings_v20_pb2 import ColumnEncoding
-from lance_arrow.spi import BindScope, BoundColumnEncoding, EncodingKey, ZoneMapPlace, hookimpl
+from lance_arrow.spi import BindScope, EncodingKey, hookimpl
+from lance_arrow.spi.layouts import BoundColumnEncoding, ZoneMapPlace
 
 
 @dataclass(frozen=True, slots=True)

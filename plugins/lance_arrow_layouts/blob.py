@@ -19,26 +19,23 @@ from numpy.typing import NDArray
 from lance_arrow import spi
 from lance_arrow.errors import CorruptFileError, PluginContractError, UnsupportedError
 from lance_arrow.kernels import native_codecs
-from lance_arrow.pages import NativePage, native_places
+from lance_arrow.pages import NativePage
+from lance_arrow.pages.native_pages import native_places
 from lance_arrow.proto.encodings_v21_pb2 import BlobLayout, PageLayout
 from lance_arrow.spi import (
     NO_BYTES,
     BindScope,
     BlockSlice,
-    BoundLayout,
-    BufferRole,
     Bytes,
     EncodeScope,
     EncodingKey,
     FixedWidth,
-    LayerKind,
     LeafType,
-    Levels,
     PackedStruct,
-    PageFacts,
     VariableWidth,
     hookimpl,
 )
+from lance_arrow.spi.layouts import BoundLayout, BufferRole, LayerKind, Levels, PageFacts
 
 PLACES = PackedStruct((FixedWidth(64), FixedWidth(64)))
 """Position and size of a value, both unsigned."""
@@ -62,7 +59,7 @@ class Blob:
             raise CorruptFileError(f"a page of blobs in a column of {scope.leaf.shape}")
         return BoundBlob(layers, scope.for_entries().layout(message.inner_layout))
 
-    def score(self, page: spi.PageContent, scope: EncodeScope) -> float | None:
+    def score(self, page: spi.encoders.PageContent, scope: EncodeScope) -> float | None:
         """Return a score for every page of blobs that the file version supports, and None for others."""
         if not page.is_blob:
             return None
@@ -76,7 +73,7 @@ class Blob:
         is_plain = isinstance(leaf.shape, spi.FixedWidth | spi.VariableWidth)
         return native_codecs.no_pages_encoder() if is_plain else None
 
-    def encode(self, page: spi.PageContent, scope: EncodeScope) -> spi.PendingPage:
+    def encode(self, page: spi.encoders.PageContent, scope: EncodeScope) -> spi.encoders.PendingPage:
         """Return the values as bytes to be placed; the page is made from their places.
 
         Raises
@@ -94,13 +91,13 @@ class Blob:
             for start, size in zip(starts[stored].tolist(), sizes[stored].tolist(), strict=True)
         )
 
-        def complete(positions: NDArray[np.int64]) -> spi.EncodedPage:
+        def complete(positions: NDArray[np.int64]) -> spi.encoders.EncodedPage:
             position = np.zeros(len(sizes), np.uint64)
             position[stored] = positions
             write = _write_descriptors if page.leaf.shape == DESCRIPTORS else _write_places
             return write(page, position, sizes.astype(np.uint64), scope)
 
-        return spi.PendingPage(outside, complete)
+        return spi.encoders.PendingPage(outside, complete)
 
 
 def _value_places(values: BlockSlice) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -111,14 +108,14 @@ def _value_places(values: BlockSlice) -> tuple[NDArray[np.int64], NDArray[np.int
 
 
 def _write_places(
-    page: spi.PageContent, position: NDArray[np.uint64], size: NDArray[np.uint64], scope: EncodeScope
-) -> spi.EncodedPage:
+    page: spi.encoders.PageContent, position: NDArray[np.uint64], size: NDArray[np.uint64], scope: EncodeScope
+) -> spi.encoders.EncodedPage:
     """Return a page of places, which also mark nulls."""
     if page.levels.def_ is not None:
         null = page.levels.def_ != 0
         position[null] = page.levels.def_[null].astype(np.uint64) << np.uint64(16)
         size[null] = 0
-    inner = spi.PageContent(
+    inner = spi.encoders.PageContent(
         num_rows=page.num_rows,
         levels=Levels((LayerKind.ALL_VALID_ITEM,), len(position)),
         values=_struct(PLACES, (position.view(np.uint8), size.view(np.uint8)), len(position)),
@@ -127,12 +124,12 @@ def _write_places(
     )
     laid = _laid(inner, scope)
     message = BlobLayout(inner_layout=laid.description, layers=page.levels.layers)
-    return spi.EncodedPage(PageLayout(blob_layout=message), laid.buffers)
+    return spi.encoders.EncodedPage(PageLayout(blob_layout=message), laid.buffers)
 
 
 def _write_descriptors(
-    page: spi.PageContent, position: NDArray[np.uint64], size: NDArray[np.uint64], scope: EncodeScope
-) -> spi.EncodedPage:
+    page: spi.encoders.PageContent, position: NDArray[np.uint64], size: NDArray[np.uint64], scope: EncodeScope
+) -> spi.encoders.EncodedPage:
     """Return a page of structs: every value is in this file (kind 0), nulls are levels."""
     count = len(position)
     fields: tuple[Bytes, ...] = (
@@ -142,7 +139,7 @@ def _write_descriptors(
         np.zeros(4 * count, np.uint8),
         np.empty(0, np.uint8),
     )
-    inner = spi.PageContent(
+    inner = spi.encoders.PageContent(
         num_rows=page.num_rows,
         levels=page.levels,
         values=_struct(DESCRIPTORS, fields, count),
@@ -162,9 +159,9 @@ def _struct(shape: PackedStruct, fields: tuple[Bytes, ...], count: int) -> Block
     return BlockSlice(shape, count, NO_BYTES, fields=tuple(blocks))
 
 
-def _laid(inner: spi.PageContent, scope: EncodeScope) -> spi.EncodedPage:
+def _laid(inner: spi.encoders.PageContent, scope: EncodeScope) -> spi.encoders.EncodedPage:
     laid = scope.for_parts().layout(inner)
-    if not isinstance(laid, spi.EncodedPage):
+    if not isinstance(laid, spi.encoders.EncodedPage):
         raise PluginContractError(f"the layout of the places of blobs returned {type(laid).__name__}")
     return laid
 

@@ -28,20 +28,16 @@ from lance_arrow.spi import (
     BindScope,
     BlockShape,
     BoundChunkCodec,
-    BufferRole,
     Bytes,
     EncodeScope,
     EncodingKey,
     FixedWidth,
-    LayerKind,
     LeafType,
-    Levels,
     Limits,
-    NodeKind,
-    PageFacts,
     VariableWidth,
     hookimpl,
 )
+from lance_arrow.spi.layouts import BufferRole, LayerKind, Levels, NodeKind, PageFacts
 
 _LEVEL = FixedWidth(16)
 _ROLES = {
@@ -80,7 +76,7 @@ class Constant:
             limits=scope.limits,
         )
 
-    def score(self, page: spi.PageContent, scope: EncodeScope) -> float | None:
+    def score(self, page: spi.encoders.PageContent, scope: EncodeScope) -> float | None:
         """Return almost 0 if one scalar, or none, represents all values, so that no other layout is chosen."""
         if scope.file_version >= "2.3" or page.is_blob:
             return None
@@ -92,7 +88,7 @@ class Constant:
             return native_codecs.no_pages_encoder()
         return native_codecs.constant_pages_encoder(scope.file_version >= "2.2")
 
-    def encode(self, page: spi.PageContent, scope: EncodeScope) -> spi.EncodedPage:
+    def encode(self, page: spi.encoders.PageContent, scope: EncodeScope) -> spi.encoders.EncodedPage:
         """Write the scalar, and levels if they are needed.
 
         Raises
@@ -104,13 +100,15 @@ class Constant:
             raise UnsupportedError("a page with different values, or with a scalar that 2.1 cannot hold")
         if page.values is None and page.levels.def_ is None and page.levels.rep is None:
             # A struct without fields: written as if it were all null, and alone, inside valid structs.
-            return spi.EncodedPage(PageLayout(constant_layout=ConstantLayout(layers=[LayerKind.NULLABLE_ITEM])), ())
+            return spi.encoders.EncodedPage(
+                PageLayout(constant_layout=ConstantLayout(layers=[LayerKind.NULLABLE_ITEM])), ()
+            )
         scalar = pages.common_scalar(page)
         if scalar is None:
             levels = pages.null_inwards(page.levels)
             message = ConstantLayout(layers=levels.layers)
             written = _write_nulls(levels, message, scope)
-            return spi.EncodedPage(PageLayout(constant_layout=message), written)
+            return spi.encoders.EncodedPage(PageLayout(constant_layout=message), written)
         message = ConstantLayout(layers=page.levels.layers)
         buffers: tuple[Bytes, ...] = ()
         if page.levels.rep is not None or page.levels.def_ is not None:
@@ -119,10 +117,10 @@ class Constant:
             message.inline_value = scalar
         elif page.values is not None:
             buffers = (pages.scalar_buffer(page.values, scalar), *buffers)
-        return spi.EncodedPage(PageLayout(constant_layout=message), buffers)
+        return spi.encoders.EncodedPage(PageLayout(constant_layout=message), buffers)
 
 
-def _is_constant_page(page: spi.PageContent, scope: EncodeScope) -> bool:
+def _is_constant_page(page: spi.encoders.PageContent, scope: EncodeScope) -> bool:
     if page.values is None or not pages.num_valid(page.levels):
         return True
     return scope.file_version >= "2.2" and page.items is None and pages.common_scalar(page) is not None
@@ -180,7 +178,9 @@ class BoundConstant:
             return None  # `roles` raises the error with its place
         levels, counts = (self.rep, self.def_), (self.num_rep, self.num_def)
         most_bytes = self.limits.max_batch_bytes
-        return pages.native_constant(page, self.layers, self.shape, self.scalar, levels, counts, most_bytes)
+        return pages.native_pages.native_constant(
+            page, self.layers, self.shape, self.scalar, levels, counts, most_bytes
+        )
 
 
 def _all_layers(layers: Sequence[int], leaf: LeafType) -> list[int]:

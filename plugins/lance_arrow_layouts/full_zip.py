@@ -17,16 +17,8 @@ from lance_arrow.errors import UnsupportedError
 from lance_arrow.kernels import native_codecs
 from lance_arrow.pages import ZippedForm, ZippedPages, bind_zipped
 from lance_arrow.proto.encodings_v21_pb2 import FullZipLayout, PageLayout
-from lance_arrow.spi import (
-    BindScope,
-    DecodeContext,
-    EncodeScope,
-    EncodingKey,
-    FixedWidth,
-    Levels,
-    VariableWidth,
-    hookimpl,
-)
+from lance_arrow.spi import BindScope, DecodeContext, EncodeScope, EncodingKey, FixedWidth, VariableWidth, hookimpl
+from lance_arrow.spi.layouts import Levels
 
 _BIT = FixedWidth(1)
 _SMALL_VALUES_PENALTY = 2.0
@@ -59,7 +51,7 @@ class FullZip:
         )
         return bind_zipped(form, scope)
 
-    def score(self, page: spi.PageContent, scope: EncodeScope) -> float | None:
+    def score(self, page: spi.encoders.PageContent, scope: EncodeScope) -> float | None:
         """Return the bytes of the values with a penalty; None if they cannot be encoded one by one."""
         if scope.file_version >= "2.3":
             return None
@@ -84,7 +76,7 @@ class FullZip:
         is_plain = isinstance(leaf.shape, FixedWidth | VariableWidth)
         return native_codecs.zipped_pages_encoder(_SMALL_VALUES_PENALTY) if is_plain else None
 
-    def encode(self, page: spi.PageContent, scope: EncodeScope) -> spi.EncodedPage:
+    def encode(self, page: spi.encoders.PageContent, scope: EncodeScope) -> spi.encoders.EncodedPage:
         """Write entries.
 
         Raises
@@ -105,10 +97,10 @@ class FullZip:
             value_compression=parts.values,
             layers=page.levels.layers,
         )
-        return spi.EncodedPage(PageLayout(full_zip_layout=message), parts.buffers)
+        return spi.encoders.EncodedPage(PageLayout(full_zip_layout=message), parts.buffers)
 
 
-def _is_misread(page: spi.PageContent) -> bool:
+def _is_misread(page: spi.encoders.PageContent) -> bool:
     """Return whether some release of the reference misreads the zipped page, or aborts; 4.0.0 misreads booleans."""
     return pages.lacks_structs(page) or page.leaf.shape == _BIT or _has_misread_lists(page.levels)
 

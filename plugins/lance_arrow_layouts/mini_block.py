@@ -49,7 +49,7 @@ class MiniBlock:
         )
         return bind_chunked(form, scope)
 
-    def score(self, page: spi.PageContent, scope: EncodeScope) -> float | None:
+    def score(self, page: spi.encoders.PageContent, scope: EncodeScope) -> float | None:
         """Return the bytes of the values, more for large ones; None if chunks cannot hold them."""
         if scope.file_version >= "2.3":
             return None
@@ -75,7 +75,7 @@ class MiniBlock:
             return native_codecs.no_pages_encoder()
         return pages.native_chunk_pages(leaf, scope)
 
-    def encode(self, page: spi.PageContent, scope: EncodeScope) -> spi.EncodedPage:
+    def encode(self, page: spi.encoders.PageContent, scope: EncodeScope) -> spi.encoders.EncodedPage:
         """Write chunks, with a dictionary if it saves bytes.
 
         Raises
@@ -99,16 +99,16 @@ class MiniBlock:
             num_items=page.num_values,
             has_large_chunk=scope.file_version >= "2.2",
         )
-        return spi.EncodedPage(PageLayout(mini_block_layout=message), parts.buffers)
+        return spi.encoders.EncodedPage(PageLayout(mini_block_layout=message), parts.buffers)
 
 
 _Plan: TypeAlias = "tuple[spi.ChunkRules | None, pages.Dictionary | None]"
 
 
-def _plan(page: spi.PageContent, values: spi.BlockSlice, scope: EncodeScope) -> _Plan:
+def _plan(page: spi.encoders.PageContent, values: spi.BlockSlice, scope: EncodeScope) -> _Plan:
     """Return rules for the chunks, and the dictionary if they hold indices; computed once per page."""
     # A wrapper may encode the same values without their structure: each structure has its plan.
-    plans: dict[int, tuple[spi.Levels, _Plan]] = scope.summary(values).remember("mini-block", dict)
+    plans: dict[int, tuple[spi.layouts.Levels, _Plan]] = scope.summary(values).remember("mini-block", dict)
     levels = page.levels
     if id(levels) not in plans:
         # The levels are kept so that their identity is not reused.
@@ -116,7 +116,7 @@ def _plan(page: spi.PageContent, values: spi.BlockSlice, scope: EncodeScope) -> 
     return plans[id(levels)][1]
 
 
-def _find_plan(page: spi.PageContent, values: spi.BlockSlice, scope: EncodeScope) -> _Plan:
+def _find_plan(page: spi.encoders.PageContent, values: spi.BlockSlice, scope: EncodeScope) -> _Plan:
     dictionary = pages.automatic_dictionary(page, scope)
     stored = values if dictionary is None else dictionary.indices
     # If the caller demands chunks or the leaf keeps its dictionary, no other layout is possible.

@@ -8,7 +8,8 @@ import pytest
 from lance_arrow.arrays.column_paths import Reach, node_at, parse_path, project, reach
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.spi import LeafType, NodeKind
+from lance_arrow.spi import LeafType
+from lance_arrow.spi.layouts import NodeKind
 
 POINT = pa.struct([("x", pa.int32()), ("y", pa.struct([("u", pa.int8()), ("v", pa.int16())]))])
 

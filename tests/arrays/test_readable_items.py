@@ -11,7 +11,9 @@ from file_leaves import file_leaves
 import lance_arrow
 from lance_arrow.arrays.readable_items import with_readable_items
 from lance_arrow.arrays.shred import shred
-from lance_arrow.spi import EncodeOptions, LayerKind, PageContent
+from lance_arrow.spi import EncodeOptions
+from lance_arrow.spi.encoders import PageContent
+from lance_arrow.spi.layouts import LayerKind
 
 VALID, NULLABLE = LayerKind.ALL_VALID_ITEM, LayerKind.NULLABLE_ITEM
 ZIPPED = EncodeOptions(preferred_layout="full_zip")

@@ -18,7 +18,8 @@ from random_tables import build, plan
 from lance_arrow.arrays.page_split import LeafPages
 from lance_arrow.arrays.shred import shred
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError
-from lance_arrow.spi import FixedSizeList, FixedWidth, LayerKind, PackedStruct, VariableWidth
+from lance_arrow.spi import FixedSizeList, FixedWidth, PackedStruct, VariableWidth
+from lance_arrow.spi.layouts import LayerKind
 
 
 def content(array, *more, metadata=None):

@@ -9,7 +9,8 @@ from lance_arrow.arrays.column_destination import Allocator
 from lance_arrow.arrays.unravel import unravel
 from lance_arrow.errors import CorruptPageError, UnsupportedError
 from lance_arrow.settings import Limits
-from lance_arrow.spi import LayerKind, Levels, RowRanges, SlotLayer, SlotStructure
+from lance_arrow.spi.layouts import LayerKind, Levels, RowRanges
+from lance_arrow.spi.slots import SlotLayer, SlotStructure
 
 ITEM, NULLABLE = LayerKind.ALL_VALID_ITEM, LayerKind.NULLABLE_ITEM
 LIST, FULL = LayerKind.ALL_VALID_LIST, LayerKind.NULL_AND_EMPTY_LIST

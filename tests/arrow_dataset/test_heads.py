@@ -24,7 +24,8 @@ from lance_arrow.arrow_dataset.scan_handler import FileScanHandler
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.scan.file_place import FilePlace
 from lance_arrow.scan.windows import WINDOW_ROWS, SlowStart, Windows
-from lance_arrow.spi import ReadReport, RowRanges
+from lance_arrow.spi import ReadReport
+from lance_arrow.spi.layouts import RowRanges
 
 ROWS = 4 * WINDOW_ROWS + 1000
 TABLE = pa.table({"id": np.arange(ROWS), "half": np.arange(ROWS) / 2})

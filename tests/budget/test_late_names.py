@@ -18,7 +18,9 @@ def checked_names(package: str) -> dict[str, str]:
     blocks = [node for node in ast.parse(source).body if isinstance(node, ast.If)]
     (block,) = [node for node in blocks if ast.unparse(node.test) == "TYPE_CHECKING"]
     imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
-    return {str(alias.asname): str(one.module) for one in imports for alias in one.names}
+    found = {str(alias.asname): str(one.module) for one in imports for alias in one.names}
+    # Modules of `spi` and `pages` are attributes of them, and no names.
+    return {name: home for name, home in found.items() if home != package or package == "lance_arrow"}
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -39,9 +41,7 @@ def test_another_name_is_an_attribute_error(package: str) -> None:
         _ = module.nothing_of_the_kind
 
 
-@pytest.mark.parametrize(
-    ("package", "name"), [("io", "open_source"), ("io", "open_sink"), ("io", "foreign_errors"), ("spi", "compressed")]
-)
+@pytest.mark.parametrize(("package", "name"), [("io", "open_source"), ("io", "open_sink"), ("io", "foreign_errors")])
 @pytest.mark.parametrize(
     "first", ["import lance_arrow.{0}.{1}", "from lance_arrow.{0} import {1}", "import lance_arrow.{0}"]
 )

@@ -15,10 +15,10 @@ import lance_arrow
 from lance_arrow import runtime
 from lance_arrow.errors import CorruptPageError, LanceError
 from lance_arrow.io import BufferSource, MeteredSource
-from lance_arrow.pages import prove_rows
+from lance_arrow.pages.in_memory import prove_rows
 from lance_arrow.runtime import Runtime
 from lance_arrow.settings import Settings
-from lance_arrow.spi import PageFacts
+from lance_arrow.spi.layouts import PageFacts
 from lance_arrow.structure import page_scan
 
 

@@ -22,18 +22,9 @@ from lance_arrow.container.footer import FileVersion
 from lance_arrow.container.schema import fields_from_arrow
 from lance_arrow.io import open_sink
 from lance_arrow.proto.encodings_v20_pb2 import ColumnEncoding
-from lance_arrow.spi import (
-    BlockShape,
-    EncodeOptions,
-    FixedSizeList,
-    FixedWidth,
-    LayerKind,
-    LeafType,
-    PackedStruct,
-    PageContent,
-    PendingPage,
-    VariableWidth,
-)
+from lance_arrow.spi import BlockShape, EncodeOptions, FixedSizeList, FixedWidth, LeafType, PackedStruct, VariableWidth
+from lance_arrow.spi.encoders import PageContent, PendingPage
+from lance_arrow.spi.layouts import LayerKind
 from lance_arrow.testing.layout_suite import Entry
 from lance_arrow.testing.round_trip import encode_scope
 

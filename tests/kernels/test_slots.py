@@ -12,7 +12,8 @@ from numpy_kernels import slots as twin
 
 from lance_arrow import kernels
 from lance_arrow.errors import InternalError, LanceError
-from lance_arrow.spi import RowRanges, SlotLayer, SlotStructure
+from lance_arrow.spi.layouts import RowRanges
+from lance_arrow.spi.slots import SlotLayer, SlotStructure
 from lance_arrow.testing.slot_levels import levels_of
 
 BOTH = pytest.mark.parametrize("module", [kernels, twin], ids=["native", "twin"])

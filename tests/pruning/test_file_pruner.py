@@ -26,7 +26,7 @@ from lance_arrow.scan.file_place import FilePlace
 from lance_arrow.scan.filters.filter_plan import FilterPlan
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.open_files import OpenFiles
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.layouts import RowRanges
 
 F = pc.field
 NUM_FILES, FILE_ROWS = 120, 100

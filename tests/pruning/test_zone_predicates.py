@@ -18,7 +18,7 @@ from zones_in_memory import leaves_of, zone_maps
 from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.pruning.zone_predicates import Verdict, ZonePredicate, is_understood
 from lance_arrow.pruning.zone_pruning import PruneResult, prune_zones, zone_predicate
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.layouts import RowRanges
 from lance_arrow.statistics.zone_builder import ZoneBuilder
 from lance_arrow.statistics.zone_maps import ZoneMap
 from lance_arrow.statistics.zone_types import is_repeated

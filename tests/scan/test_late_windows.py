@@ -19,7 +19,8 @@ from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.row_reader import RowReader
 from lance_arrow.scan.sparse_selection import dense_share
 from lance_arrow.scan.windows import WINDOW_ROWS, late_window_rows
-from lance_arrow.spi import ReadReport, RowRanges
+from lance_arrow.spi import ReadReport
+from lance_arrow.spi.layouts import RowRanges
 
 # Each thread gets a window, larger than those of unfiltered reads.
 NUM_ROWS = 3 * WINDOW_ROWS * default_runtime().settings.num_threads

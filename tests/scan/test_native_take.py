@@ -15,10 +15,11 @@ from witness import Witness
 import lance_arrow
 from lance_arrow import engine
 from lance_arrow.errors import InvalidArgumentError, LanceError
-from lance_arrow.pages import native_constant
+from lance_arrow.pages.native_pages import native_constant
 from lance_arrow.scan import row_reader
 from lance_arrow.scan.native_take import _parts
-from lance_arrow.spi import FixedWidth, LayerKind, PageFacts, RowRanges
+from lance_arrow.spi import FixedWidth
+from lance_arrow.spi.layouts import LayerKind, PageFacts, RowRanges
 
 VERSIONS = ("2.1", "2.2", "2.3")
 ROWS = 9_000

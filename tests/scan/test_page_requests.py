@@ -15,7 +15,7 @@ from lance_arrow.io.ahead_source import PlannedRequests
 from lance_arrow.io.source import REMOTE_COALESCING
 from lance_arrow.scan.page_requests import planned_requests
 from lance_arrow.scan.row_reader import RowReader
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.layouts import RowRanges
 
 ROWS = 500_000
 NAMES = ("a", "b", "c")

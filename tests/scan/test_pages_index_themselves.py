@@ -16,7 +16,7 @@ from lance_arrow.errors import LanceError
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan.row_reader import RowReader
 from lance_arrow.settings import Settings
-from lance_arrow.spi import BufferRole, RowRanges
+from lance_arrow.spi.layouts import BufferRole, RowRanges
 
 ROWS = 3000
 VERSIONS = ("2.1", "2.2", "2.3")

@@ -17,7 +17,7 @@ from lance_arrow.io.source import REMOTE_COALESCING
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan import row_reader
 from lance_arrow.settings import Settings
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.layouts import RowRanges
 from lance_arrow.structure.row_selection import halves, take_order
 
 

@@ -20,7 +20,7 @@ from lance_arrow.errors import CorruptFileError
 from lance_arrow.scan import row_reader
 from lance_arrow.scan.row_weights import RowWeights
 from lance_arrow.scan.sparse_selection import are_short, hull, is_cheaper_whole, marks_of, picked
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.layouts import RowRanges
 from lance_arrow.structure.row_selection import marked
 
 ROWS = 30_000

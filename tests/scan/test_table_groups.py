@@ -22,7 +22,8 @@ from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.fragments import fragment_groups
 from lance_arrow.scan.fragments.fragment_groups import FragmentGroups
 from lance_arrow.scan.fragments.joined_fragments import JoinedFragments
-from lance_arrow.spi import ReadReport, RowRanges
+from lance_arrow.spi import ReadReport
+from lance_arrow.spi.layouts import RowRanges
 
 VIRTUAL = ["_rowid", "_rowaddr"]
 VERSIONED = ["_row_created_at_version", "_row_last_updated_at_version"]

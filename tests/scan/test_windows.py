@@ -13,7 +13,7 @@ from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.scan.row_arguments import as_rows
 from lance_arrow.scan.row_weights import RowWeights
 from lance_arrow.scan.windows import Windows, even_windows, may_be_sliced
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.layouts import RowRanges
 
 
 def rows_of(ranges: RowRanges) -> list[int]:

@@ -15,7 +15,7 @@ import lance_arrow
 from lance_arrow import engine, spi
 from lance_arrow.errors import CorruptPageError, PluginContractError
 from lance_arrow.kernels import native_codecs
-from lance_arrow.pages import value_bits
+from lance_arrow.pages.value_rows import value_bits
 from lance_arrow_codecs.fixed_size_list import BoundFixedSizeList
 from lance_arrow_codecs.flat import BoundFlat
 
@@ -187,7 +187,7 @@ def test_a_capsule_of_another_name_is_an_error() -> None:
 
 
 def test_the_header_is_where_authors_are_told() -> None:
-    text = (spi.include_dir() / "lance_arrow_native.h").read_text()
+    text = (spi.native.include_dir() / "lance_arrow_native.h").read_text()
     assert "lance_arrow.chunk_codec/1" in text
     assert "lance_arrow.frame_codec/1" in text
 
@@ -222,6 +222,6 @@ def test_fixed_size_lists_have_a_native_side() -> None:
     shape = spi.FixedSizeList(spi.FixedWidth(32), 3)
     lists = BoundFixedSizeList(shape, BoundFlat(spi.FixedWidth(32)), 3, 0)
     values = np.arange(12, dtype=np.uint32)
-    capsule = spi.native_side(lists)
+    capsule = spi.native.native_side(lists)
     found, _ = engine.select_values(capsule, [values.view(np.uint8)], 4, np.array([1]), np.array([2]), LIMIT)
     assert np.frombuffer(found, np.uint32).tolist() == [3, 4, 5]

@@ -6,7 +6,8 @@ import pytest
 
 from lance_arrow.errors import CorruptFileError
 from lance_arrow.runtime import default_runtime
-from lance_arrow.spi import BindScope, FixedWidth, LayerKind, LeafType, NodeKind, PackedStruct
+from lance_arrow.spi import BindScope, FixedWidth, LeafType, PackedStruct
+from lance_arrow.spi.layouts import LayerKind, NodeKind
 
 ITEM, NULLABLE, LIST = LayerKind.ALL_VALID_ITEM, LayerKind.NULLABLE_ITEM, LayerKind.NULLABLE_LIST
 STRUCT = PackedStruct((FixedWidth(8), FixedWidth(64)))

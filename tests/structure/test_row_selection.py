@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.layouts import RowRanges
 from lance_arrow.structure.row_selection import (
     by_page,
     difference,

@@ -15,7 +15,9 @@ from lance_arrow.arrays.unravel import unravel
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.container.schema import arrow_schema, column_mapping, fields_from_arrow
 from lance_arrow.settings import Limits
-from lance_arrow.spi import Bitmap, BlockSlice, DictionaryItems, FixedSizeList, PackedStruct, PageContent, VariableWidth
+from lance_arrow.spi import Bitmap, BlockSlice, FixedSizeList, PackedStruct, VariableWidth
+from lance_arrow.spi.encoders import PageContent
+from lance_arrow.spi.layouts import DictionaryItems
 
 
 def file_column(field: pa.Field) -> ColumnNode:

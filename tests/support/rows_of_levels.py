@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from lance_arrow.spi import LayerKind
+from lance_arrow.spi.layouts import LayerKind
 from lance_arrow.testing.layout_suite import Entry
 
 Rows = tuple[tuple[Entry, ...], ...]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from second_reader import second_reader
 
 from lance_arrow.errors import LanceError
-from lance_arrow.spi import PythonLayout, RowRanges
+from lance_arrow.spi.layouts import PythonLayout, RowRanges
 from lance_arrow.testing.layout_suite import LayoutCase, PageRead, bind_case, load_index, open_rows
 from lance_arrow.testing.native_pages import difference, native_rows
 

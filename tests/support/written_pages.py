@@ -9,22 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from second_pages import read_page
 
-from lance_arrow.spi import (
-    BlockShape,
-    BlockSlice,
-    EncodedPage,
-    EncodeOptions,
-    FixedSizeList,
-    FixedWidth,
-    LayerKind,
-    LeafType,
-    Levels,
-    NodeKind,
-    PageContent,
-    PendingPage,
-    RowRanges,
-    VariableWidth,
-)
+from lance_arrow.spi import BlockShape, BlockSlice, EncodeOptions, FixedSizeList, FixedWidth, LeafType, VariableWidth
+from lance_arrow.spi.encoders import EncodedPage, PageContent, PendingPage
+from lance_arrow.spi.layouts import LayerKind, Levels, NodeKind, RowRanges
 from lance_arrow.testing.layout_suite import Entry, LayoutCase, assert_holds
 from lance_arrow.testing.round_trip import encode_scope
 

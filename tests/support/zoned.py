@@ -11,7 +11,8 @@ from lance_arrow.io.buffer_source import BufferSource
 from lance_arrow.proto import file_v2_pb2
 from lance_arrow.proto.encodings_v20_pb2 import ColumnEncoding
 from lance_arrow.runtime import default_runtime
-from lance_arrow.spi import EncodingKey, ZoneMapPlace
+from lance_arrow.spi import EncodingKey
+from lance_arrow.spi.layouts import ZoneMapPlace
 from lance_arrow.statistics.zone_builder import ZoneBuilder
 from lance_arrow.statistics.zone_maps import encode_zones
 from lance_arrow.statistics.zone_types import bounds_type

@@ -20,7 +20,8 @@ from lance_arrow import LanceTable
 from lance_arrow.errors import CommitConflictError, PluginContractError, TableExistsError, UnsupportedError
 from lance_arrow.io import Location, can_create_exclusively, create_exclusively, exclusive
 from lance_arrow.runtime import default_runtime
-from lance_arrow.spi import CommitAttempt, CommitStrategy, LockedCommit, TablePlace, hookimpl
+from lance_arrow.spi import hookimpl
+from lance_arrow.spi.commits import CommitAttempt, CommitStrategy, LockedCommit, TablePlace
 from lance_arrow.table.strategies import ExclusiveCreate, SingleWriter, choose_strategy
 
 ROWS = pa.table({"id": [1, 2, 3]})

@@ -29,7 +29,7 @@ from lance_arrow.cli.printing import count, size
 from lance_arrow.cli.render import ErrorReport
 from lance_arrow.html_repr import Segment
 from lance_arrow.scan.predicates import type_at
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 from lance_arrow.structure.row_selection import rows_before
 
 if TYPE_CHECKING:

@@ -23,19 +23,12 @@ from lance_arrow.files.row_writer import WrittenLeaf
 from lance_arrow.files.stored_rows import StoredColumns
 from lance_arrow.files.writer_plan import WriterPlan
 from lance_arrow.runtime import Runtime
-from lance_arrow.spi import (
-    ArrayContent,
-    BlockSlice,
-    EncodedArray,
-    EncodeOptions,
-    EncodingKey,
-    LeafType,
-    Levels,
-    NodeKind,
-    PageContent,
-    VariableWidth,
-    block_over,
-)
+from lance_arrow.spi import BlockSlice, EncodeOptions, EncodingKey, LeafType, VariableWidth
+from lance_arrow.spi.arrays import ArrayContent, EncodedArray
+from lance_arrow.spi.blocks import Levels
+from lance_arrow.spi.encoding import PageContent
+from lance_arrow.spi.leaf_type import NodeKind
+from lance_arrow.spi.scratch import block_over
 from lance_arrow.structure.page_encoder import COLUMN_ENCODING
 
 _LIST = LeafType(None, (NodeKind.LIST,))

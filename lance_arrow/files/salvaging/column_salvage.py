@@ -21,7 +21,7 @@ from lance_arrow.scan.projection import Projection
 from lance_arrow.scan.row_source import ColumnReading, RowSource
 from lance_arrow.scan.row_stream import RowStream
 from lance_arrow.scan.row_taking import as_table
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 
 
 class ColumnSalvage:

@@ -14,7 +14,7 @@ from lance_arrow.files.salvaging.row_runs import gaps
 from lance_arrow.files.salvaging.rows_salvage import RowCount, RowsSalvage, SavedRows, whole_columns
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.projection import Projection
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 
 
 class DamagedRead(SavedRows):

@@ -23,7 +23,7 @@ from lance_arrow.errors import CorruptFileError, UnsupportedError
 from lance_arrow.files.salvaging.rebuilt_end import ENCODING_TAG, FileEnd, RebuiltSource, message_fields, packed
 from lance_arrow.io import RangeSource, read_end
 from lance_arrow.settings import Limits
-from lance_arrow.spi import PAGE_MESSAGES
+from lance_arrow.spi.keys import PAGE_MESSAGES
 
 _MOST_BUFFERS = 16
 _MOST_COLUMNS = 1 << 16

@@ -18,7 +18,7 @@ from lance_arrow.scan.projection import Projection
 from lance_arrow.scan.row_source import RowSource
 from lance_arrow.scan.row_weights import check_expansion
 from lance_arrow.scan.windows import Windows
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 
 
 class RowCount:

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, type_over
 from lance_arrow.late_arrow import pc
 from lance_arrow.scan.projection import shown_field
-from lance_arrow.spi import NodeKind, RowRanges
+from lance_arrow.spi.leaf_type import NodeKind
+from lance_arrow.spi.rows import RowRanges
 from lance_arrow.structure.row_selection import cut
 
 if TYPE_CHECKING:

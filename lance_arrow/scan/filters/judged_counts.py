@@ -12,7 +12,7 @@ from lance_arrow.io import MeteredSource
 from lance_arrow.scan.native_pages import positional_of
 from lance_arrow.scan.read_counts import ReadCounts
 from lance_arrow.scan.row_reader import RowReader
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 
 
 def count_judged(reader: RowReader, nodes: Sequence[ColumnNode], rows: RowRanges) -> tuple[int, ReadCounts] | None:

@@ -13,7 +13,7 @@ from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.engine import NativePage, PagesWithRows, ReadForms
 from lance_arrow.scan.filters.judged_counts import counted
 from lance_arrow.scan.row_reader import RowReader
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 
 _MOST_COUNTS = 16
 _MOST_PAGE_BYTES = 256 << 10

@@ -22,7 +22,7 @@ from lance_arrow.scan.read_counts import Tally
 from lance_arrow.scan.row_source import ColumnReading, RowSource
 from lance_arrow.scan.sparse_selection import are_short, hull, is_cheaper_whole, marks_of
 from lance_arrow.scan.windows import ROWS_FOR_ONE, WORTH_A_THREAD_BYTES, Window, Windows, late_window_rows
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 
 _ROWS_WORTH_THREADS = 1 << 22
 """So many rows are worth threads however few bytes they take in the file."""

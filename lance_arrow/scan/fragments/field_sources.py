@@ -19,7 +19,7 @@ from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, storage_type, t
 from lance_arrow.arrays.view_arrays import as_views, is_view
 from lance_arrow.errors import CorruptFileError, CorruptManifestError
 from lance_arrow.late_arrow import pc
-from lance_arrow.spi import NodeKind
+from lance_arrow.spi.leaf_type import NodeKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ from lance_arrow.scan.projection import have_blobs
 from lance_arrow.scan.read_counts import receipt_for
 from lance_arrow.scan.row_weights import check_expansion
 from lance_arrow.scan.windows import LEAST_GROUPED, WINDOW_ROWS
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 
 if TYPE_CHECKING:
     from lance_arrow.scan.filters.filter_plan import FilterPlan

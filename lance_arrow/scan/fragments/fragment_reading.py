@@ -22,7 +22,7 @@ from lance_arrow.scan.fragments.fragment_rows import TableSource, stored_column
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.read_counts import ReadCounts
 from lance_arrow.scan.row_weights import RowWeights
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 
 if TYPE_CHECKING:
     from lance_arrow.scan.blobs.blob_reader import BlobReader

@@ -32,7 +32,7 @@ from lance_arrow.scan.fragments.table_zones import BoundedZones, prune_fragment
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.open_files import OpenFiles
 from lance_arrow.scan.scan_options import ScanOptions
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 from lance_arrow.statistics.zone_maps import ZoneMap
 from lance_arrow.statistics.zone_types import bounds_type, zones_schema
 

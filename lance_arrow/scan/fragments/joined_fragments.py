@@ -31,7 +31,7 @@ from lance_arrow.scan.joined_rows import opened_as_one
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.projection import Projection
 from lance_arrow.scan.read_counts import ReadCounts
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 from lance_arrow.structure.row_selection import by_page, joined_ranges, take_order
 
 SMALL_FILE_BYTES = 512 << 10

@@ -27,7 +27,8 @@ from lance_arrow.container.footer import FileVersion
 from lance_arrow.container.schema import arrow_schema, column_mapping, fields_from_arrow
 from lance_arrow.errors import CorruptFileError, CorruptManifestError, located
 from lance_arrow.manifests.table_facts import TableFacts
-from lance_arrow.spi import FixedWidth, LeafType, NodeKind
+from lance_arrow.spi import FixedWidth, LeafType
+from lance_arrow.spi.leaf_type import NodeKind
 
 if TYPE_CHECKING:
     from lance_arrow.scan.fragments.field_bindings import FieldBindings

@@ -34,7 +34,7 @@ from lance_arrow.scan.read_counts import receipt_for
 from lance_arrow.scan.row_arguments import as_offsets, first_of
 from lance_arrow.scan.row_taking import as_table, in_callers_order
 from lance_arrow.scan.windows import WINDOW_ROWS
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 from lance_arrow.structure.row_selection import TakeOrder, take_order
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.fragments.fragment_groups import FragmentGroups
 from lance_arrow.scan.projection import Projection
 from lance_arrow.scan.row_stream import RowStream
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 
 if TYPE_CHECKING:
     from lance_arrow.scan.fragments.fragment_counts import FragmentCounts

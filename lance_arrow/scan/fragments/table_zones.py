@@ -32,7 +32,7 @@ from lance_arrow.pruning.zone_pruning import PruneResult, prune_zones
 from lance_arrow.scan.file_place import FilePlace
 from lance_arrow.scan.open_files import OpenFiles
 from lance_arrow.settings import Limits
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 from lance_arrow.statistics.zone_maps import ZoneMap
 from lance_arrow.statistics.zone_types import bounds_type, is_repeated, zones_schema
 

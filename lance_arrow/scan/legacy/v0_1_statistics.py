@@ -13,7 +13,7 @@ from lance_arrow.container.legacy.v0_1_statistics import BatchStatistics, batch_
 from lance_arrow.errors import LanceError, UnsupportedError, located
 from lance_arrow.scan.open_file import row_reader
 from lance_arrow.scan.row_reader import RowReader
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 from lance_arrow.statistics.legacy.v0_1_zones import BatchBounds, zones_of_batches
 from lance_arrow.statistics.zone_maps import ZoneMap
 from lance_arrow.statistics.zone_types import bounds_type, is_repeated, is_variable

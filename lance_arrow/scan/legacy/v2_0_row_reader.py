@@ -34,15 +34,13 @@ from lance_arrow.scan.native_pages import ListPages, PagesAtHand
 from lance_arrow.scan.native_take import Pages
 from lance_arrow.scan.page_faults import find_page
 from lance_arrow.scan.row_reader import RowReader
-from lance_arrow.spi import (
-    HoldsItems,
-    LeafType,
-    LoadedPage,
-    NodeKind,
-    ReadNatively,
-    RowRanges,
-    SlotStructure,
-)
+from lance_arrow.spi import LeafType
+from lance_arrow.spi.arrays import HoldsItems
+from lance_arrow.spi.layouts import LoadedPage
+from lance_arrow.spi.leaf_type import NodeKind
+from lance_arrow.spi.native import ReadNatively
+from lance_arrow.spi.rows import RowRanges
+from lance_arrow.spi.slots import SlotStructure
 from lance_arrow.structure.page_scan import PageTask, load_indices, load_pages
 from lance_arrow.structure.row_selection import by_page, joined_ranges, pages_with
 

@@ -11,7 +11,7 @@ from lance_arrow.manifests.fragments import physical_counts
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.scan.predicates import Predicate
 from lance_arrow.scan.projection import Projection
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 
 _FIRST_ROWS = 1 << 13
 _GROWTH = 4

@@ -26,7 +26,7 @@ from lance_arrow.scan.ordering.top_rows import TopRows
 from lance_arrow.scan.ordering.zone_ranks import ZoneRanks, ranks_of
 from lance_arrow.scan.projection import Projection
 from lance_arrow.scan.windows import WINDOW_ROWS, Windows
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 from lance_arrow.structure.row_selection import intersection, joined_ranges
 
 _GROWTH = 2

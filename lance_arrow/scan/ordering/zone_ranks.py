@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from lance_arrow.late_arrow import pc
 from lance_arrow.scan.fragments.table_zones import BoundedZones
 from lance_arrow.scan.ordering.sort_keys import NAN_CLASS, Bound, KeyColumn, SortKey, as_sortable, joined, picked
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 from lance_arrow.statistics.zone_maps import ZoneMap
 from lance_arrow.structure.row_selection import difference, joined_ranges, rows_before
 

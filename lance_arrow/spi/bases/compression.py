@@ -16,7 +16,7 @@ from lance_arrow.spi.bases.authored import AuthoredCodec, parts_of, require_chil
 from lance_arrow.spi.blocks import BlockSlice, Bytes
 from lance_arrow.spi.chunk_cuts import starts_of
 from lance_arrow.spi.codecs import BoundCodec
-from lance_arrow.spi.compressed import bind_compressed, compressed, with_room
+from lance_arrow.spi.compression import bind_compressed, compressed, with_room
 from lance_arrow.spi.encoding import Encoded, EncodedValues
 from lance_arrow.spi.frames import Frames
 from lance_arrow.spi.keys import COMPRESSIVE, DecodeContext, EncodingKey

@@ -16,7 +16,7 @@ from lance_arrow.errors import ChangesNotRecordedError, InvalidArgumentError, Un
 from lance_arrow.scan.fragments.fragment_rows import ADDRESS_BITS
 from lance_arrow.scan.fragments.table_columns import NAME_OF, VirtualColumn
 from lance_arrow.scan.projection import Projection
-from lance_arrow.spi import RowRanges
+from lance_arrow.spi.rows import RowRanges
 from lance_arrow.table.changed_rows.row_changes import Numbers, RowChanges, VersionRows
 from lance_arrow.table.row_deletion import ADDRESS, check_addresses_shown
 

@@ -28,7 +28,7 @@ from lance_arrow.manifests.writing import check_fragment_known, editable, finish
 from lance_arrow.proto.table_pb2 import IndexSection
 from lance_arrow.proto.transaction_pb2 import Transaction
 from lance_arrow.settings import Limits
-from lance_arrow.spi import CommitAttempt, CommitStrategy
+from lance_arrow.spi.commits import CommitAttempt, CommitStrategy
 from lance_arrow.table.transactions import MESSAGE_KEY
 from lance_arrow.table.written_files import WrittenFiles
 

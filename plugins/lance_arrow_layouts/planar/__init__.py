@@ -21,16 +21,9 @@ from typing import Any
 from lance_arrow.errors import CorruptFileError
 from lance_arrow.kernels import native_codecs
 from lance_arrow.proto.encodings_v23_pb2 import PlanarLayout
-from lance_arrow.spi import (
-    BindScope,
-    BoundLayout,
-    EncodedPage,
-    EncodeScope,
-    EncodingKey,
-    LeafType,
-    PageContent,
-    hookimpl,
-)
+from lance_arrow.spi import BindScope, EncodeScope, EncodingKey, LeafType, hookimpl
+from lance_arrow.spi.encoders import EncodedPage, PageContent
+from lance_arrow.spi.layouts import BoundLayout
 from lance_arrow_layouts.planar.dense import bind_dense
 from lance_arrow_layouts.planar.sparse import bind_sparse
 from lance_arrow_layouts.planar.writing import can_write, write_page

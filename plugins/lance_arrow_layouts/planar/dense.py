@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from lance_arrow.errors import CorruptFileError, UnsupportedError
-from lance_arrow.pages import ChunkedForm, ZippedForm, bind_chunked, bind_zipped, fits, native_constant
-from lance_arrow.spi import BindScope, BlockShape, BoundLayout, BufferRole, FixedWidth, LayerKind, PageFacts
+from lance_arrow.pages import ChunkedForm, ZippedForm, bind_chunked, bind_zipped, fits
+from lance_arrow.pages.native_pages import native_constant
+from lance_arrow.spi import BindScope, BlockShape, FixedWidth
+from lance_arrow.spi.layouts import BoundLayout, BufferRole, LayerKind, PageFacts
 
 
 def bind_dense(structure: Any, values: Any, scope: BindScope) -> BoundLayout:

@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from lance_arrow.errors import CorruptFileError, CorruptPageError
-from lance_arrow.pages import NativePage, native_sparse
-from lance_arrow.spi import BindScope, BufferRole, BufferSlices, FetchedSlices, Limits, PageFacts, SlotLayer
+from lance_arrow.pages import NativePage
+from lance_arrow.pages.native_pages import native_sparse
+from lance_arrow.spi import BindScope, Limits
+from lance_arrow.spi.layouts import BufferRole, BufferSlices, FetchedSlices, PageFacts
+from lance_arrow.spi.slots import SlotLayer
 from lance_arrow_layouts.planar.structure import BoundStructure
 from lance_arrow_layouts.planar.value_planes import HeldPlane, Slots, ValuePlane, bind_values
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow.errors import UnsupportedError
-from lance_arrow.spi import LayerKind, Levels, NodeKind
+from lance_arrow.spi.layouts import LayerKind, Levels, NodeKind
 
 _NULLABLE_LISTS = (LayerKind.NULLABLE_LIST, LayerKind.NULL_AND_EMPTY_LIST)
 

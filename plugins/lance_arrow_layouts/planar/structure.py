@@ -16,17 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow.errors import CorruptFileError, CorruptPageError
-from lance_arrow.spi import (
-    BindScope,
-    BoundChunkCodec,
-    Bytes,
-    ChunkBatch,
-    DecodeContext,
-    FixedWidth,
-    NodeKind,
-    SlotLayer,
-    new_block,
-)
+from lance_arrow.spi import BindScope, BoundChunkCodec, Bytes, ChunkBatch, DecodeContext, FixedWidth, new_block
+from lance_arrow.spi.layouts import NodeKind
+from lance_arrow.spi.slots import SlotLayer
 
 _POSITION = FixedWidth(64)
 _NULL_POSITIONS, _VALID_POSITIONS = 1, 2

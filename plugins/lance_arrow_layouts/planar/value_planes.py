@@ -18,28 +18,21 @@ from lance_arrow.pages import (
     bind_zipped,
     held_values,
     index_in_memory,
-    native_by_index,
-    native_constant,
-    native_spread,
 )
+from lance_arrow.pages.native_pages import native_by_index, native_constant, native_spread
 from lance_arrow.spi import (
     BindScope,
     BlockShape,
     BlockSlice,
     BoundChunkCodec,
-    BufferRole,
     ChunkBatch,
     DecodeContext,
-    FetchedSlices,
     FixedWidth,
-    LayerKind,
     Limits,
-    PageFacts,
-    RowRanges,
-    SlotLayer,
-    SlotStructure,
     new_block,
 )
+from lance_arrow.spi.layouts import BufferRole, FetchedSlices, LayerKind, PageFacts, RowRanges
+from lance_arrow.spi.slots import SlotLayer, SlotStructure
 from lance_arrow_layouts.planar.dense import checked_scalar, chunked_form, zipped_form
 
 _PLAIN = (LayerKind.ALL_VALID_ITEM,)

@@ -35,15 +35,12 @@ from lance_arrow.spi import (
     Bytes,
     DecodeContext,
     EncodedBlock,
-    EncodedPage,
     EncodeScope,
     EncodingKey,
     FixedWidth,
-    LayerKind,
-    Levels,
-    NodeKind,
-    PageContent,
 )
+from lance_arrow.spi.encoders import EncodedPage, PageContent
+from lance_arrow.spi.layouts import LayerKind, Levels, NodeKind
 from lance_arrow_layouts.planar.sparse_layers import SparseLayer, sparse_layers
 
 _POSITION = FixedWidth(64)

@@ -10,23 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from lance_arrow.errors import CorruptFileError
-from lance_arrow.pages import ItemsIndex
-from lance_arrow.spi import (
-    LEGACY,
-    BindScope,
-    BoundArray,
-    BufferRole,
-    Bytes,
-    EncodingKey,
-    FetchedSlices,
-    FixedWidth,
-    Limits,
-    LoadedPage,
-    PageFacts,
-    PageReadPlan,
-    RowRanges,
-    hookimpl,
-)
+from lance_arrow.pages.items import ItemsIndex
+from lance_arrow.spi import BindScope, Bytes, EncodingKey, FixedWidth, Limits, hookimpl
+from lance_arrow.spi.arrays import LEGACY, BoundArray
+from lance_arrow.spi.layouts import BufferRole, FetchedSlices, LoadedPage, PageFacts, PageReadPlan, RowRanges
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,23 +12,11 @@ from typing import Any
 import numpy as np
 
 from lance_arrow.errors import CorruptFileError, CorruptPageError
-from lance_arrow.pages import LoadedLists
-from lance_arrow.spi import (
-    LEGACY,
-    BindScope,
-    BufferRole,
-    Bytes,
-    EncodingKey,
-    FetchedSlices,
-    LoadedPage,
-    NodeKind,
-    PageFacts,
-    PageReadPlan,
-    RowRanges,
-    SlotLayer,
-    SlotStructure,
-    hookimpl,
-)
+from lance_arrow.pages.arrays import LoadedLists
+from lance_arrow.spi import BindScope, Bytes, EncodingKey, hookimpl
+from lance_arrow.spi.arrays import LEGACY
+from lance_arrow.spi.layouts import BufferRole, FetchedSlices, LoadedPage, NodeKind, PageFacts, PageReadPlan, RowRanges
+from lance_arrow.spi.slots import SlotLayer, SlotStructure
 
 _NONE = np.empty(0, np.int64)
 _OFFSET_BITS = (32, 64)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from lance_arrow.proto.encodings_v20_pb2 import ArrayEncoding, Nullable, SimpleStruct
-from lance_arrow.spi import LEGACY, BindScope, BoundArray, EncodingKey, hookimpl
+from lance_arrow.spi import BindScope, EncodingKey, hookimpl
+from lance_arrow.spi.arrays import LEGACY, BoundArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from lance_arrow.errors import CorruptFileError
 from lance_arrow.proto.encodings_v20_pb2 import ArrayEncoding, Buffer
 from lance_arrow.proto.encodings_v20_pb2 import FixedSizeList as FixedSizeListMessage
 from lance_arrow.proto.encodings_v20_pb2 import Flat as FlatMessage
-from lance_arrow.spi import LEGACY, BindScope, BlockShape, BoundArray, EncodingKey, FixedSizeList, FixedWidth, hookimpl
+from lance_arrow.spi import BindScope, BlockShape, EncodingKey, FixedSizeList, FixedWidth, hookimpl
+from lance_arrow.spi.arrays import LEGACY, BoundArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,23 +14,18 @@ from numpy.typing import NDArray
 
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptFileError, CorruptPageError
-from lance_arrow.spi import (
-    LEGACY,
-    BindScope,
-    BlockSlice,
+from lance_arrow.spi import BindScope, BlockSlice, Bytes, EncodingKey, VariableWidth, hookimpl
+from lance_arrow.spi.arrays import LEGACY
+from lance_arrow.spi.layouts import (
     BufferRole,
     BufferSlices,
-    Bytes,
-    EncodingKey,
     FetchedSlices,
-    ItemValidity,
     LoadedPage,
     PageFacts,
     PageReadPlan,
     RowRanges,
-    VariableWidth,
-    hookimpl,
 )
+from lance_arrow.spi.slots import ItemValidity
 
 _OFFSET_BYTES = 8
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
-from lance_arrow.pages import (
+from lance_arrow.pages.arrays import (
     decode_integers,
     fetched_parts,
     joined_plan,
@@ -26,28 +26,20 @@ from lance_arrow.pages import (
 from lance_arrow.proto.encodings_v20_pb2 import ArrayEncoding, Buffer, Compression, Flat
 from lance_arrow.proto.encodings_v20_pb2 import Binary as BinaryMessage
 from lance_arrow.spi import (
-    ARRAY,
-    ArrayContent,
     BindScope,
     BlockSlice,
-    BoundArray,
-    BufferRole,
     Bytes,
-    EncodedArray,
     EncodeScope,
     EncodingKey,
-    FetchedSlices,
     FixedWidth,
-    ItemValidity,
     LeafType,
     Limits,
-    LoadedPage,
-    PageFacts,
-    PageReadPlan,
-    RowRanges,
     VariableWidth,
     hookimpl,
 )
+from lance_arrow.spi.arrays import ARRAY, ArrayContent, BoundArray, EncodedArray
+from lance_arrow.spi.layouts import BufferRole, FetchedSlices, LoadedPage, PageFacts, PageReadPlan, RowRanges
+from lance_arrow.spi.slots import ItemValidity
 
 _BYTE = FixedWidth(8)
 _END_BYTES = 8

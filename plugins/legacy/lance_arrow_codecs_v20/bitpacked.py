@@ -12,22 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow.errors import CorruptFileError
-from lance_arrow.pages import OneBufferArray, SelectedValues, page_buffer
-from lance_arrow.spi import (
-    ARRAY,
-    BindScope,
-    BlockSlice,
-    BufferSlices,
-    Bytes,
-    EncodingKey,
-    FetchedSlices,
-    FixedWidth,
-    LoadedPage,
-    PageFacts,
-    PageReadPlan,
-    RowRanges,
-    hookimpl,
-)
+from lance_arrow.pages.arrays import page_buffer
+from lance_arrow.pages.one_buffer import OneBufferArray, SelectedValues
+from lance_arrow.spi import BindScope, BlockSlice, Bytes, EncodingKey, FixedWidth, hookimpl
+from lance_arrow.spi.arrays import ARRAY
+from lance_arrow.spi.layouts import BufferSlices, FetchedSlices, LoadedPage, PageFacts, PageReadPlan, RowRanges
 
 _WIDTHS = (8, 16, 32, 64)
 _SPAN_BYTES = 9

@@ -12,22 +12,12 @@ import numpy as np
 
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptFileError
-from lance_arrow.pages import OneBufferArray, SelectedValues, page_buffer
-from lance_arrow.spi import (
-    ARRAY,
-    BindScope,
-    BlockSlice,
-    BufferSlices,
-    EncodingKey,
-    FetchedSlices,
-    FixedWidth,
-    LoadedPage,
-    PageFacts,
-    PageReadPlan,
-    RowRanges,
-    Scratch,
-    hookimpl,
-)
+from lance_arrow.pages.arrays import page_buffer
+from lance_arrow.pages.one_buffer import OneBufferArray, SelectedValues
+from lance_arrow.spi import BindScope, BlockSlice, EncodingKey, FixedWidth, hookimpl
+from lance_arrow.spi.arrays import ARRAY
+from lance_arrow.spi.layouts import BufferSlices, FetchedSlices, LoadedPage, PageFacts, PageReadPlan, RowRanges
+from lance_arrow.spi.scratch import Scratch
 
 _WIDTHS = (8, 16, 32, 64)
 _BLOCK_VALUES = 1024

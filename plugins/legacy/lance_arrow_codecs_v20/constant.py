@@ -15,23 +15,10 @@ from typing import Any
 import numpy as np
 
 from lance_arrow.errors import CorruptFileError, UnsupportedError
-from lance_arrow.pages import ValidValues
-from lance_arrow.spi import (
-    ARRAY,
-    BindScope,
-    BlockSlice,
-    BufferRole,
-    Bytes,
-    EncodingKey,
-    FetchedSlices,
-    FixedWidth,
-    Limits,
-    LoadedPage,
-    PageFacts,
-    PageReadPlan,
-    RowRanges,
-    hookimpl,
-)
+from lance_arrow.pages.one_buffer import ValidValues
+from lance_arrow.spi import BindScope, BlockSlice, Bytes, EncodingKey, FixedWidth, Limits, hookimpl
+from lance_arrow.spi.arrays import ARRAY
+from lance_arrow.spi.layouts import BufferRole, FetchedSlices, LoadedPage, PageFacts, PageReadPlan, RowRanges
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,36 +16,29 @@ from numpy.typing import NDArray
 
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptFileError, UnsupportedError
-from lance_arrow.pages import ItemsIndex, NativePage, decode_integers, native_indexed
+from lance_arrow.pages import NativePage
+from lance_arrow.pages.arrays import decode_integers, native_indexed
+from lance_arrow.pages.items import ItemsIndex
 from lance_arrow.proto.encodings_v20_pb2 import ArrayEncoding
 from lance_arrow.proto.encodings_v20_pb2 import Dictionary as DictionaryMessage
 from lance_arrow.spi import (
-    ARRAY,
-    ArrayContent,
     BindScope,
     BlockShape,
     BlockSlice,
-    BoundArray,
-    BufferRole,
     Bytes,
-    EncodedArray,
     EncodeScope,
     EncodingKey,
-    FetchedSlices,
     FixedWidth,
-    ItemValidity,
     LeafType,
     Limits,
-    LoadedPage,
-    PageFacts,
-    PageReadPlan,
-    RowRanges,
     VariableWidth,
-    copy_runs,
     hookimpl,
-    measure_runs,
     new_block,
 )
+from lance_arrow.spi.arrays import ARRAY, ArrayContent, BoundArray, EncodedArray
+from lance_arrow.spi.block_runs import copy_runs, measure_runs
+from lance_arrow.spi.layouts import BufferRole, FetchedSlices, LoadedPage, PageFacts, PageReadPlan, RowRanges
+from lance_arrow.spi.slots import ItemValidity
 
 _INDEX_BITS = (8, 16, 32, 64)
 _LEAST_VALUES = 100

@@ -12,25 +12,11 @@ from typing import Any
 import numpy as np
 
 from lance_arrow.errors import CorruptFileError, CorruptPageError
-from lance_arrow.pages import ValidValues, require_width
-from lance_arrow.spi import (
-    ARRAY,
-    BindScope,
-    BlockSlice,
-    BoundArray,
-    BufferRole,
-    Bytes,
-    EncodingKey,
-    FetchedSlices,
-    FixedWidth,
-    LoadedPage,
-    PageFacts,
-    PageIndex,
-    PageReadPlan,
-    RowRanges,
-    VariableWidth,
-    hookimpl,
-)
+from lance_arrow.pages.arrays import require_width
+from lance_arrow.pages.one_buffer import ValidValues
+from lance_arrow.spi import BindScope, BlockSlice, Bytes, EncodingKey, FixedWidth, VariableWidth, hookimpl
+from lance_arrow.spi.arrays import ARRAY, BoundArray
+from lance_arrow.spi.layouts import BufferRole, FetchedSlices, LoadedPage, PageFacts, PageIndex, PageReadPlan, RowRanges
 
 _BYTE = FixedWidth(8)
 _INT64_MAX = np.iinfo(np.int64).max

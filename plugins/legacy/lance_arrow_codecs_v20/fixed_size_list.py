@@ -13,33 +13,25 @@ import numpy as np
 
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
-from lance_arrow.pages import ALL_NULL, ALL_VALID, ValidValues, list_parts, plain_buffer
+from lance_arrow.pages.arrays import ALL_NULL, ALL_VALID, plain_buffer
+from lance_arrow.pages.one_buffer import ValidValues
+from lance_arrow.pages.value_rows import list_parts
 from lance_arrow.proto.encodings_v20_pb2 import ArrayEncoding
 from lance_arrow.proto.encodings_v20_pb2 import FixedSizeList as FixedSizeListMessage
 from lance_arrow.spi import (
-    ARRAY,
-    ArrayContent,
     BindScope,
     BlockSlice,
-    BoundArray,
-    BufferRole,
     Bytes,
-    EncodedArray,
     EncodeScope,
     EncodingKey,
-    FetchedSlices,
     FixedSizeList,
     FixedWidth,
-    ItemValidity,
     LeafType,
-    LoadedPage,
-    PageFacts,
-    PageIndex,
-    PageReadPlan,
-    PlainValues,
-    RowRanges,
     hookimpl,
 )
+from lance_arrow.spi.arrays import ARRAY, ArrayContent, BoundArray, EncodedArray, PlainValues
+from lance_arrow.spi.layouts import BufferRole, FetchedSlices, LoadedPage, PageFacts, PageIndex, PageReadPlan, RowRanges
+from lance_arrow.spi.slots import ItemValidity
 
 _INT64_MAX = np.iinfo(np.int64).max
 

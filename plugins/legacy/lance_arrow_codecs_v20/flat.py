@@ -14,30 +14,22 @@ import numpy as np
 
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
-from lance_arrow.pages import ValidValues, page_buffer
+from lance_arrow.pages.arrays import page_buffer
+from lance_arrow.pages.one_buffer import ValidValues
 from lance_arrow.proto.encodings_v20_pb2 import ArrayEncoding, Buffer
 from lance_arrow.proto.encodings_v20_pb2 import Flat as FlatMessage
 from lance_arrow.proto.encodings_v21_pb2 import LZ4, ZSTD, BufferCompression
-from lance_arrow.spi import (
-    ARRAY,
-    ArrayContent,
-    BindScope,
-    BlockSlice,
-    BoundBufferScheme,
+from lance_arrow.spi import BindScope, BlockSlice, Bytes, EncodeScope, EncodingKey, FixedWidth, Limits, hookimpl
+from lance_arrow.spi.arrays import ARRAY, ArrayContent, EncodedArray
+from lance_arrow.spi.compression import BoundBufferScheme
+from lance_arrow.spi.layouts import (
     BufferRole,
     BufferSlices,
-    Bytes,
-    EncodedArray,
-    EncodeScope,
-    EncodingKey,
     FetchedSlices,
-    FixedWidth,
-    Limits,
     LoadedPage,
     PageFacts,
     PageReadPlan,
     RowRanges,
-    hookimpl,
 )
 
 _UNCOMPRESSED = ("", "none")

@@ -17,30 +17,11 @@ from lance_arrow.kernels import native_codecs
 from lance_arrow.pages import NativePage
 from lance_arrow.proto.encodings_v20_pb2 import ArrayEncoding
 from lance_arrow.proto.encodings_v20_pb2 import Fsst as FsstMessage
-from lance_arrow.spi import (
-    ARRAY,
-    ArrayContent,
-    BindScope,
-    BlockSlice,
-    BoundArray,
-    BufferRole,
-    Bytes,
-    EncodedArray,
-    EncodeScope,
-    EncodingKey,
-    FetchedSlices,
-    ItemValidity,
-    LeafType,
-    LoadedPage,
-    PageFacts,
-    PageIndex,
-    PageReadPlan,
-    PageStructure,
-    RowRanges,
-    Scratch,
-    VariableWidth,
-    hookimpl,
-)
+from lance_arrow.spi import BindScope, BlockSlice, Bytes, EncodeScope, EncodingKey, LeafType, VariableWidth, hookimpl
+from lance_arrow.spi.arrays import ARRAY, ArrayContent, BoundArray, EncodedArray
+from lance_arrow.spi.layouts import BufferRole, FetchedSlices, LoadedPage, PageFacts, PageIndex, PageReadPlan, RowRanges
+from lance_arrow.spi.scratch import Scratch
+from lance_arrow.spi.slots import ItemValidity, PageStructure
 
 _CODES = VariableWidth(64)
 _TABLE_BYTES = 2312

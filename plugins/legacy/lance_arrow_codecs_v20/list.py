@@ -14,38 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
-from lance_arrow.pages import (
-    LoadedLists,
-    decode_integers,
-    load_whole,
-    native_lists,
-    require_width,
-)
+from lance_arrow.pages.arrays import LoadedLists, decode_integers, load_whole, native_lists, require_width
 from lance_arrow.proto.encodings_v20_pb2 import ArrayEncoding
 from lance_arrow.proto.encodings_v20_pb2 import List as ListMessage
-from lance_arrow.spi import (
-    ARRAY,
-    ArrayContent,
-    BindScope,
-    BlockSlice,
-    BoundArray,
-    BufferRole,
-    Bytes,
-    EncodedArray,
-    EncodeScope,
-    EncodingKey,
-    FetchedSlices,
-    FixedWidth,
-    LeafType,
-    LoadedPage,
-    NodeKind,
-    PageFacts,
-    PageReadPlan,
-    RowRanges,
-    SlotLayer,
-    SlotStructure,
-    hookimpl,
-)
+from lance_arrow.spi import BindScope, BlockSlice, Bytes, EncodeScope, EncodingKey, FixedWidth, LeafType, hookimpl
+from lance_arrow.spi.arrays import ARRAY, ArrayContent, BoundArray, EncodedArray
+from lance_arrow.spi.layouts import BufferRole, FetchedSlices, LoadedPage, NodeKind, PageFacts, PageReadPlan, RowRanges
+from lance_arrow.spi.slots import SlotLayer, SlotStructure
 
 _NONE = np.empty(0, np.int64)
 _INT64_MAX = np.iinfo(np.int64).max

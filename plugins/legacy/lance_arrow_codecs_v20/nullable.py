@@ -12,45 +12,37 @@ from typing import Any
 import numpy as np
 
 from lance_arrow.errors import CorruptFileError
-from lance_arrow.pages import (
-    ArrayIndices,
-    LoadedNulls,
-    StructuredPage,
-    fetched_parts,
-    joined_plan,
-    native_constant,
-    native_values,
-    require_width,
-)
+from lance_arrow.pages import StructuredPage
+from lance_arrow.pages.arrays import ArrayIndices, LoadedNulls, fetched_parts, joined_plan, native_values, require_width
+from lance_arrow.pages.native_pages import native_constant
 from lance_arrow.proto.encodings_v20_pb2 import ArrayEncoding
 from lance_arrow.proto.encodings_v20_pb2 import Nullable as NullableMessage
 from lance_arrow.spi import (
-    ARRAY,
     NO_BYTES,
-    ArrayContent,
     BindScope,
     BlockShape,
     BlockSlice,
-    BoundArray,
-    BufferRole,
     Bytes,
-    EncodedArray,
     EncodeScope,
     EncodingKey,
-    FetchedSlices,
     FixedSizeList,
     FixedWidth,
-    ItemValidity,
-    LayerKind,
     LeafType,
     Limits,
+    hookimpl,
+)
+from lance_arrow.spi.arrays import ARRAY, ArrayContent, BoundArray, EncodedArray
+from lance_arrow.spi.layouts import (
+    BufferRole,
+    FetchedSlices,
+    LayerKind,
     LoadedPage,
     NodeKind,
     PageFacts,
     PageReadPlan,
     RowRanges,
-    hookimpl,
 )
+from lance_arrow.spi.slots import ItemValidity
 
 
 @dataclass(frozen=True, slots=True)

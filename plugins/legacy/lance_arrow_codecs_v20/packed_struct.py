@@ -12,30 +12,24 @@ import numpy as np
 
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
-from lance_arrow.pages import OneBufferArray, SelectedValues, page_buffer
+from lance_arrow.pages.arrays import page_buffer
+from lance_arrow.pages.one_buffer import OneBufferArray, SelectedValues
 from lance_arrow.proto.encodings_v20_pb2 import ArrayEncoding, Buffer, Flat, Nullable
 from lance_arrow.proto.encodings_v20_pb2 import PackedStruct as PackedStructMessage
 from lance_arrow.spi import (
-    ARRAY,
-    ArrayContent,
     BindScope,
     BlockShape,
     BlockSlice,
-    BufferSlices,
-    EncodedArray,
     EncodeScope,
     EncodingKey,
-    FetchedSlices,
     FixedSizeList,
     FixedWidth,
-    LoadedPage,
     PackedStruct,
-    PageFacts,
-    PageReadPlan,
-    RowRanges,
     hookimpl,
-    split_rows,
 )
+from lance_arrow.spi.arrays import ARRAY, ArrayContent, EncodedArray
+from lance_arrow.spi.block_runs import split_rows
+from lance_arrow.spi.layouts import BufferSlices, FetchedSlices, LoadedPage, PageFacts, PageReadPlan, RowRanges
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,24 +10,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from lance_arrow.errors import CorruptFileError
-from lance_arrow.pages import LoadedNulls, NativePage, native_constant
+from lance_arrow.pages import NativePage
+from lance_arrow.pages.arrays import LoadedNulls
+from lance_arrow.pages.native_pages import native_constant
 from lance_arrow.proto.encodings_v20_pb2 import ArrayEncoding, SimpleStruct
-from lance_arrow.spi import (
-    ARRAY,
-    ArrayContent,
-    BindScope,
+from lance_arrow.spi import BindScope, Bytes, EncodeScope, EncodingKey, hookimpl
+from lance_arrow.spi.arrays import ARRAY, ArrayContent, EncodedArray
+from lance_arrow.spi.layouts import (
     BufferRole,
-    Bytes,
-    EncodedArray,
-    EncodeScope,
-    EncodingKey,
     FetchedSlices,
     LayerKind,
     LoadedPage,
     PageFacts,
     PageReadPlan,
     RowRanges,
-    hookimpl,
 )
 
 

@@ -10,10 +10,12 @@ from typing import Any
 
 from google.protobuf.message import Message
 
-from lance_arrow.pages import ArrayPages
+from lance_arrow.pages.arrays import ArrayPages
 from lance_arrow.proto.encodings_v20_pb2 import ArrayEncoding
 from lance_arrow.proto.legacy_pb2 import LegacyPage
-from lance_arrow.spi import ARRAY, LEGACY, BindScope, EncodingKey, HoldsItems, NodeKind, hookimpl
+from lance_arrow.spi import BindScope, EncodingKey, hookimpl
+from lance_arrow.spi.arrays import ARRAY, LEGACY, HoldsItems
+from lance_arrow.spi.layouts import NodeKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from forged_arrays import binary, flat, no_nulls, some_nulls
 
 from lance_arrow.errors import CorruptFileError
 from lance_arrow.proto import encodings_v20_pb2 as pb
-from lance_arrow.spi import ARRAY, EncodeOptions, EncodingKey, FixedWidth, LeafType, VariableWidth
+from lance_arrow.spi import EncodeOptions, EncodingKey, FixedWidth, LeafType, VariableWidth
+from lance_arrow.spi.arrays import ARRAY
 from lance_arrow.testing.array_samples import NULL_NAMES, ArraySample, EncodedArraySample
 from lance_arrow.testing.array_suite import ArraySuite
 

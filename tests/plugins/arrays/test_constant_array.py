@@ -6,18 +6,9 @@ import pytest
 from forged_arrays import constant
 
 from lance_arrow.errors import CorruptFileError, ResourceLimitError, UnsupportedError
-from lance_arrow.spi import (
-    ARRAY,
-    BlockShape,
-    EncodingKey,
-    FixedSizeList,
-    FixedWidth,
-    LeafType,
-    NodeKind,
-    PackedStruct,
-    RowRanges,
-    VariableWidth,
-)
+from lance_arrow.spi import BlockShape, EncodingKey, FixedSizeList, FixedWidth, LeafType, PackedStruct, VariableWidth
+from lance_arrow.spi.arrays import ARRAY
+from lance_arrow.spi.layouts import NodeKind, RowRanges
 from lance_arrow.testing.array_pages import ArrayPage
 from lance_arrow.testing.array_samples import ArraySample, EncodedArraySample
 from lance_arrow.testing.array_suite import ArraySuite

@@ -11,7 +11,8 @@ from lance_arrow.errors import UnknownEncodingError
 from lance_arrow.proto import encodings_v20_pb2, legacy_pb2
 from lance_arrow.runtime import Runtime
 from lance_arrow.settings import Settings
-from lance_arrow.spi import ARRAY, LEGACY, EncodingKey, FixedWidth, LeafType
+from lance_arrow.spi import EncodingKey, FixedWidth, LeafType
+from lance_arrow.spi.arrays import ARRAY, LEGACY
 from lance_arrow.spi.loading import entry_points
 from lance_arrow.testing.array_suite import ArraySuite
 

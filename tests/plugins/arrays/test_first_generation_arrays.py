@@ -9,16 +9,9 @@ import pytest
 
 from lance_arrow.errors import CorruptFileError
 from lance_arrow.proto import legacy_pb2 as pb
-from lance_arrow.spi import (
-    LEGACY,
-    BlockShape,
-    EncodingKey,
-    FixedSizeList,
-    FixedWidth,
-    LeafType,
-    NodeKind,
-    VariableWidth,
-)
+from lance_arrow.spi import BlockShape, EncodingKey, FixedSizeList, FixedWidth, LeafType, VariableWidth
+from lance_arrow.spi.arrays import LEGACY
+from lance_arrow.spi.layouts import NodeKind
 from lance_arrow.testing.array_samples import NULL_NAMES, ArraySample, EncodedArraySample
 from lance_arrow.testing.array_suite import ArraySuite
 

@@ -7,7 +7,8 @@ from forged_arrays import flat
 
 from lance_arrow.errors import CorruptFileError, ResourceLimitError
 from lance_arrow.proto import encodings_v20_pb2 as pb
-from lance_arrow.spi import ARRAY, BlockShape, EncodingKey, FixedWidth, LeafType, VariableWidth
+from lance_arrow.spi import BlockShape, EncodingKey, FixedWidth, LeafType, VariableWidth
+from lance_arrow.spi.arrays import ARRAY
 from lance_arrow.testing.array_samples import ArraySample, EncodedArraySample
 from lance_arrow.testing.array_suite import ArraySuite
 from lance_arrow.testing.samples import Sample

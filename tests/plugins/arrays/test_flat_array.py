@@ -9,7 +9,8 @@ from forged_arrays import flat
 
 from lance_arrow.errors import CorruptFileError, UnsupportedError
 from lance_arrow.proto import encodings_v20_pb2 as pb
-from lance_arrow.spi import ARRAY, EncodingKey, FixedWidth, LeafType
+from lance_arrow.spi import EncodingKey, FixedWidth, LeafType
+from lance_arrow.spi.arrays import ARRAY
 from lance_arrow.testing.array_samples import ArraySample, EncodedArraySample
 from lance_arrow.testing.array_suite import ArraySuite
 

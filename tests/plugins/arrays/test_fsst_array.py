@@ -10,7 +10,8 @@ from forged_arrays import binary, flat, symbols
 
 from lance_arrow.errors import CorruptFileError, LanceError
 from lance_arrow.proto import encodings_v20_pb2 as pb
-from lance_arrow.spi import ARRAY, BlockShape, EncodeOptions, EncodingKey, FixedWidth, LeafType, VariableWidth
+from lance_arrow.spi import BlockShape, EncodeOptions, EncodingKey, FixedWidth, LeafType, VariableWidth
+from lance_arrow.spi.arrays import ARRAY
 from lance_arrow.testing.array_samples import NULL_NAMES, ArraySample, EncodedArraySample
 from lance_arrow.testing.array_suite import ArraySuite
 

@@ -8,7 +8,9 @@ from forged_arrays import flat, lists, some_nulls
 
 from lance_arrow.errors import CorruptFileError, CorruptPageError
 from lance_arrow.proto import encodings_v20_pb2 as pb
-from lance_arrow.spi import ARRAY, BlockShape, EncodingKey, FixedWidth, LeafType, NodeKind, RowRanges
+from lance_arrow.spi import BlockShape, EncodingKey, FixedWidth, LeafType
+from lance_arrow.spi.arrays import ARRAY
+from lance_arrow.spi.layouts import NodeKind, RowRanges
 from lance_arrow.testing.array_pages import ArrayPage
 from lance_arrow.testing.array_samples import NULL_NAMES, ArraySample, EncodedArraySample
 from lance_arrow.testing.array_suite import ArraySuite

@@ -9,7 +9,9 @@ from forged_arrays import all_nulls, flat, no_nulls, some_nulls
 
 from lance_arrow.errors import CorruptFileError
 from lance_arrow.proto import encodings_v20_pb2 as pb
-from lance_arrow.spi import ARRAY, BlockShape, EncodingKey, FixedSizeList, FixedWidth, LeafType, NodeKind, VariableWidth
+from lance_arrow.spi import BlockShape, EncodingKey, FixedSizeList, FixedWidth, LeafType, VariableWidth
+from lance_arrow.spi.arrays import ARRAY
+from lance_arrow.spi.layouts import NodeKind
 from lance_arrow.testing.array_samples import NULL_NAMES, ArraySample, EncodedArraySample
 from lance_arrow.testing.array_suite import ArraySuite
 

@@ -9,18 +9,9 @@ import numpy as np
 import pytest
 from forged_arrays import flat, no_nulls, some_nulls
 
-from lance_arrow.spi import (
-    ARRAY,
-    BlockSlice,
-    BufferRole,
-    BufferSlices,
-    EncodingKey,
-    FixedWidth,
-    LeafType,
-    PageFacts,
-    PageReadPlan,
-    RowRanges,
-)
+from lance_arrow.spi import BlockSlice, EncodingKey, FixedWidth, LeafType
+from lance_arrow.spi.arrays import ARRAY
+from lance_arrow.spi.layouts import BufferRole, BufferSlices, PageFacts, PageReadPlan, RowRanges
 from lance_arrow.testing.array_samples import ArraySample, EncodedArraySample
 from lance_arrow.testing.array_suite import ArraySuite
 

@@ -19,8 +19,8 @@ from lance_arrow.spi import (
     FixedWidth,
     LeafType,
     VariableWidth,
-    native_side,
 )
+from lance_arrow.spi.native import native_side
 from lance_arrow.testing.codec_suite import CodecSuite, EncodedSample, decode, make_sample
 from lance_arrow.testing.native_suite import native_differences
 from lance_arrow.testing.round_trip import decode as read_back

@@ -8,7 +8,9 @@ from lance_arrow.errors import CorruptFileError, InternalError, LanceError, Unkn
 from lance_arrow.proto.encodings_v20_pb2 import Blob, Buffer, ColumnEncoding, ZoneIndex
 from lance_arrow.runtime import Runtime, default_runtime
 from lance_arrow.settings import Settings
-from lance_arrow.spi import BoundColumnEncoding, ColumnEncoder, EncodingKey, ZoneMapPlace
+from lance_arrow.spi import EncodingKey
+from lance_arrow.spi.encoders import ColumnEncoder
+from lance_arrow.spi.layouts import BoundColumnEncoding, ZoneMapPlace
 from lance_arrow.spi.loading import entry_points, load_plugins
 
 

@@ -13,7 +13,8 @@ from second_reader import second_reader
 from lance_arrow import engine
 from lance_arrow.errors import CorruptFileError, CorruptPageError, UnsupportedError
 from lance_arrow.proto import encodings_v21_pb2 as pb
-from lance_arrow.spi import EncodingKey, FixedWidth, LayerKind, LeafType, NodeKind, PackedStruct, RowRanges
+from lance_arrow.spi import EncodingKey, FixedWidth, LeafType, PackedStruct
+from lance_arrow.spi.layouts import LayerKind, NodeKind, RowRanges
 from lance_arrow.testing.layout_suite import (
     Entry,
     LayoutCase,

@@ -12,16 +12,8 @@ from second_reader import second_reader
 
 from lance_arrow.errors import CorruptFileError, CorruptPageError, LanceError, ResourceLimitError
 from lance_arrow.proto import encodings_v21_pb2 as pb
-from lance_arrow.spi import (
-    EncodingKey,
-    FixedSizeList,
-    FixedWidth,
-    LayerKind,
-    LeafType,
-    NodeKind,
-    RowRanges,
-    VariableWidth,
-)
+from lance_arrow.spi import EncodingKey, FixedSizeList, FixedWidth, LeafType, VariableWidth
+from lance_arrow.spi.layouts import LayerKind, NodeKind, RowRanges
 from lance_arrow.testing.layout_suite import (
     Entry,
     LayoutCase,

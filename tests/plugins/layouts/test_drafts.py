@@ -14,16 +14,8 @@ from lance_arrow.errors import CorruptFileError, CorruptPageError, LanceError, U
 from lance_arrow.proto import encodings_drafts_pb2 as early
 from lance_arrow.proto import encodings_v20_pb2 as late
 from lance_arrow.runtime import default_runtime
-from lance_arrow.spi import (
-    EncodingKey,
-    FixedSizeList,
-    FixedWidth,
-    LayerKind,
-    LeafType,
-    NodeKind,
-    RowRanges,
-    VariableWidth,
-)
+from lance_arrow.spi import EncodingKey, FixedSizeList, FixedWidth, LeafType, VariableWidth
+from lance_arrow.spi.layouts import LayerKind, NodeKind, RowRanges
 from lance_arrow.testing.layout_suite import Entry, LayoutCase, LayoutSuite, bind_case
 
 NAME = "lance.encodings.PageLayout"

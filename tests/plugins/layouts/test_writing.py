@@ -11,19 +11,9 @@ from hypothesis import strategies as st
 from written_pages import Path, assert_reads, block_of, case_of, content_of, random_rows, written
 
 from lance_arrow.errors import UnsupportedError
-from lance_arrow.spi import (
-    BlockShape,
-    EncodeOptions,
-    FixedSizeList,
-    FixedWidth,
-    LayerKind,
-    LeafType,
-    Levels,
-    PackedStruct,
-    PageContent,
-    PendingPage,
-    VariableWidth,
-)
+from lance_arrow.spi import BlockShape, EncodeOptions, FixedSizeList, FixedWidth, LeafType, PackedStruct, VariableWidth
+from lance_arrow.spi.encoders import PageContent, PendingPage
+from lance_arrow.spi.layouts import LayerKind, Levels
 from lance_arrow.testing.layout_suite import Entry
 from lance_arrow.testing.round_trip import encode_scope
 

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow.errors import CorruptPageError
-from lance_arrow.spi import (
-    BlockShape,
-    BlockSlice,
+from lance_arrow.spi import BlockShape, BlockSlice, new_block
+from lance_arrow.spi.layouts import (
     BufferRole,
     BufferSlices,
     FetchedSlices,
@@ -22,7 +21,6 @@ from lance_arrow.spi import (
     PageReadPlan,
     PythonLayout,
     RowRanges,
-    new_block,
 )
 from lance_arrow_layouts.blob import PLACES
 

@@ -9,16 +9,15 @@ from numpy.typing import NDArray
 
 from lance_arrow.pages import ChunkedPages
 from lance_arrow.pages.bound_pages import BoundChunks
-from lance_arrow.spi import (
+from lance_arrow.spi import FixedWidth, VariableWidth
+from lance_arrow.spi.layouts import (
     BufferRole,
     BufferSlices,
     FetchedSlices,
-    FixedWidth,
     LoadedPage,
     PageFacts,
     PageReadPlan,
     RowRanges,
-    VariableWidth,
 )
 from second_reader.chunk_index import ChunkIndex, ChunkSelection, chunk_table, row_table
 from second_reader.fields import SCRATCH, copied

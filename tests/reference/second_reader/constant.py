@@ -10,15 +10,12 @@ from numpy.typing import NDArray
 from lance_arrow.errors import CorruptPageError
 from lance_arrow.pages import fits
 from lance_arrow.settings import Limits
-from lance_arrow.spi import (
-    BlockShape,
-    BoundChunkCodec,
+from lance_arrow.spi import BlockShape, BoundChunkCodec, Bytes, ChunkBatch, FixedWidth, VariableWidth, new_block
+from lance_arrow.spi.blocks import max_visible_def
+from lance_arrow.spi.layouts import (
     BufferRole,
     BufferSlices,
-    Bytes,
-    ChunkBatch,
     FetchedSlices,
-    FixedWidth,
     LayerKind,
     Levels,
     LoadedPage,
@@ -26,9 +23,6 @@ from lance_arrow.spi import (
     PageIndex,
     PageReadPlan,
     RowRanges,
-    VariableWidth,
-    max_visible_def,
-    new_block,
 )
 from lance_arrow_layouts.constant import BoundConstant
 from lance_arrow_layouts.planar.dense import DenseRepeated

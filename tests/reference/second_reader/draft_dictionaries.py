@@ -7,17 +7,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lance_arrow.errors import CorruptPageError, UnsupportedError
-from lance_arrow.spi import (
+from lance_arrow.spi import Bytes, FixedWidth, VariableWidth
+from lance_arrow.spi.layouts import (
     BufferRole,
     BufferSlices,
-    Bytes,
     FetchedSlices,
-    FixedWidth,
     LoadedPage,
     PageFacts,
     PageReadPlan,
     RowRanges,
-    VariableWidth,
 )
 from lance_arrow_layouts_legacy.drafts.dictionaries import restated_strings
 from second_reader.chunk_index import ChunkIndex

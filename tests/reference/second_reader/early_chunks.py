@@ -16,15 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow.errors import CorruptPageError
-from lance_arrow.spi import (
-    BufferSlices,
-    ChunkBatch,
-    FetchedSlices,
-    FixedWidth,
-    PageFacts,
-    PageReadPlan,
-    RowRanges,
-)
+from lance_arrow.spi import ChunkBatch, FixedWidth
+from lance_arrow.spi.layouts import BufferSlices, FetchedSlices, PageFacts, PageReadPlan, RowRanges
 from second_reader.chunk_index import ChunkIndex, ChunkSelection
 from second_reader.chunked import ReadChunks
 from second_reader.open_chunks import OpenChunks

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any, TypeVar
 
-from lance_arrow.spi import Scratch
+from lance_arrow.spi.scratch import Scratch
 
 T = TypeVar("T")
 SCRATCH = Scratch(1 << 20)

@@ -14,14 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow.errors import CorruptFileError, CorruptPageError
-from lance_arrow.spi import (
-    BlockSlice,
+from lance_arrow.spi import BlockSlice, FixedSizeList, FixedWidth
+from lance_arrow.spi.layouts import (
     BoundLayout,
     BufferRole,
     BufferSlices,
     FetchedSlices,
-    FixedSizeList,
-    FixedWidth,
     LayerKind,
     Levels,
     LoadedPage,

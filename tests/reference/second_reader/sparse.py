@@ -7,7 +7,7 @@ from typing import Any
 
 from lance_arrow.errors import CorruptFileError, CorruptPageError
 from lance_arrow.settings import Limits
-from lance_arrow.spi import (
+from lance_arrow.spi.layouts import (
     BufferRole,
     BufferSlices,
     FetchedSlices,
@@ -15,9 +15,8 @@ from lance_arrow.spi import (
     PageFacts,
     PageReadPlan,
     RowRanges,
-    SlotLayer,
-    SlotStructure,
 )
+from lance_arrow.spi.slots import SlotLayer, SlotStructure
 from lance_arrow_layouts.planar.sparse import BoundSparse
 from lance_arrow_layouts.planar.structure import BoundStructure
 from lance_arrow_layouts.planar.value_planes import Slots

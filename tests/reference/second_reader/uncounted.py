@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from lance_arrow.spi import BufferRole, FetchedSlices, PageFacts, PageReadPlan
+from lance_arrow.spi.layouts import BufferRole, FetchedSlices, PageFacts, PageReadPlan
 from lance_arrow_layouts_legacy.drafts.uncounted import UncountedPages
 from second_reader.fields import copied
 from second_reader.loaded_values import LocatedPage

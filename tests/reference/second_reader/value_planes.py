@@ -10,24 +10,11 @@ from numpy.typing import NDArray
 
 from lance_arrow.errors import CorruptPageError
 from lance_arrow.pages.loaded_values import StructuredPage
-from lance_arrow.spi import (
-    BlockShape,
-    BlockSlice,
-    FetchedSlices,
-    LoadedPage,
-    NumBytes,
-    PackedStruct,
-    PageFacts,
-    PageIndex,
-    PageReadPlan,
-    RowRanges,
-    Scratch,
-    SlotStructure,
-    Structure,
-    VariableWidth,
-    copy_runs,
-    new_block,
-)
+from lance_arrow.spi import BlockShape, BlockSlice, NumBytes, PackedStruct, VariableWidth, new_block
+from lance_arrow.spi.block_runs import copy_runs
+from lance_arrow.spi.layouts import FetchedSlices, LoadedPage, PageFacts, PageIndex, PageReadPlan, RowRanges
+from lance_arrow.spi.scratch import Scratch
+from lance_arrow.spi.slots import SlotStructure, Structure
 from lance_arrow_layouts.planar import value_planes as planes
 from lance_arrow_layouts.planar.value_planes import Slots
 from second_reader import kernels

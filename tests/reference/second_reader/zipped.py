@@ -10,16 +10,8 @@ from numpy.typing import NDArray
 from lance_arrow.errors import CorruptPageError, InternalError
 from lance_arrow.pages import ZippedPages
 from lance_arrow.pages.bound_pages import BoundEntries
-from lance_arrow.spi import (
-    BufferRole,
-    BufferSlices,
-    FetchedSlices,
-    Levels,
-    PageFacts,
-    PageReadPlan,
-    RowRanges,
-    ValueBatch,
-)
+from lance_arrow.spi import ValueBatch
+from lance_arrow.spi.layouts import BufferRole, BufferSlices, FetchedSlices, Levels, PageFacts, PageReadPlan, RowRanges
 from second_reader import kernels
 from second_reader.fields import copied
 from second_reader.loaded_values import LocatedPage

@@ -22,7 +22,8 @@ from lance_arrow.pages import ChunkedForm, ChunkedPages, ZippedForm, bind_chunke
 from lance_arrow.proto import encodings_v20_pb2 as last
 from lance_arrow.proto.encodings_v21_pb2 import ConstantLayout, FullZipLayout, MiniBlockLayout, PageLayout
 from lance_arrow.proto.reading import parse
-from lance_arrow.spi import BindScope, BoundLayout, EncodingKey, LayerKind, NodeKind, hookimpl
+from lance_arrow.spi import BindScope, EncodingKey, hookimpl
+from lance_arrow.spi.layouts import BoundLayout, LayerKind, NodeKind
 from lance_arrow_layouts_legacy.drafts.dialects import (
     SaidOfChunks,
     SaidOfZipped,

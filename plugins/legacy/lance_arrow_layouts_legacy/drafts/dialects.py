@@ -22,7 +22,8 @@ from lance_arrow.proto import encodings_drafts_pb2 as drafts
 from lance_arrow.proto import encodings_v20_pb2 as last
 from lance_arrow.proto.encodings_v21_pb2 import CompressiveEncoding
 from lance_arrow.proto.reading import parse
-from lance_arrow.spi import FixedSizeList, FixedWidth, LayerKind, LeafType, NodeKind
+from lance_arrow.spi import FixedSizeList, FixedWidth, LeafType
+from lance_arrow.spi.layouts import LayerKind, NodeKind
 from lance_arrow_layouts_legacy.drafts.restated import early, flat, late, levels
 from lance_arrow_layouts_legacy.drafts.wire import DELIMITED, refuse_unknown, wire_types
 

@@ -16,7 +16,8 @@ import numpy as np
 
 from lance_arrow.errors import CorruptPageError, UnsupportedError
 from lance_arrow.pages import ChunkedPages, NativePage, index_in_memory
-from lance_arrow.spi import BufferRole, BufferSlices, Bytes, FetchedSlices, FixedWidth, PageFacts, VariableWidth
+from lance_arrow.spi import Bytes, FixedWidth, VariableWidth
+from lance_arrow.spi.layouts import BufferRole, BufferSlices, FetchedSlices, PageFacts
 
 _DICTIONARY = 2
 

@@ -18,8 +18,10 @@ from numpy.typing import NDArray
 
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptPageError
-from lance_arrow.pages import ChunkedPages, NativePage, index_in_memory, native_in_memory
-from lance_arrow.spi import BufferRole, BufferSlices, Bytes, FetchedSlices, FixedWidth, PageFacts
+from lance_arrow.pages import ChunkedPages, NativePage, index_in_memory
+from lance_arrow.pages.native_pages import native_in_memory
+from lance_arrow.spi import Bytes, FixedWidth
+from lance_arrow.spi.layouts import BufferRole, BufferSlices, FetchedSlices, PageFacts
 from lance_arrow_layouts_legacy.drafts.dictionaries import restated_dictionary
 
 Positions = NDArray[np.int64]

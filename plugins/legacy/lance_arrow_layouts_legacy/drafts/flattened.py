@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from lance_arrow.errors import CorruptFileError
-from lance_arrow.pages import NativePage, index_of, index_slices_of, native_flattened
-from lance_arrow.spi import BufferRole, BufferSlices, FetchedSlices, FixedSizeList, LayerKind, PageFacts
+from lance_arrow.pages import NativePage, index_of, index_slices_of
+from lance_arrow.pages.native_pages import native_flattened
+from lance_arrow.spi import FixedSizeList
+from lance_arrow.spi.layouts import BufferRole, BufferSlices, FetchedSlices, LayerKind, PageFacts
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 
 from lance_arrow.errors import UnsupportedError
 from lance_arrow.pages import ZippedPages
-from lance_arrow.spi import BufferRole, PageFacts
+from lance_arrow.spi.layouts import BufferRole, PageFacts
 
 
 @dataclass(frozen=True, slots=True)

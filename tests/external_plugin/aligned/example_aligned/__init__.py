@@ -17,24 +17,18 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptFileError, UnsupportedError
-from lance_arrow.spi import (
-    BindScope,
-    BlockSlice,
+from lance_arrow.spi import BindScope, BlockSlice, EncodeScope, EncodingKey, FixedWidth, hookimpl
+from lance_arrow.spi.encoders import EncodedPage, PageContent
+from lance_arrow.spi.layouts import (
     BufferRole,
     BufferSlices,
-    EncodedPage,
-    EncodeScope,
-    EncodingKey,
     FetchedSlices,
-    FixedWidth,
     LayerKind,
     Levels,
     NodeKind,
-    PageContent,
     PageFacts,
     PageReadPlan,
     RowRanges,
-    hookimpl,
 )
 
 NAME = "example.Aligned"

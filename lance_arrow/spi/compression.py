@@ -19,12 +19,14 @@ from lance_arrow.errors import UnsupportedError
 from lance_arrow.kernels import native_codecs
 from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes, NumBytes
 from lance_arrow.spi.chunks import ChunkBatch, ValueBatch
-from lance_arrow.spi.codecs import BoundChunkCodec, BoundCodec, BoundPerValueCodec
-from lance_arrow.spi.encoding import Encoded, EncodedBlock, EncodedChunks, EncodedValues
+from lance_arrow.spi.codecs import BoundBufferScheme, BoundChunkCodec, BoundCodec, BoundPerValueCodec
+from lance_arrow.spi.encoding import Encoded, EncodedBlock, EncodedChunks, EncodedValues, SchemeEncoder
 from lance_arrow.spi.frames import Frames
 from lance_arrow.spi.keys import DecodeContext
 from lance_arrow.spi.native import native_side, prefixes_side, stored_side
 from lance_arrow.spi.scopes import BindScope, EncodeScope
+
+__all__ = ["BoundBufferScheme", "Frames", "SchemeEncoder", "bind_compressed", "compressed", "with_room"]
 
 Positions = NDArray[np.int64]
 Compress: TypeAlias = Callable[[Bytes, Any, Any, int | None], tuple[Bytes, NDArray[np.int64]]]
