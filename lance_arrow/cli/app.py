@@ -16,6 +16,7 @@ from typing import Annotated, Any
 
 import typer
 
+from lance_arrow.cli.authors.author_commands import plugins_app
 from lance_arrow.cli.convert_commands import add_convert_commands
 from lance_arrow.cli.lazy import view
 from lance_arrow.cli.options import EPILOG, UsageError
@@ -45,6 +46,7 @@ zones_app = typer.Typer(
 )
 app.add_typer(zones_app, name="zones", epilog=EPILOG)
 app.add_typer(table_app, name="table", epilog=EPILOG)
+app.add_typer(plugins_app, name="plugins", epilog=EPILOG)
 File = Annotated[str, typer.Argument(metavar="FILE", help="A Lance file: local path, or any URL that fsspec opens.")]
 Target = Annotated[
     str,
@@ -208,17 +210,6 @@ def verify(
     the manifest. The exit code is 1 if anything is wrong.
     """
     return view("verify_command").verify_target(_target(target, storage_option, version, branch))
-
-
-@app.command(epilog=EPILOG)
-def plugins(
-    matrix: Annotated[
-        bool, typer.Option("--matrix", help="Where each codec is read, and since which file version it is written.")
-    ] = False,
-) -> Any:
-    """List installed encodings and the plugins that provide them."""
-    plugins_room = view("plugin_view")
-    return plugins_room.view_matrix() if matrix else plugins_room.view_plugins()
 
 
 @app.command(epilog=EPILOG)

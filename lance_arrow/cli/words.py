@@ -33,6 +33,7 @@ SAME: dict[str, dict[str, str]] = {
         **dict.fromkeys(("tags",), "tag"),
         **dict.fromkeys(("vacuum", "clean", "gc", "expire", "prune"), "cleanup"),
     },
+    "plugins": {**dict.fromkeys(("create", "init", "scaffold", "add"), "new")},
     "zones": {
         **dict.fromkeys(("list", "ls", "print", "inspect", "stats"), "show"),
         **dict.fromkeys(("create", "add", "write"), "build"),
@@ -53,6 +54,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         **dict.fromkeys(("schema", "head", "stats", "verify", "convert", "export"), "{word}"),
         **dict.fromkeys(("zones",), "zones show"),
     },
+    "plugins": {},
     "zones": {},
 }
 """For each group: a word, and the command line of another group that is meant."""

@@ -2,6 +2,7 @@
 
 | Module | Purpose |
 |---|---|
+| `kit` | the suites for an installed distribution: ``pytest -p lance_arrow.testing.kit --lance-arrow-plugin NAME`` |
 | `codec_suite` | base class for tests of a codec; includes `native_suite` and `write_suite` |
 | `array_suite` | base class for tests of an array encoding; includes `array_damage_suite` and `array_write_suite` |
 | `layout_suite` | base class for tests of a layout |

@@ -238,10 +238,10 @@ def test_wrong_words_are_answered_with_the_right_ones(
 
 
 def test_words_mean_commands_that_there_are() -> None:
-    groups = {"": set(), "table": set(), "zones": set()}
+    groups = {"": set(), "plugins": set(), "table": set(), "zones": set()}
     root = typer.main.get_command(app)
     groups[""] = set(root.commands)
-    for name in ("table", "zones"):
+    for name in ("plugins", "table", "zones"):
         groups[name] = set(root.commands[name].commands)
     for group, words in SAME.items():
         assert set(words.values()) <= groups[group]

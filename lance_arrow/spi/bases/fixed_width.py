@@ -44,6 +44,10 @@ class FixedWidthCodec(TypedCodec):
         """
         raise NotImplementedError
 
+    def native_decoder(self, dtype: np.dtype[Any]) -> object | None:
+        """Return a capsule ``lance_arrow.chunk_codec/1`` that decodes values of `dtype`; None without a C side."""
+        return None
+
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundArrays:
         """Check the dtype and the parameters."""
         require_children(message, 0, self.id)
@@ -85,6 +89,9 @@ class BoundArrays:
     @property
     def shape(self) -> FixedWidth:
         return FixedWidth(8 * self.dtype.itemsize)
+
+    def native(self) -> object | None:
+        return self.codec.native_decoder(self.dtype)
 
     def measure(self, chunks: ChunkBatch) -> int:
         return 0
