@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from lance_arrow.proto.encodings_v20_pb2 import Flat as FlatMessage
 from lance_arrow.proto.encodings_v21_pb2 import LZ4, ZSTD, BufferCompression
 from lance_arrow.spi import BindScope, BlockSlice, Bytes, EncodeScope, EncodingKey, FixedWidth, Limits, hookimpl
 from lance_arrow.spi.arrays import ARRAY, ArrayContent, EncodedArray
-from lance_arrow.spi.compression import BoundBufferScheme
 from lance_arrow.spi.layouts import (
     BufferRole,
     BufferSlices,
@@ -31,6 +30,10 @@ from lance_arrow.spi.layouts import (
     PageReadPlan,
     RowRanges,
 )
+
+if TYPE_CHECKING:
+    # For annotations: writing needs no such module.
+    from lance_arrow.spi.compression import BoundBufferScheme
 
 _UNCOMPRESSED = ("", "none")
 # Schemes have names here, and numbers since 2.1; their frames are the same.
