@@ -26,8 +26,10 @@ assert os.path.getsize(sys.argv[2]) < 0.8 * os.path.getsize(sys.argv[2] + ".plai
 """
 
 
-@pytest.fixture(scope="module", params=["shuffled", "front_coded"])
+@pytest.fixture(scope="module", params=["shuffled", "front_coded", "pco"])
 def project(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    if request.param == "pco":
+        pytest.importorskip("pcodec", reason="needs pcodec")
     return request.param, install(request.param, tmp_path_factory.mktemp(request.param) / "site")
 
 
