@@ -9,6 +9,7 @@ In flow words of a command line; out flows text or one JSON document, and an exi
 | `editing/` | commands that change a table |
 | `querying/` | queries by DuckDB |
 | `authors/` | commands for authors of plugins |
+| `advising/` | column options that suit the data |
 | `words` | other names of commands, hints for arguments |
 | `storage` | `--storage-option` |
 | `targets` | what a path means: a file, a table, a folder of files; which report is made of it |

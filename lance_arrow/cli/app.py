@@ -16,6 +16,7 @@ from typing import Annotated, Any
 
 import typer
 
+from lance_arrow.cli.advising.advise_command import add_advise_command
 from lance_arrow.cli.authors.author_commands import plugins_app
 from lance_arrow.cli.convert_commands import add_convert_commands
 from lance_arrow.cli.lazy import view
@@ -234,6 +235,7 @@ def demo(
         return flights.run(keep, on_progress=on_progress, engine=plan)
 
 
+add_advise_command(app)
 add_convert_commands(app)
 add_explain_command(app)
 add_salvage_command(app)

@@ -23,6 +23,7 @@ from lance_arrow.errors import LanceError
 
 # Module that defines a report -> module with its text.
 _TEXTS = {
+    "lance_arrow.cli.advising.advice": "lance_arrow.cli.advising.advise_render",
     "lance_arrow.cli.authors.new_project": "lance_arrow.cli.authors.new_project_render",
     "lance_arrow.cli.catalog_view": "lance_arrow.cli.catalog_render",
     "lance_arrow.cli.editing.row_edits": "lance_arrow.cli.editing.edit_render",

@@ -79,9 +79,9 @@ def installed(name: str) -> Installed:
     normal = _normal(name)
     names = sorted({point.dist.name for point in metadata.entry_points(group=_GROUP) if point.dist is not None})
     if normal not in map(_normal, names):
-        hint = did_you_mean(name, names)
         raise InvalidArgumentError(
-            f"no installed distribution {name!r} has plugins of lance-arrow{hint}; distributions: {', '.join(names)}",
+            f"no installed distribution {name!r} has plugins of lance-arrow; distributions: {', '.join(names)}"
+            f"{did_you_mean(name, names)}",
             detail=name,
         )
     loaded = runtime().plugins

@@ -1,4 +1,4 @@
-"""Write a file with this plugin, which must be installed; with ``--compare`` also print figures beside the built-ins."""
+"""Write a file with this plugin, which must be installed; ``--compare`` prints figures beside the built-ins."""
 
 from __future__ import annotations
 
