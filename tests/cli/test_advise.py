@@ -77,6 +77,19 @@ def test_text_has_the_options_to_paste(command: Callable[..., Any], folder: Path
     assert 'lance_arrow.write_table(table, "new.lance", file_version="2.2", column_options=column_options)' in out
 
 
+@pytest.mark.parametrize("name", ["rows.lance", "rows.parquet", "rows.arrow"])
+def test_large_rows_make_a_small_sample(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(advice, "_MOST_BYTES", 8000)
+    found = advice._sample(str(folder / name), ["noise"], 4000, None)
+    # Arrays may have a bitmap of validity, which counts.
+    assert 900 < found.num_rows <= 1000
+    assert found.equals(rows().select(["noise"]).slice(0, found.num_rows))
+    monkeypatch.setattr(advice, "_MOST_BYTES", 1)
+    assert advice._sample(str(folder / name), ["text"], 4000, None).num_rows == 1
+    monkeypatch.undo()
+    assert advice._sample(str(folder / name), ["text"], 4000, None).equals(rows().select(["text"]).slice(0, 4000))
+
+
 def trial(**words: Any) -> Trial:
     known = {"options": {}, "codecs": ["flat"], "num_bytes": 100, "write_ms": 1.0, "scan_ms": 1.0, "take_ms": 1.0}
     return Trial(**{**known, **words})

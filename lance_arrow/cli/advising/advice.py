@@ -19,6 +19,8 @@ from lance_arrow.errors import InvalidArgumentError, did_you_mean
 from lance_arrow.runtime import default_runtime
 
 _TAKEN_ROWS = 100
+_MOST_BYTES = 64 << 20
+"""Bytes of the sample in memory, in all columns: rows with pictures are large."""
 _FILE_VERSIONS = ("2.1", "2.2", "2.3")
 # Results that differ less are equal: sizes of samples, and times of a busy machine.
 _MARGINS = {"size": 1.02, "scan": 1.15, "take": 1.15}
@@ -104,7 +106,7 @@ def advise(
     columns
         Names of columns; all by default.
     num_rows
-        Most rows to try with.
+        Most rows to try with; rows of 64 MiB in all are enough.
     file_version
         Version of the written files.
     tries_private
@@ -169,13 +171,17 @@ def _sample(
                     f"{did_you_mean(name, facts.schema.names)}",
                     path=one.name,
                 )
-        batches, count = [], 0
-        for batch, _ in read_parts(one, facts, names):
-            batches.append(batch.select(names).slice(0, num_rows - count))
-            count += len(batches[-1])
-            if count == num_rows:
+        batches, rows_left, bytes_left = [], num_rows, _MOST_BYTES
+        for part, _ in read_parts(one, facts, names):
+            batch = part.select(names).slice(0, rows_left)
+            if batch.nbytes > bytes_left:
+                batch = batch.slice(0, max(len(batch) * bytes_left // batch.nbytes, 1))
+            batches.append(batch)
+            rows_left -= len(batch)
+            bytes_left -= batch.nbytes
+            if rows_left <= 0 or bytes_left <= 0 or len(batch) < len(part):
                 break
-        if count:
+        if rows_left < num_rows:
             return pa.Table.from_batches(batches)
     raise InvalidArgumentError("there are no rows to try codecs on", path=path)
 
