@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from lance_arrow.spi.codecs import BoundChunkCodec as BoundChunkCodec
     from lance_arrow.spi.codecs import BoundCodec as BoundCodec
     from lance_arrow.spi.codecs import BoundPerValueCodec as BoundPerValueCodec
+    from lance_arrow.spi.codecs import HasParameters as HasParameters
     from lance_arrow.spi.codecs import ValueLocator as ValueLocator
     from lance_arrow.spi.encode_options import EncodeOptions as EncodeOptions
     from lance_arrow.spi.encoding import ChunkRules as ChunkRules
@@ -96,6 +97,7 @@ else:
                 "BoundChunkCodec",
                 "BoundCodec",
                 "BoundPerValueCodec",
+                "HasParameters",
                 "ValueLocator",
             ),
             "lance_arrow.spi.encode_options": ("EncodeOptions",),
