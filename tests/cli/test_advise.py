@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -123,6 +124,14 @@ def test_options_that_do_not_fit_are_refused_with_a_reason(tmp_path: Path) -> No
     assert isinstance(found, Refusal)
     assert found.reason
     assert not list(tmp_path.iterdir())
+
+
+def test_values_that_arrow_does_not_call_equal(tmp_path: Path) -> None:
+    words = pa.array(["b", "a", None, "b"] * 100).dictionary_encode()
+    table = pa.table({"nan": [1.0, math.nan] * 200, "words": words, "list": [[math.nan], None] * 200})
+    pq.write_table(table, tmp_path / "a.parquet")
+    report = advice.advise(str(tmp_path / "a.parquet"))
+    assert [one.column for one in report.columns] == table.column_names
 
 
 def test_a_broken_codec_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
