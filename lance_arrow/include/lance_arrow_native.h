@@ -108,9 +108,9 @@ typedef struct LaFramePrefixes {
 /* ---- Writing ------------------------------------------------------------------------------------------------------
  *
  * The writing half of a codec, or of a layout, for pages that are written without Python. A factory offers it by a
- * method `native_encoder` (see `lance_arrow.spi.native.HasNativeEncoder`), which returns a capsule around one of the structs
- * below. A leaf is written natively where every factory that could be chosen for it offers one; what has none is asked
- * in Python, page by page, as always. Scores and bytes must be those of the methods in Python. */
+ * method `native_encoder` (see `lance_arrow.spi.native.HasNativeEncoder`), which returns a capsule around one of the
+ * structs below. A leaf is written natively where every factory that could be chosen for it offers one; what has none
+ * is asked in Python, page by page, as always. Scores and bytes must be those of the methods in Python. */
 
 #define LANCE_ARROW_CHUNK_ENCODER "lance_arrow.chunk_encoder/1"
 #define LANCE_ARROW_BLOCKS_ENCODER "lance_arrow.blocks_encoder/1"
