@@ -88,6 +88,9 @@ def bind_zipped(form: ZippedForm, scope: BindScope) -> ZippedPages:
         raise CorruptFileError(f"zipped values of {form.value_bits} bits, but their codec has {values.value_bits}")
     if form.value_bits is None and form.length_bits not in (32, 64):
         raise CorruptFileError(f"lengths of {form.length_bits} bits, expected 32 or 64")
+    for count in (form.num_entries, form.num_values):
+        if count is not None and count >> 63:
+            raise CorruptFileError(f"a page has {count} entries or values, more than 63 bits hold")
     if form.value_bits == 0 and not form.bits_rep + form.bits_def:
         raise UnsupportedError("zipped entries without any bytes are not readable")
     if scope.leaf.shape == _BIT and values.shape == _BYTE:

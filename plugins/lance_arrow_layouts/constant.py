@@ -65,6 +65,9 @@ class Constant:
                 raise CorruptFileError(f"an inline scalar of {len(scalar)} bytes for values of {shape}")
             if not fits(scalar, shape):
                 raise CorruptFileError(f"an inline scalar {scalar.hex()} for values of {shape.bits} bits")
+        for count in (message.num_rep_values, message.num_def_values):
+            if count >> 63:
+                raise CorruptFileError(f"a page has {count} levels, more than 63 bits hold")
         return BoundConstant(
             layers=layers,
             shape=shape,

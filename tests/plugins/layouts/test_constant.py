@@ -262,6 +262,10 @@ def stored(leaf: LeafType, hexadecimal: str) -> LayoutCase:
         pytest.param(
             stored(LeafType(FixedSizeList(FixedWidth(32), 1)), "01000000 04000000 07000000"), id="stored list"
         ),
+        pytest.param(
+            constant("", flat_rows([None]), (NULLABLE,), INT32, (b"", words(1)), num_def_values=1 << 63),
+            id="levels that no integer counts",
+        ),
     ],
 )
 def test_contradictions_are_refused(case: LayoutCase) -> None:

@@ -295,6 +295,14 @@ def test_layers_that_contradict_the_schema_are_refused(layers: list) -> None:
         bind_case(replace(EXAMPLE, description=description))
 
 
+def absurdly_many(case: LayoutCase) -> planar.ZippedValues:
+    """The values of a page, said to be more than an integer counts."""
+    found = planar.ZippedValues()
+    found.CopyFrom(case.description.values.zipped)
+    found.num_items = found.num_visible_items = 1 << 63
+    return found
+
+
 @pytest.mark.parametrize(
     ("case", "plane", "error"),
     [
@@ -305,6 +313,9 @@ def test_layers_that_contradict_the_schema_are_refused(layers: list) -> None:
         (DENSE_SCALAR, {"none": planar.NoValues()}, UnsupportedError),
         (DENSE, {"indexed": planar.IndexedValues(indices=flat(8), items=zipped_text(3))}, CorruptFileError),
         (DENSE, {"constant": planar.ConstantValues(scalar=SEVEN)}, CorruptFileError),
+        (TEXTS, {"zipped": zipped_text(1 << 63)}, LanceError),
+        (INDEXED, {"indexed": planar.IndexedValues(indices=flat(8), items=zipped_text(1 << 63))}, LanceError),
+        (DENSE_ZIPPED, {"zipped": absurdly_many(DENSE_ZIPPED)}, CorruptFileError),
         (TEXTS, {"zipped": zipped_text(9)}, CorruptPageError),
         (TEXTS, {"zipped": zipped_text(11)}, CorruptPageError),
         (INDEXED, {"indexed": planar.IndexedValues(indices=flat(8), items=zipped_text(2))}, LanceError),
