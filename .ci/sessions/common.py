@@ -23,6 +23,8 @@ TEST_REQUIREMENTS = [
     "pytest>=8,<9.2",
     "pytest-timeout>=2.3",
     "pytest-xdist>=3.6",
+    # Builds the project of a plugin without isolation; older ones need `wheel`.
+    "setuptools>=70.1",
 ]
 TEST_EXTRAS = "cli,dask,datafusion,duckdb,polars,sql"
 # What users get by `[all]`. 490 MB of jars: only for what starts a JVM; tests that need one are skipped without Java.
