@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from forge_pages import flat
+from forged import KEPT
 from native_only import without_layouts
 from second_reader import read_twice
 from stores import CountingStore
@@ -113,6 +116,17 @@ def test_what_is_wrong_with_items_is_told_with_its_place(tmp_path: Path) -> None
             assert (error.column, error.page) == ("d", 0)
             assert str(error.path).endswith(str(source))
             assert error.byte_range is not None
+
+
+def test_items_of_another_type_are_damage(tmp_path: Path) -> None:
+    wrong = copy.deepcopy(KEPT.page)
+    wrong.layout.mini_block_layout.dictionary.CopyFrom(flat(32))
+    path = tmp_path / "f.lance"
+    path.write_bytes(KEPT.with_page(wrong).build())
+    for read in (lambda one: one.read(), lambda one: one.take([1])):
+        with LanceFile(path) as opened, pytest.raises(CorruptPageError, match="not what its type says") as caught:
+            read(opened)
+        assert caught.value.column == "c"
 
 
 def test_too_many_items_together_are_told_with_their_column(tmp_path: Path) -> None:

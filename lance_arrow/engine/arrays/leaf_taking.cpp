@@ -336,12 +336,12 @@ Outcome LeafTaking::lay_dictionaries(ResultMemory* memory, LeafOut* out) {
         const Outcome outcome = count_bits(node.validity, (node.slots + 7) / 8, at, span.num_values, &num_valid);
         if (outcome.message != nullptr) return outcome;
       }
-      if (num_valid > 0) return misuse("a page without a dictionary has valid values");
+      if (num_valid > 0) return corrupt("a page without a dictionary has valid values", -1);
     } else {
       const bool is_variable = items->offsets != nullptr;
       if (is_variable != (kept.item_bits == 0) || (!is_variable && items->bits != kept.item_bits) ||
           items->num_items > kept.most_items)
-        return misuse("a dictionary is not what its type says");
+        return corrupt("a dictionary is not what its type says", -1);
       dictionary.num_items = items->num_items;
       if (kept.item_offset_bits == 32 && items->values_bytes > limits_.offset)
         return misuse("the items exceed 32-bit offsets");
