@@ -80,9 +80,12 @@ def like_template(
     if layout.values is before.values and layout.items is before.items:
         return template.like(layout.num_items)
     values = chunk_side(layout.values, layout.limits.max_batch_bytes)
-    if layout.items is None:
-        return template.like(layout.num_items, values)
-    items = chunk_side(layout.items, layout.limits.max_dictionary_bytes, "max_dictionary_bytes")
+    items = None
+    if layout.items is not None:
+        items = chunk_side(layout.items, layout.limits.max_dictionary_bytes, "max_dictionary_bytes")
+    # Without a capsule, the template would keep the codec with the parameters of another page.
+    if values is None or (items is None) != (layout.items is None):
+        return None
     return template.like(layout.num_items, values, items)
 
 

@@ -33,21 +33,6 @@ __all__ = [
     "stored_side",
 ]
 
-__all__ = [
-    "HasNativeEncoder",
-    "HasNativeFrames",
-    "HasNativePage",
-    "HasNativePages",
-    "HasNativePrefixes",
-    "HasStoredValues",
-    "NativeSide",
-    "ReadNatively",
-    "include_dir",
-    "native_side",
-    "prefixes_side",
-    "stored_side",
-]
-
 
 class NativeSide(Protocol):
     """A bound codec, or buffer scheme, that can be called from native code."""

@@ -146,10 +146,6 @@ cdef class ChunkTemplate:
             if after is not None and (_chunk_codec(before).bits != _chunk_codec(after).bits
                                       or _chunk_codec(before).num_buffers != _chunk_codec(after).num_buffers):
                 raise PluginContractError("a codec with other parameters has values of other bits, or other buffers")
-        for before, after in ((own_values, values), (own_items, items)):
-            if after is not None and (_chunk_codec(before).bits != _chunk_codec(after).bits
-                                      or _chunk_codec(before).num_buffers != _chunk_codec(after).num_buffers):
-                raise PluginContractError("a codec with other parameters has values of other bits, or other buffers")
         values, items = values or own_values, items or own_items
         made.form, made.index = self.form, self.index
         made.form.values, made.index.items = _chunk_codec(values), _chunk_codec(items)

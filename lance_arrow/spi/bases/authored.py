@@ -16,11 +16,10 @@ from lance_arrow.errors import (
     InvalidArgumentError,
     LanceError,
     PluginContractError,
-    UnsupportedError,
 )
 from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes, FixedWidth
 from lance_arrow.spi.chunk_cuts import largest_power_of_two
-from lance_arrow.spi.encoding import ChunkRules
+from lance_arrow.spi.encoding import ChunkRules, EncodedChunks
 from lance_arrow.spi.keys import PRIVATE_CODEC, DecodeContext, EncodingKey
 from lance_arrow.spi.private import private_description
 from lance_arrow.spi.scopes import EncodeScope
@@ -177,13 +176,15 @@ def parts_of(data: Bytes, starts: NDArray[np.int64], sizes: NDArray[np.int64]) -
     return (data[start : start + size].tobytes() for start, size in places)
 
 
-def cut_chunks(
-    num_values: int, most_values: int, rules: ChunkRules, encode: Callable[[int, int], bytes]
-) -> tuple[list[bytes], NDArray[np.int64]] | None:
+def encoded_chunks(
+    description: Any, num_values: int, most_values: int, rules: ChunkRules, encode: Callable[[int, int], bytes]
+) -> EncodedChunks | None:
     """Encode values in chunks that obey the rules; a chunk that becomes too large is halved.
 
     Parameters
     ----------
+    description
+        Describes the chunks.
     num_values
         Number of values.
     most_values
@@ -193,8 +194,8 @@ def cut_chunks(
 
     Returns
     -------
-    tuple or None
-        Bytes of each chunk and ``(num_chunks,) int64`` values; None if two values do not fit a chunk.
+    EncodedChunks or None
+        None if two values do not fit a chunk.
     """
     parts: list[bytes] = []
     counts: list[int] = []
@@ -216,15 +217,11 @@ def cut_chunks(
     for start in range(0, max(num_values, 1), chunk_values):
         if not cut(start, min(start + chunk_values, num_values), chunk_values):
             return None
-    return parts, np.array(counts, np.int64)
+    sizes = np.array([[len(part) for part in parts]], np.int64)
+    return EncodedChunks(description, (np.frombuffer(b"".join(parts), np.uint8),), sizes, np.array(counts, np.int64))
 
 
 def require_children(message: Any, count: int, codec_id: str) -> None:
     """Check the number of children of a private codec's description."""
     if len(message.children) != count:
         raise CorruptFileError(f"{len(message.children)} children for the codec {codec_id!r}, expected {count}")
-
-
-def unsupported(codec: AuthoredCodec, shape: BlockShape) -> UnsupportedError:
-    """Return the error for values that the codec does not take."""
-    return UnsupportedError(f"the codec {codec.id!r} does not take values of {shape}")

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow.errors import CorruptFileError
-from lance_arrow.spi.bases.authored import TypedCodec, require_children, unsupported
+from lance_arrow.errors import CorruptFileError, UnsupportedError
+from lance_arrow.spi.bases.authored import TypedCodec, require_children
 from lance_arrow.spi.blocks import BlockSlice, FixedWidth
 from lance_arrow.spi.chunks import ChunkBatch, ValueBatch
 from lance_arrow.spi.encoding import Encoded
@@ -55,7 +55,7 @@ class ElementwiseCodec(TypedCodec):
         """Encode the numbers by the codec that suits them."""
         numbers = self._numbers(block, scope)
         if numbers is None:
-            raise unsupported(self, block.shape)
+            raise UnsupportedError(f"the codec {self.id!r} does not take values of {block.shape}")
         mapped, config = numbers
         child = scope.encode_child(mapped, context)
         inner: Any = child.description

@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow.spi.bases.authored import TypedCodec, cut_chunks, parts_of, require_children
+from lance_arrow.spi.bases.authored import TypedCodec, encoded_chunks, parts_of, require_children
 from lance_arrow.spi.blocks import BlockSlice, FixedWidth
 from lance_arrow.spi.chunks import ChunkBatch
-from lance_arrow.spi.encoding import Encoded, EncodedBlock, EncodedChunks
+from lance_arrow.spi.encoding import Encoded, EncodedBlock
 from lance_arrow.spi.keys import DecodeContext
 from lance_arrow.spi.private import private_description
 from lance_arrow.spi.scopes import BindScope, EncodeScope
@@ -70,12 +70,8 @@ class FixedWidthCodec(TypedCodec):
             return EncodedBlock(description, np.frombuffer(whole, np.uint8))
         rules = scope.chunk_rules
         most_values = max(self.chunk_bytes, rules.target_bytes) // dtype.itemsize
-        chunks = cut_chunks(len(values), most_values, rules, encode)
-        if chunks is None:
-            return self._by_others(block, context, scope)
-        parts, counts = chunks
-        sizes = np.array([[len(part) for part in parts]], np.int64)
-        return EncodedChunks(description, (np.frombuffer(b"".join(parts), np.uint8),), sizes, counts)
+        chunks = encoded_chunks(description, len(values), most_values, rules, encode)
+        return self._by_others(block, context, scope) if chunks is None else chunks
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from lance_arrow.errors import CorruptFileError, CorruptPageError
 from lance_arrow.settings import Limits
-from lance_arrow.spi.bases.authored import AuthoredCodec, cut_chunks, parts_of, require_children
+from lance_arrow.spi.bases.authored import AuthoredCodec, encoded_chunks, parts_of, require_children
 from lance_arrow.spi.blocks import BlockSlice, Bytes, VariableWidth
 from lance_arrow.spi.chunk_cuts import starts_of
 from lance_arrow.spi.chunks import ChunkBatch, ValueBatch
-from lance_arrow.spi.encoding import Encoded, EncodedBlock, EncodedChunks, EncodedValues
+from lance_arrow.spi.encoding import Encoded, EncodedBlock, EncodedValues
 from lance_arrow.spi.frames import LARGEST_CONTENT
 from lance_arrow.spi.keys import DecodeContext
 from lance_arrow.spi.private import private_description
@@ -84,12 +84,8 @@ class VariableWidthCodec(AuthoredCodec):
             return EncodedValues(description, joined, offsets=offsets, length_bits=shape.offset_bits)
         rules = scope.chunk_rules
         most_values = rules.target_bytes * num_values // max(scope.summary(block).raw_bytes, 1)
-        chunks = cut_chunks(num_values, most_values, rules, encode)
-        if chunks is None:
-            return self._by_others(block, context, scope)
-        parts, counts = chunks
-        sizes = np.array([[len(part) for part in parts]], np.int64)
-        return EncodedChunks(description, (np.frombuffer(b"".join(parts), np.uint8),), sizes, counts)
+        chunks = encoded_chunks(description, num_values, most_values, rules, encode)
+        return self._by_others(block, context, scope) if chunks is None else chunks
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@
     stored               0    1    2    3    4
 
 It is written where a column asks for it, by ``column_options={"c": {"codec": "example.zigzag/1", "base": 100}}`` and
-``allow_private_encodings=True``. Its description holds the base. The stored numbers are a child, of whatever encoding
-suits them.
+``allow_private_encodings=True``. Its description holds the base. The codec that suits the
+stored numbers encodes them.
 """
 
 from __future__ import annotations
