@@ -2,8 +2,8 @@
 """The engine as Python calls it: one module, whose pieces lie in ``door/``; `lance_arrow.kernels` is what plugins see of it."""
 
 cimport cython
-from cpython.pycapsule cimport PyCapsule_GetContext, PyCapsule_GetPointer, PyCapsule_New, PyCapsule_SetContext
-from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF, PyObject
+from cpython.pycapsule cimport PyCapsule_GetContext, PyCapsule_SetContext
+from cpython.ref cimport Py_DECREF
 from libc.errno cimport errno
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
 from libc.stdlib cimport free, malloc
@@ -21,12 +21,12 @@ import threading
 import numpy
 import pyarrow as pa
 
-from lance_arrow.engine.refusals import Refusal, refusal
-from lance_arrow.errors import InternalError, InvalidArgumentError, PluginContractError
+from lance_arrow.engine.refusals import Refusal
+from lance_arrow.errors import InvalidArgumentError, PluginContractError
 from lance_arrow.libarrow.builds import arrow_functions
 
+include "lance_arrow/toolkit.pxi"
 include "door/shared.pxi"
-include "door/codec_abi.pxi"
 include "door/arrow_memory.pxi"
 
 # Tables: what describes files and pages.
@@ -48,7 +48,6 @@ include "door/json_texts.pxi"
 include "door/offsets.pxi"
 include "door/runs.pxi"
 include "door/streams.pxi"
-include "door/symbols.pxi"
 
 # Rows and arrays.
 include "door/levels.pxi"

@@ -1,15 +1,13 @@
-"""What native code refuses: as an exception of a kernel, or as a `Refusal` of rows, which knows where it happened."""
+"""What a read of the engine refuses, and where. What a kernel refuses is raised as it is."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
 
-from lance_arrow.errors import CorruptPageError, InternalError, LanceError
-
 
 class Blame(IntEnum):
-    """Whose fault a refusal is; as in ``engine/common/outcome.hpp``."""
+    """Whose fault a refusal is; as in ``lance_arrow/outcome.hpp``."""
 
     BYTES = 1
     CALLER = 2
@@ -49,9 +47,3 @@ class Refusal:
     list_column: int = -1
     page_row: int = -1
     cause: BaseException | None = None
-
-
-def refusal(message: bytes, index: int, blame: int) -> LanceError:
-    """Return the error for a kernel's outcome; ``detail`` is the chunk or value index, or None."""
-    error = CorruptPageError if blame == Blame.BYTES else InternalError
-    return error(message.decode("ascii"), detail=None if index < 0 else index)

@@ -14,7 +14,6 @@ Contradicting bytes raise `CorruptPageError` with the chunk, value or entry as `
 - values and their offsets as the format stores them: `decode_variable_*`, `measure_variable_*`, `locate_variable_*`,
   `plan_variable_chunks`, `write_variable_chunks`, `check_utf8`
 - runs: `expand_runs`, `expand_run_blocks`, `encode_runs`, `encode_run_blocks`, `count_run_entries`
-- FSST: `expand_symbols`, `measure_symbols`, `train_symbols`, `compress_symbols`
 - byte streams: `gather_streams`, `scatter_streams`, `lz4_stream_bytes`
 - packed structs: `split_rows`, `locate_fields`, `join_rows`, `join_fields`
 - properties for choosing encodings: `index_fixed`, `index_variable`, `measure_groups`, `all_equal`
@@ -50,7 +49,6 @@ from lance_arrow.engine._engine import (
     check_utf8,
     clear_null_indices,
     clear_null_values,
-    compress_symbols,
     copy_bits,
     copy_fixed,
     copy_values,
@@ -73,7 +71,6 @@ from lance_arrow.engine._engine import (
     end_levels,
     expand_run_blocks,
     expand_runs,
-    expand_symbols,
     fill_bit_runs,
     fill_bits,
     fill_null_bits,
@@ -91,7 +88,6 @@ from lance_arrow.engine._engine import (
     measure_chunks,
     measure_groups,
     measure_layers,
-    measure_symbols,
     measure_take_runs_variable,
     measure_take_variable,
     measure_variable_blocks,
@@ -119,7 +115,6 @@ from lance_arrow.engine._engine import (
     take_runs_fixed,
     take_runs_variable,
     take_variable,
-    train_symbols,
     unpack_inline,
     unpack_out_of_line,
     unravel,
@@ -147,7 +142,7 @@ _FORMER_MODULES = frozenset(
         "levels",
     )
     + ("offsets", "packing", "row_order", "rows", "run_encoding", "runs", "shred", "slots", "streams")
-    + ("summaries", "symbols", "variable_chunks", "zipping")
+    + ("summaries", "variable_chunks", "zipping")
 )
 
 
@@ -169,7 +164,6 @@ __all__ = [
     "check_utf8",
     "clear_null_indices",
     "clear_null_values",
-    "compress_symbols",
     "copy_bits",
     "copy_fixed",
     "copy_values",
@@ -192,7 +186,6 @@ __all__ = [
     "end_levels",
     "expand_run_blocks",
     "expand_runs",
-    "expand_symbols",
     "fill_bit_runs",
     "fill_bits",
     "fill_null_bits",
@@ -210,7 +203,6 @@ __all__ = [
     "measure_chunks",
     "measure_groups",
     "measure_layers",
-    "measure_symbols",
     "measure_take_runs_variable",
     "measure_take_variable",
     "measure_variable_blocks",
@@ -238,7 +230,6 @@ __all__ = [
     "take_runs_fixed",
     "take_runs_variable",
     "take_variable",
-    "train_symbols",
     "unpack_inline",
     "unpack_out_of_line",
     "unravel",

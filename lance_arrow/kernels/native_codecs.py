@@ -44,7 +44,6 @@ from lance_arrow.engine._engine import packed_rows_codec as packed_rows
 from lance_arrow.engine._engine import range_codec as range_of
 from lance_arrow.engine._engine import run_lengths_codec as run_lengths
 from lance_arrow.engine._engine import stored_zstd_values as stored_zstd
-from lance_arrow.engine._engine import symbols_codec as symbols
 from lance_arrow.engine._engine import variable_codec as variable
 from lance_arrow.engine._engine import variable_parts_codec as variable_parts
 from lance_arrow.engine._engine import zipped_booleans_codec as zipped_booleans
@@ -52,7 +51,6 @@ from lance_arrow.engine._engine import zipped_codec as zipped
 from lance_arrow.engine._engine import zipped_constant_codec as zipped_constant
 from lance_arrow.engine._engine import zipped_fixed_size_lists_codec as zipped_fixed_size_lists
 from lance_arrow.engine._engine import zipped_nulls_codec as zipped_nulls
-from lance_arrow.engine._engine import zipped_symbols_codec as zipped_symbols
 from lance_arrow.engine._engine import zstd_frames as zstd
 
 _NO_BLOCK = (1 << 63) - 1
@@ -106,7 +104,6 @@ __all__ = [
     "run_lengths_encoder",
     "stored_zstd",
     "streams_asked_encoder",
-    "symbols",
     "unfit_blocks_encoder",
     "unfit_encoder",
     "variable",
@@ -119,6 +116,5 @@ __all__ = [
     "zipped_fixed_size_lists",
     "zipped_nulls",
     "zipped_pages_encoder",
-    "zipped_symbols",
     "zstd",
 ]

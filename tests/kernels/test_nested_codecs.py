@@ -19,6 +19,7 @@ import lance_arrow
 from lance_arrow import engine
 from lance_arrow.kernels import native_codecs
 from lance_arrow.spi import Bytes
+from lance_arrow_codecs import native
 from lance_arrow_codecs.zstd import BoundZstd
 
 COUNT = 300
@@ -47,11 +48,11 @@ def table(held: list[bytes]) -> np.ndarray:
 @pytest.mark.parametrize("is_compressed", [False, True])
 @pytest.mark.parametrize("rows", [[0, 3, 5], range(COUNT), range(1, COUNT, 7), [299]])
 def test_symbols_of_symbols(rows: list[int], is_compressed: bool) -> None:
-    inner = native_codecs.symbols(native_codecs.variable(32), table(INNER))
+    inner = native.symbols_codec(native_codecs.variable(32), table(INNER))
     content = chunk(STORED)
     if is_compressed:
         inner, content = native_codecs.compressed(inner, native_codecs.lz4(), 1 << 20), lz4(content)
-    codec = native_codecs.symbols(inner, table(OUTER))
+    codec = native.symbols_codec(inner, table(OUTER))
     starts = np.array(rows, np.int64)
     # Memory is left behind by a first call, and used again by the second.
     for _ in range(2):

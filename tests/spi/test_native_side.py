@@ -16,6 +16,7 @@ from lance_arrow import engine, spi
 from lance_arrow.errors import CorruptPageError, PluginContractError
 from lance_arrow.kernels import native_codecs
 from lance_arrow.pages.value_rows import value_bits
+from lance_arrow_codecs import native
 from lance_arrow_codecs.fixed_size_list import BoundFixedSizeList
 from lance_arrow_codecs.flat import BoundFlat
 
@@ -209,8 +210,8 @@ def test_a_c_side_of_other_values_than_its_codec_is_refused() -> None:
 def test_codes_of_fixed_width_are_left_to_decode() -> None:
     table = np.zeros(8 + 256 * 8 + 256, np.uint8)
     table[3], table[4:8] = 0, np.frombuffer(b"TSSF", np.uint8)
-    assert native_codecs.symbols(native_codecs.variable(32), table) is not None
-    assert native_codecs.symbols(native_codecs.flat(64), table) is None
+    assert native.symbols_codec(native_codecs.variable(32), table) is not None
+    assert native.symbols_codec(native_codecs.flat(64), table) is None
 
 
 @pytest.mark.parametrize(("dimension", "bits"), [(3, 96), (0, None), (1 << 30, 1 << 35), (1 << 36, None)])

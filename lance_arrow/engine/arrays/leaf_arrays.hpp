@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "engine/arrays/unravel.hpp"
-#include "engine/common/outcome.hpp"
 #include "engine/plan/pages.hpp"
+#include "lance_arrow/outcome.hpp"
 
 namespace lance_arrow::engine {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/arrays/slots.hpp"
-#include "engine/common/outcome.hpp"
+#include "lance_arrow/outcome.hpp"
 
 namespace lance_arrow::engine {
 

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "engine/common/outcome.hpp"
+#include "lance_arrow/outcome.hpp"
 
 namespace lance_arrow::engine {
 

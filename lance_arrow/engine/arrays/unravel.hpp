@@ -21,8 +21,8 @@
 #include <limits>
 
 #include "engine/common/layer_kinds.hpp"
-#include "engine/common/outcome.hpp"
 #include "engine/plan/level_masks.hpp"
+#include "lance_arrow/outcome.hpp"
 
 namespace lance_arrow::engine {
 

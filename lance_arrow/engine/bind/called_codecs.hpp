@@ -6,7 +6,7 @@
 
 #include "engine/bind/codec_holders.hpp"
 #include "engine/bind/codec_tables.hpp"
-#include "engine/common/scratch.hpp"
+#include "lance_arrow/scratch.hpp"
 
 namespace lance_arrow::engine {
 
@@ -39,7 +39,7 @@ struct CalledValues {
 };
 
 inline int64_t kept_bytes(const DecodedChunks& held) {
-  return engine::kept_bytes(held.values) + engine::kept_bytes(held.offsets);
+  return lance_arrow::kept_bytes(held.values) + lance_arrow::kept_bytes(held.offsets);
 }
 
 struct CalledChunks {

@@ -42,15 +42,6 @@ HeldChunkCodec* hold_variable(int64_t offset_bits, bool is_block) {
   return hold(std::make_shared<Variable<uint64_t>>(), 0, 1, 0);
 }
 
-HeldChunkCodec* hold_symbols(const LaChunkCodec* child, const uint8_t* table, int64_t table_bytes, Outcome* outcome) {
-  *outcome = success();
-  if (child->bits != 0) return nullptr;
-  auto form = std::make_shared<Symbols>();
-  form->child = child;
-  *outcome = form->table.open(table, table_bytes);
-  return outcome->message != nullptr ? nullptr : hold(form, 0, child->num_buffers, 0);
-}
-
 HeldChunkCodec* hold_list_rows(const LaChunkCodec* child, int64_t items_per_value,
                                const std::vector<int64_t>& bitmap_bits, int64_t num_stored, int64_t item_bits) {
   constexpr int64_t most_bits = int64_t{1} << 31;
@@ -69,30 +60,25 @@ HeldChunkCodec* hold_list_rows(const LaChunkCodec* child, int64_t items_per_valu
   return hold(form, 8 * row_bytes, num_buffers, 0);
 }
 
-HeldValueCodec* hold_zipped(int64_t bits, const uint8_t* table, int64_t table_bytes, Outcome* outcome) {
-  auto form = std::make_shared<ZippedBytes>();
-  form->bits = bits;
-  form->has_table = table != nullptr;
-  *outcome = table == nullptr ? success() : form->table.open(table, table_bytes);
-  if (outcome->message != nullptr) return nullptr;
-  return new HeldValueCodec{{bits, table == nullptr, form.get(), &ZippedBytes::expand}, form, nullptr};
+HeldValueCodec* hold_zipped(int64_t bits) {
+  return hold_values(std::make_shared<ZippedBytes>(ZippedBytes{bits}), bits, true);
 }
 
 HeldValueCodec* hold_zipped_nulls(int64_t stored_bytes, int64_t row_bytes) {
   auto form = std::make_shared<ZippedNulls>(ZippedNulls{stored_bytes, row_bytes});
-  return new HeldValueCodec{{8 * row_bytes, 0, form.get(), &ZippedNulls::expand}, form, nullptr};
+  return hold_values(form, 8 * row_bytes, false);
 }
 
 HeldValueCodec* hold_zipped_booleans(const LaValueCodec* bytes) {
   if (bytes->bits != 8) return nullptr;
   auto form = std::make_shared<ZippedBooleans>(ZippedBooleans{bytes});
-  return new HeldValueCodec{{1, 0, form.get(), &ZippedBooleans::expand}, form, nullptr};
+  return hold_values(form, 1, false);
 }
 
 HeldValueCodec* hold_packed_rows(const std::vector<const LaValueCodec*>& codecs,
                                  const std::vector<int64_t>& stored_bytes, const std::vector<int64_t>& row_bytes) {
   auto form = std::make_shared<PackedRows>(PackedRows{codecs, stored_bytes, row_bytes});
-  return new HeldValueCodec{{0, 0, form.get(), &PackedRows::expand}, form, nullptr};
+  return hold_values(form, 0, false);
 }
 
 HeldFrameCodec* hold_lz4() {
@@ -114,7 +100,7 @@ HeldChunkCodec* hold_compressed(const LaChunkCodec* child, const LaFrameCodec* f
 
 HeldValueCodec* hold_compressed_values(const LaFrameCodec* frames, int64_t most_bytes) {
   auto form = std::make_shared<CompressedValues>(CompressedValues{frames, most_bytes});
-  return new HeldValueCodec{{0, 0, form.get(), &CompressedValues::expand}, form, nullptr};
+  return hold_values(form, 0, false);
 }
 
 HeldChunkCodec* hold_byte_streams(int64_t bits) {
@@ -132,7 +118,7 @@ HeldStoredValues* hold_stored_zstd(int64_t most_bytes) {
 
 HeldValueCodec* hold_called(int64_t bits, const LaValueCodec* own, void* decode, Expand expand) {
   auto form = std::make_shared<CalledValues>(CalledValues{own, decode, expand});
-  return new HeldValueCodec{{bits, 0, form.get(), &CalledValues::expand}, form, nullptr};
+  return hold_values(form, bits, false);
 }
 
 HeldChunkCodec* hold_called_chunks(int64_t bits, int64_t num_buffers, const LaChunkCodec* own, void* decode,

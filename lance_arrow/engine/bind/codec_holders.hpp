@@ -4,35 +4,16 @@
 #include <memory>
 #include <vector>
 
-#include "engine/common/outcome.hpp"
 #include "engine/decode/fastlanes.hpp"
-#include "engine/decode/symbols.hpp"
-#include "include/lance_arrow_native.h"
+#include "lance_arrow/codec_tables.hpp"
 
 namespace lance_arrow::engine {
-
-// `child` is the Python object, a capsule, that the form points into; who drops the holder drops it too.
-struct HeldChunkCodec : LaChunkCodec {
-  std::shared_ptr<void> form;
-  void* child;
-};
-
-struct HeldValueCodec : LaValueCodec {
-  std::shared_ptr<void> form;
-  void* child;
-};
-
-template <class Form>
-HeldChunkCodec* hold(std::shared_ptr<Form> form, int64_t bits, int64_t num_buffers, int64_t plain_bytes) {
-  return new HeldChunkCodec{{bits, num_buffers, plain_bytes, form.get(), &Form::select}, form, nullptr};
-}
 
 HeldChunkCodec* hold_flat(int64_t bits);
 HeldChunkCodec* hold_inline_bitpacking(int64_t bits);
 HeldChunkCodec* hold_out_of_line_bitpacking(int64_t word_bits, int64_t packed_bits);
 HeldChunkCodec* hold_run_lengths(int64_t bits, bool is_block);
 HeldChunkCodec* hold_variable(int64_t offset_bits, bool is_block);
-HeldChunkCodec* hold_symbols(const LaChunkCodec* child, const uint8_t* table, int64_t table_bytes, Outcome* outcome);
 // `child` may be null: all items are null, and have `item_bits` in a value. Null where the child has no fixed width.
 HeldChunkCodec* hold_list_rows(const LaChunkCodec* child, int64_t items_per_value,
                                const std::vector<int64_t>& bitmap_bits, int64_t num_stored, int64_t item_bits);
@@ -43,7 +24,7 @@ HeldValueCodec* hold_zipped_booleans(const LaValueCodec* bytes);
 // Fields of packed structs: the bytes of each that are stored, and of the rows that are made; minus those of a length.
 HeldValueCodec* hold_packed_rows(const std::vector<const LaValueCodec*>& codecs,
                                  const std::vector<int64_t>& stored_bytes, const std::vector<int64_t>& row_bytes);
-HeldValueCodec* hold_zipped(int64_t bits, const uint8_t* table, int64_t table_bytes, Outcome* outcome);
+HeldValueCodec* hold_zipped(int64_t bits);
 
 struct HeldFrameCodec : LaFrameCodec {
   std::shared_ptr<void> form;

@@ -5,65 +5,21 @@
 // into scratch memory and pick.
 #pragma once
 
-#include <algorithm>
-#include <memory>
 #include <vector>
 
 #include "engine/common/bitmaps.hpp"
-#include "engine/common/scratch.hpp"
 #include "engine/decode/fastlanes.hpp"
 #include "engine/decode/offsets.hpp"
 #include "engine/decode/runs.hpp"
-#include "engine/decode/symbols.hpp"
-#include "include/lance_arrow_native.h"
+#include "lance_arrow/codec_tables.hpp"
 
 namespace lance_arrow::engine {
-
-constexpr LaRefusal kDone = nullptr;
 
 // Why what a frame declares is not believed.
 inline LaRefusal check_declared(int64_t plain_bytes, int64_t most_bytes) {
   if (plain_bytes == LA_UNTOLD) return LA_LEFT;
   if (plain_bytes < 0) return "a frame declares more than it can hold";
   return plain_bytes > most_bytes ? LA_ABOVE_LIMIT : kDone;
-}
-
-inline int64_t num_selected(const LaRuns& runs) {
-  int64_t count = 0;
-  for (int64_t run = 0; run < runs.num_runs; ++run) count += runs.stops[run] - runs.starts[run];
-  return count;
-}
-
-inline bool runs_fit(const LaRuns& runs, int64_t num_values) {
-  return runs.num_runs == 0 || runs.stops[runs.num_runs - 1] <= num_values;
-}
-
-// Copies runs of whole-byte values out of decoded ones.
-template <class Copy>
-void copy_runs(const uint8_t* source, int64_t width, const LaRuns& runs, uint8_t* out, Copy copy) {
-  for (int64_t run = 0; run < runs.num_runs; ++run) {
-    const int64_t num_bytes = (runs.stops[run] - runs.starts[run]) * width;
-    copy(out, source + runs.starts[run] * width, num_bytes);
-    out += num_bytes;
-  }
-}
-
-inline void copy_fixed_runs(const uint8_t* source, int64_t width, const LaRuns& runs, uint8_t* out) {
-  // Most runs of a take are single values of a common width: one move each.
-  const auto unit = [&]<int size>() {
-    copy_runs(source, size, runs, out, [](uint8_t* to, const uint8_t* from, int64_t num_bytes) {
-      if (num_bytes == size) std::memcpy(to, from, size);
-      else copy_bytes(to, from, num_bytes);
-    });
-  };
-  switch (width) {
-    case 1: return unit.template operator()<1>();
-    case 2: return unit.template operator()<2>();
-    case 4: return unit.template operator()<4>();
-    case 8: return unit.template operator()<8>();
-    case 16: return unit.template operator()<16>();
-    default: copy_runs(source, width, runs, out, copy_bytes);
-  }
 }
 
 struct Flat {
@@ -140,20 +96,6 @@ struct InlineBitpacking {
   }
 };
 
-// Decodes a whole chunk of fixed-width values by a kernel, at its place where all are wanted, else aside.
-template <class Decode>
-LaRefusal select_decoded(const LaChunk& chunk, int64_t width, const LaRuns& runs, LaValues* out, Decode decode) {
-  if (!runs_fit(runs, chunk.num_values)) return "more values are wanted than a chunk has";
-  if (chunk.num_values > (int64_t{1} << 31)) return LA_ABOVE_LIMIT;
-  const int64_t num_bytes = chunk.num_values * width;
-  if (num_selected(runs) == chunk.num_values) return decode(out->values, num_bytes).message;
-  const Leased<std::vector<uint8_t>> whole;
-  if (static_cast<int64_t>(whole->size()) < num_bytes) whole->resize(static_cast<size_t>(num_bytes));
-  const Outcome outcome = decode(whole->data(), num_bytes);
-  if (outcome.message == nullptr) copy_fixed_runs(whole->data(), width, runs, out->values);
-  return outcome.message;
-}
-
 struct OutOfLineBitpacking {
   int word_bits;
   int packed_bits;
@@ -187,57 +129,6 @@ struct RunLengths {
   }
 };
 
-// Appends one value; `fill(to, room)` returns its bytes, or -1, which `wrong` explains.
-template <class Fill>
-LaRefusal append(LaValues* out, int64_t value, int64_t room, LaRefusal wrong, Fill fill) {
-  uint8_t* to = out->reserve(out->host, out->end, room);
-  if (to == nullptr) return LA_ABOVE_LIMIT;
-  const int64_t num_bytes = fill(to, room);
-  if (num_bytes < 0) return wrong;
-  out->end += num_bytes;
-  out->ends[value] = out->end;
-  return kDone;
-}
-
-inline LaRefusal append_symbols(const SymbolTable& table, const uint8_t* codes, int64_t size, int64_t value,
-                                LaValues* out) {
-  // A code stands for at most 8 bytes; 8 more let every symbol be written whole.
-  return append(out, value, 8 * size + 8, "an FSST value has a code without a symbol, or ends in an escape",
-                [&](uint8_t* to, int64_t room) { return table.expand(codes, size, to, room); });
-}
-
-inline LaRefusal append_bytes(const uint8_t* from, int64_t size, int64_t value, LaValues* out) {
-  return append(out, value, size, kDone, [&](uint8_t* to, int64_t) {
-    copy_bytes(to, from, size);
-    return size;
-  });
-}
-
-// Appends runs of values whose stored offsets count from `first`, where `values` begin, and end at `last` or before.
-template <class Offset>
-LaRefusal append_runs(const uint8_t* offsets, const uint8_t* values, uint64_t first, uint64_t last, const LaRuns& runs,
-                      LaValues* out) {
-  constexpr int64_t width = sizeof(Offset);
-  int64_t at = 0;
-  for (int64_t run = 0; run < runs.num_runs; ++run) {
-    const int64_t begin = runs.starts[run], count = runs.stops[run] - begin;
-    const uint64_t start = load<Offset>(offsets, begin), stop = load<Offset>(offsets, begin + count);
-    if (start < first || start > stop || stop > last || !ascending<Offset>(offsets + begin * width, count))
-      return "a chunk's offsets descend or leave it";
-    // Values of a run lie as they are wanted: one copy, then their ends.
-    const auto num_bytes = static_cast<int64_t>(stop - start);
-    uint8_t* to = out->reserve(out->host, out->end, num_bytes);
-    if (to == nullptr) return LA_ABOVE_LIMIT;
-    copy_bytes(to, values + (start - first), num_bytes);
-    const int64_t shift = out->end - static_cast<int64_t>(start);
-    for (int64_t value = 0; value < count; ++value)
-      out->ends[at + value] = static_cast<int64_t>(load<Offset>(offsets, begin + value + 1)) + shift;
-    out->end += num_bytes;
-    at += count;
-  }
-  return kDone;
-}
-
 // Offsets and bytes of one chunk.
 template <class Offset>
 struct Variable {
@@ -263,79 +154,6 @@ struct VariableBlock {
     const Outcome outcome = open_block<Offset>(block, &opened);
     if (outcome.message != nullptr) return outcome.message;
     return append_runs<Offset>(opened.offsets, opened.bytes, 0, static_cast<uint64_t>(opened.num_bytes), *runs, out);
-  }
-};
-
-// Bytes that a child produces and another codec goes on with.
-struct Intermediate {
-  std::vector<uint8_t> bytes;
-  std::vector<int64_t> ends;
-
-  static uint8_t* reserve(void* self, int64_t end, int64_t num_bytes) {
-    auto& bytes = static_cast<Intermediate*>(self)->bytes;
-    if (num_bytes < 0 || num_bytes > (int64_t{1} << 40) - end) return nullptr;
-    constexpr int64_t least = 1024;  // no bytes have a place too: null means refused
-    const auto room = static_cast<int64_t>(bytes.size());
-    if (room < std::max(end + num_bytes, least))
-      bytes.resize(static_cast<size_t>(std::max({end + num_bytes, 2 * room, least})));
-    return bytes.data() + end;
-  }
-};
-
-inline int64_t kept_bytes(const Intermediate& held) {
-  return engine::kept_bytes(held.bytes) + engine::kept_bytes(held.ends);
-}
-
-// FSST codes, which the child says where to find.
-struct Symbols {
-  const LaChunkCodec* child;
-  SymbolTable table;
-
-  static LaRefusal select(const void* self, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
-    const auto& form = *static_cast<const Symbols*>(self);
-    const Leased<Intermediate> leased;  // the child may be FSST too, or hold it
-    Intermediate& codes = *leased;
-    const int64_t count = num_selected(*runs);
-    codes.ends.resize(static_cast<size_t>(count));
-    LaValues place{nullptr, 0, codes.ends.data(), 0, &Intermediate::reserve, &codes};
-    const LaRefusal refusal = form.child->select(form.child->self, chunk, runs, &place);
-    if (refusal != nullptr) return refusal;
-    const int64_t* ends = codes.ends.data();
-    int64_t start = 0, alone = 0;  // values below `alone` are taken one by one
-    for (int64_t value = 0; value < count;) {
-      const uint8_t* bytes = codes.bytes.data() + start;
-      if (value >= alone && count - value > 1 && form.table.is_compressed() && ends[value] - start < kLongValue) {
-        const int64_t stop = stream_stop(codes.bytes.data(), ends, value, count, start);
-        if (stop > value && append_stream(form.table, bytes, start, ends, value, stop, out)) {
-          start = ends[stop - 1];
-          value = stop;
-          continue;
-        }
-        alone = std::max(stop, value + 1);
-      }
-      if (const LaRefusal failed = append_symbols(form.table, bytes, ends[value] - start, value, out)) return failed;
-      start = ends[value++];
-    }
-    return kDone;
-  }
-
-  // First value that makes the stream of values value .. too long, or ends in an escape: see CodedValues::stream_stop.
-  static int64_t stream_stop(const uint8_t* codes, const int64_t* ends, int64_t value, int64_t count, int64_t begin) {
-    for (int64_t end = begin; value < count && ends[value] - begin <= kStreamCodes; end = ends[value++])
-      if (ends[value] > end && codes[ends[value] - 1] == kEscape) break;
-    return value;
-  }
-
-  // Appends values value .. stop, which are one stream; false when they must be taken one by one.
-  static bool append_stream(const SymbolTable& table, const uint8_t* codes, int64_t begin, const int64_t* ends,
-                            int64_t value, int64_t stop, LaValues* out) {
-    uint32_t decoded[kStreamCodes + 1];
-    const int64_t size = ends[stop - 1] - begin;
-    uint8_t* to = out->reserve(out->host, out->end, 8 * size + 8);
-    if (to == nullptr || !table.expand_stream(codes, size, to, decoded)) return false;
-    for (; value < stop; ++value) out->ends[value] = out->end + decoded[ends[value] - begin];
-    out->end += decoded[size];
-    return true;
   }
 };
 

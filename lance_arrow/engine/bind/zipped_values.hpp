@@ -9,11 +9,9 @@
 
 namespace lance_arrow::engine {
 
-// Zipped values as they are, or (with a table) FSST codes of them.
+// Zipped values as they are.
 struct ZippedBytes {
   int64_t bits;
-  bool has_table;
-  SymbolTable table;
 
   static LaRefusal expand(const void* self, const uint8_t* data, const int64_t* starts, const int64_t* sizes,
                           int64_t num_values, LaValues* out) {
@@ -21,14 +19,12 @@ struct ZippedBytes {
     const int64_t width = form.bits / 8;
     for (int64_t value = 0; value < num_values; ++value) {
       const uint8_t* from = data + starts[value];
-      if (form.bits != 0) {
-        if (sizes[value] != width) return "a zipped value has another size than its description";
-        copy_bytes(out->values + value * width, from, width);
-      } else {
-        const LaRefusal refusal = form.has_table ? append_symbols(form.table, from, sizes[value], value, out)
-                                                 : append_bytes(from, sizes[value], value, out);
-        if (refusal != nullptr) return refusal;
+      if (form.bits == 0) {
+        if (const LaRefusal refusal = append_bytes(from, sizes[value], value, out)) return refusal;
+        continue;
       }
+      if (sizes[value] != width) return "a zipped value has another size than its description";
+      copy_bytes(out->values + value * width, from, width);
     }
     return kDone;
   }

@@ -1,7 +1,7 @@
 // Runs of single bits, least significant first: copied, filled and counted at any bit position.
 #pragma once
 
-#include "engine/common/outcome.hpp"
+#include "lance_arrow/outcome.hpp"
 
 namespace lance_arrow::engine {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "engine/common/outcome.hpp"
+#include "lance_arrow/outcome.hpp"
 
 namespace lance_arrow::engine {
 

@@ -4,8 +4,8 @@
 // of each value, at the speed of one text.
 #pragma once
 
-#include "engine/common/outcome.hpp"
-#include "engine/common/variable.hpp"
+#include "lance_arrow/outcome.hpp"
+#include "lance_arrow/variable.hpp"
 
 namespace lance_arrow::engine {
 

@@ -9,7 +9,7 @@
 #include <array>
 #include <type_traits>
 
-#include "engine/common/outcome.hpp"
+#include "lance_arrow/outcome.hpp"
 
 namespace lance_arrow::engine {
 

@@ -1,6 +1,6 @@
 #include "engine/decode/gather.hpp"
 
-#include "engine/common/variable.hpp"
+#include "lance_arrow/variable.hpp"
 
 namespace lance_arrow::engine {
 

@@ -1,7 +1,7 @@
 // Fixed-width values copied from chunks, runs, indices or arbitrary places into one destination.
 #pragma once
 
-#include "engine/common/outcome.hpp"
+#include "lance_arrow/outcome.hpp"
 
 namespace lance_arrow::engine {
 

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "engine/common/arithmetic.hpp"
+#include "lance_arrow/arithmetic.hpp"
 
 namespace lance_arrow::engine {
 

@@ -1,8 +1,8 @@
 // Variable-width values selected by index or by run: measured first, then copied into exact space.
 #pragma once
 
-#include "engine/common/outcome.hpp"
-#include "engine/common/variable.hpp"
+#include "lance_arrow/outcome.hpp"
+#include "lance_arrow/variable.hpp"
 
 namespace lance_arrow::engine {
 

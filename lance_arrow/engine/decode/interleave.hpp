@@ -7,7 +7,7 @@
 #include <numeric>
 #include <type_traits>
 
-#include "engine/common/outcome.hpp"
+#include "lance_arrow/outcome.hpp"
 
 namespace lance_arrow::engine {
 

@@ -2,8 +2,8 @@
 // views of values that lie one after the other.
 #pragma once
 
-#include "engine/common/outcome.hpp"
 #include "engine/common/view_bytes.hpp"
+#include "lance_arrow/outcome.hpp"
 
 namespace lance_arrow::engine {
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/common/outcome.hpp"
-#include "engine/common/variable.hpp"
+#include "lance_arrow/outcome.hpp"
+#include "lance_arrow/variable.hpp"
 
 namespace lance_arrow::engine {
 

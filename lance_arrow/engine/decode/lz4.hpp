@@ -1,7 +1,7 @@
 // Raw LZ4 blocks, decoded into exactly the room that their frames declare: neither more nor less is accepted.
 #pragma once
 
-#include "engine/common/outcome.hpp"
+#include "lance_arrow/outcome.hpp"
 
 namespace lance_arrow::engine {
 

@@ -7,9 +7,9 @@
 
 #include <limits>
 
-#include "engine/common/arithmetic.hpp"
-#include "engine/common/outcome.hpp"
-#include "engine/common/variable.hpp"
+#include "lance_arrow/arithmetic.hpp"
+#include "lance_arrow/outcome.hpp"
+#include "lance_arrow/variable.hpp"
 
 namespace lance_arrow::engine {
 

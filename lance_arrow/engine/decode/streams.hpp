@@ -5,8 +5,8 @@
 #include <emmintrin.h>
 #endif
 
-#include "engine/common/outcome.hpp"
-#include "engine/common/parts.hpp"
+#include "lance_arrow/outcome.hpp"
+#include "lance_arrow/parts.hpp"
 
 namespace lance_arrow::engine {
 

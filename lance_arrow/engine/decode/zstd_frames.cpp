@@ -1,7 +1,7 @@
 #include "engine/decode/zstd_frames.hpp"
 
-#include "engine/common/variable.hpp"
-#include "include/lance_arrow_native.h"
+#include "lance_arrow/variable.hpp"
+#include "lance_arrow_native.h"
 
 namespace lance_arrow::engine {
 

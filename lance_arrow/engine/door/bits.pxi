@@ -51,7 +51,7 @@ def unpack_inline(
     cdef Outcome outcome
     with nogil:
         outcome = _unpack_inline(chunks, word_bits, &out[0], out.shape[0])
-    _check(outcome)
+    check_outcome(outcome)
 
 
 def unpack_out_of_line(
@@ -74,7 +74,7 @@ def unpack_out_of_line(
     cdef Outcome outcome
     with nogil:
         outcome = _unpack_out_of_line(chunks, word_bits, packed_bits, &out[0], out.shape[0])
-    _check(outcome)
+    check_outcome(outcome)
 
 
 def copy_bits(
@@ -89,7 +89,7 @@ def copy_bits(
     cdef Outcome outcome
     with nogil:
         outcome = _copy_bits(chunks, &out[0], out.shape[0], out_bit_offset)
-    _check(outcome)
+    check_outcome(outcome)
 
 
 def take_bit_runs(
@@ -106,7 +106,7 @@ def take_bit_runs(
     with nogil:
         outcome = _take_bit_runs(&src[0], src.shape[0], src_bit_offset, &run_starts[0], &run_stops[0],
                                  run_starts.shape[0], &out[0], out.shape[0], out_bit_offset)
-    _check(outcome)
+    check_outcome(outcome)
 
 
 def fill_bits(uint8_t[::1] out not None, int64_t bit_offset, int64_t num_bits, bint value) -> None:
@@ -114,7 +114,7 @@ def fill_bits(uint8_t[::1] out not None, int64_t bit_offset, int64_t num_bits, b
     cdef Outcome outcome
     with nogil:
         outcome = _fill_bits(&out[0], out.shape[0], bit_offset, num_bits, value)
-    _check(outcome)
+    check_outcome(outcome)
 
 
 def fill_bit_runs(
@@ -131,7 +131,7 @@ def fill_bit_runs(
     with nogil:
         outcome = _fill_bit_runs(
             &run_starts[0], &run_stops[0], run_starts.shape[0], first_bit, &out[0], out.shape[0])
-    _check(outcome)
+    check_outcome(outcome)
 
 
 def count_bits(const uint8_t[::1] src not None, int64_t bit_offset, int64_t num_bits) -> int:
@@ -140,7 +140,7 @@ def count_bits(const uint8_t[::1] src not None, int64_t bit_offset, int64_t num_
     cdef int64_t count = 0
     with nogil:
         outcome = _count_bits(&src[0], src.shape[0], bit_offset, num_bits, &count)
-    _check(outcome)
+    check_outcome(outcome)
     return count
 
 
@@ -156,7 +156,7 @@ def count_marked_runs(
     with nogil:
         outcome = _count_marked_runs(&src[0], src.shape[0], src_bit_offset, &range_starts[0], &range_stops[0],
                                      range_starts.shape[0], &count)
-    _check(outcome)
+    check_outcome(outcome)
     return count
 
 
@@ -175,4 +175,4 @@ def mark_runs(
     with nogil:
         outcome = _mark_runs(&src[0], src.shape[0], src_bit_offset, &range_starts[0], &range_stops[0],
                              range_starts.shape[0], &out_starts[0], &out_stops[0], out_starts.shape[0])
-    _check(outcome)
+    check_outcome(outcome)

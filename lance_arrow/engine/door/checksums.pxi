@@ -60,7 +60,7 @@ def crc32c_blocks(const uint8_t[::1] data not None, int64_t block_bytes, uint32_
     cdef Outcome outcome
     with nogil:
         outcome = _crc32c_blocks(&data[0], data.shape[0], block_bytes, &out[0], out.shape[0])
-    _check(outcome)
+    check_outcome(outcome)
 
 
 def crc32c_of(
@@ -88,7 +88,7 @@ def crc32c_of(
         raise refusal(b"starts, stops and out have contradicting lengths", -1, 0)
     with nogil:
         outcome = _crc32c_of(&data[0], data.shape[0], &starts[0], &stops[0], starts.shape[0], &out[0])
-    _check(outcome)
+    check_outcome(outcome)
 
 
 cdef class BlockChecks:
@@ -132,7 +132,7 @@ cdef class BlockChecks:
         self, const int64_t* starts, const int64_t* sizes, int64_t num_buffers, const uint32_t* crcs, int64_t num_blocks,
         int64_t block_bytes,
     ) except -1:
-        _check(Checks.validate(starts, sizes, num_buffers, num_blocks, block_bytes))
+        check_outcome(Checks.validate(starts, sizes, num_buffers, num_blocks, block_bytes))
         self.num_blocks = num_blocks
         self.checks.reset(new Checks(starts, sizes, num_buffers, crcs, num_blocks, block_bytes))
         self.pointer = PyCapsule_New(self.checks.get(), "lance_arrow.BlockChecks", NULL)

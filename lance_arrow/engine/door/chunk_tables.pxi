@@ -48,7 +48,7 @@ def parse_chunk_words(
     with nogil:
         outcome = _parse_words(&words[0], words.shape[0], large, num_values, data_bytes, &out_starts[0],
                                out_starts.shape[0], &out_value_starts[0], out_value_starts.shape[0])
-    _check(outcome)
+    check_outcome(outcome)
 
 
 def parse_chunk_headers(
@@ -105,7 +105,7 @@ def parse_chunk_headers(
         out.def_starts, out.def_sizes = &out_def_starts[0], &out_def_sizes[0]
     with nogil:
         outcome = _parse_headers(&data[0], data.shape[0], &chunk_starts[0], &chunk_stops[0], num_chunks, form, out)
-    _check(outcome)
+    check_outcome(outcome)
 
 
 cdef bint _has(int64_t[::1] starts, int64_t[::1] sizes, int64_t num_chunks):

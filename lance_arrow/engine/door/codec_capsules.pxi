@@ -1,18 +1,11 @@
 # Capsules of the format's own codecs for reads of few rows: tables of C functions, as ``lance_arrow_native.h`` says.
 
 cdef extern from "engine/bind/codec_holders.hpp" namespace "lance_arrow::engine" nogil:
-    cdef cppclass HeldChunkCodec:
-        void* child
-
-    cdef cppclass HeldValueCodec:
-        void* child
-
     HeldChunkCodec* hold_flat(int64_t bits) except +
     HeldChunkCodec* hold_inline_bitpacking(int64_t bits) except +
     HeldChunkCodec* hold_out_of_line_bitpacking(int64_t word_bits, int64_t packed_bits) except +
     HeldChunkCodec* hold_run_lengths(int64_t bits, bint is_block) except +
     HeldChunkCodec* hold_variable(int64_t offset_bits, cbool is_block) except +
-    HeldChunkCodec* hold_symbols(const LaChunkCodec*, const uint8_t* table, int64_t table_bytes, Outcome*) except +
     ctypedef const char* (*Expand)(
         const void*, const uint8_t*, const int64_t*, const int64_t*, int64_t, LaValues*) noexcept nogil
 
@@ -48,23 +41,11 @@ cdef extern from "engine/bind/codec_holders.hpp" namespace "lance_arrow::engine"
     HeldValueCodec* hold_zipped_booleans(const LaValueCodec* bytes) except +
     HeldValueCodec* hold_packed_rows(
         const vector[const LaValueCodec*]&, const vector[int64_t]&, const vector[int64_t]&) except +
-    HeldValueCodec* hold_zipped(int64_t bits, const uint8_t* table, int64_t table_bytes, Outcome*) except +
+    HeldValueCodec* hold_zipped(int64_t bits) except +
 
 
 cdef extern from "engine/bind/called_codecs.hpp" namespace "lance_arrow::engine" nogil:
     cbool are_offsets(const DecodedChunks&, int64_t num_values) noexcept
-
-
-cdef void _drop_chunk(object capsule) noexcept:
-    cdef HeldChunkCodec* held = <HeldChunkCodec*>PyCapsule_GetPointer(capsule, _CHUNK)
-    Py_XDECREF(<PyObject*>held.child)
-    del held
-
-
-cdef void _drop_value(object capsule) noexcept:
-    cdef HeldValueCodec* held = <HeldValueCodec*>PyCapsule_GetPointer(capsule, _VALUE)
-    Py_XDECREF(<PyObject*>held.child)
-    del held
 
 
 cdef void _drop_stored(object capsule) noexcept:
@@ -82,53 +63,34 @@ cdef void _drop_prefixes(object capsule) noexcept:
     del held
 
 
-cdef object _chunk(HeldChunkCodec* held):
-    return None if held == NULL else PyCapsule_New(held, _CHUNK, _drop_chunk)
-
-
 def flat_codec(int64_t bits) -> object:
     """Values of `bits` (1 or whole bytes) back to back."""
-    return _chunk(hold_flat(bits))
+    return chunk_capsule(hold_flat(bits))
 
 
 def inline_bitpacking_codec(int64_t bits) -> object | None:
     """Chunks that begin with their bit width; None for widths of values that have no native form."""
-    return _chunk(hold_inline_bitpacking(bits))
+    return chunk_capsule(hold_inline_bitpacking(bits))
 
 
 def out_of_line_bitpacking_codec(int64_t word_bits, int64_t packed_bits) -> object:
     """Blocks of one bit width, known from the description."""
-    return _chunk(hold_out_of_line_bitpacking(word_bits, packed_bits))
+    return chunk_capsule(hold_out_of_line_bitpacking(word_bits, packed_bits))
 
 
 def run_lengths_codec(int64_t bits, bint is_block) -> object:
     """Plain run values and 8-bit lengths, in two buffers or one block."""
-    return _chunk(hold_run_lengths(bits, is_block))
+    return chunk_capsule(hold_run_lengths(bits, is_block))
 
 
 def variable_codec(int64_t offset_bits, bint is_block=False) -> object:
     """Offsets of 32 or 64 bits and bytes, of a chunk or of a block with a header."""
-    return _chunk(hold_variable(offset_bits, is_block))
-
-
-def symbols_codec(child, const uint8_t[::1] table not None) -> object | None:
-    """FSST codes, `child` being the capsule of the codec that finds them; None when it has none, or no byte strings."""
-    cdef Outcome outcome
-    cdef HeldChunkCodec* held
-    if child is None:
-        return None
-    held = hold_symbols(<const LaChunkCodec*>PyCapsule_GetPointer(child, _CHUNK), &table[0], table.shape[0], &outcome)
-    _check(outcome)
-    if held == NULL:
-        return None
-    Py_INCREF(child)
-    held.child = <void*>child
-    return _chunk(held)
+    return chunk_capsule(hold_variable(offset_bits, is_block))
 
 
 def byte_streams_codec(int64_t bits) -> object | None:
     """Byte b of every value in stream b; None for widths that have no native form."""
-    return _chunk(hold_byte_streams(bits))
+    return chunk_capsule(hold_byte_streams(bits))
 
 
 def lz4_frames() -> object:
@@ -166,24 +128,19 @@ def compressed_codec(child, frames, int64_t most_bytes, prefixes=None) -> object
         <const LaChunkCodec*>PyCapsule_GetPointer(child, _CHUNK),
         <const LaFrameCodec*>PyCapsule_GetPointer(frames, _FRAMES), own, most_bytes)
     parts = (child, frames, prefixes)
-    Py_INCREF(parts)
-    held.child = <void*>parts
-    return _chunk(held)
+    return chunk_capsule(held, parts)
 
 
 def compressed_values_codec(frames not None, int64_t most_bytes) -> object:
     """Zipped values of any length, each the content of a frame of at most so many bytes; `frames` is a capsule."""
     cdef HeldValueCodec* held = hold_compressed_values(
         <const LaFrameCodec*>PyCapsule_GetPointer(frames, _FRAMES), most_bytes)
-    Py_INCREF(frames)
-    held.child = <void*>frames
-    return PyCapsule_New(held, _VALUE, _drop_value)
+    return value_capsule(held, frames)
 
 
 def zipped_codec(int64_t bits) -> object:
     """Zipped values of `bits` each, or (0) of any length."""
-    cdef Outcome outcome
-    return PyCapsule_New(hold_zipped(bits, NULL, 0, &outcome), _VALUE, _drop_value)
+    return value_capsule(hold_zipped(bits))
 
 
 def zipped_booleans_codec(stored not None) -> object | None:
@@ -191,16 +148,14 @@ def zipped_booleans_codec(stored not None) -> object | None:
     cdef HeldValueCodec* held = hold_zipped_booleans(<const LaValueCodec*>PyCapsule_GetPointer(stored, _VALUE))
     if held == NULL:
         return None
-    Py_INCREF(stored)
-    held.child = <void*>stored
-    return PyCapsule_New(held, _VALUE, _drop_value)
+    return value_capsule(held, stored)
 
 
 def zipped_nulls_codec(int64_t stored_bytes, int64_t row_bytes) -> object:
     """Zipped lists of one length without items: rows of so many bytes that begin with the stored ones, bitmaps."""
     if not 0 < stored_bytes <= row_bytes:
         raise InvalidArgumentError(f"rows of {row_bytes} bytes cannot begin with {stored_bytes} stored ones")
-    return PyCapsule_New(hold_zipped_nulls(stored_bytes, row_bytes), _VALUE, _drop_value)
+    return value_capsule(hold_zipped_nulls(stored_bytes, row_bytes))
 
 
 def packed_rows_codec(tuple codecs not None, tuple stored_bytes not None, tuple row_bytes not None) -> object:
@@ -220,20 +175,7 @@ def packed_rows_codec(tuple codecs not None, tuple stored_bytes not None, tuple 
                 (held_codecs.back().bits == 0) != (made < 0)) or (made > 0 and held_codecs.back().bits != 8 * made):
             raise InvalidArgumentError(f"a packed field of {stored} stored bytes cannot become one of {made}")
     cdef HeldValueCodec* held = hold_packed_rows(held_codecs, stored_bytes, row_bytes)
-    Py_INCREF(codecs)
-    held.child = <void*>codecs
-    return PyCapsule_New(held, _VALUE, _drop_value)
-
-
-def zipped_symbols_codec(child, const uint8_t[::1] table not None) -> object | None:
-    """Zipped FSST codes; None unless `child` is the capsule of values that are stored as they are."""
-    cdef Outcome outcome
-    cdef HeldValueCodec* held
-    if child is None or not (<LaValueCodec*>PyCapsule_GetPointer(child, _VALUE)).is_plain:
-        return None
-    held = hold_zipped(0, &table[0], table.shape[0], &outcome)
-    _check(outcome)
-    return PyCapsule_New(held, _VALUE, _drop_value)
+    return value_capsule(held, codecs)
 
 
 cdef int64_t _list_bits(child, int64_t items_per_value) except -1:
@@ -266,7 +208,7 @@ def fixed_size_lists_codec(
     """
     cdef HeldChunkCodec* held
     cdef vector[int64_t] bits = bitmaps
-    cdef const LaChunkCodec* own = _chunk_codec(child)
+    cdef const LaChunkCodec* own = chunk_codec_of(child)
     if own != NULL:
         if own.plain_bytes > 0 and bits.empty():
             return flat_codec(_list_bits(child, items_per_value))
@@ -274,9 +216,7 @@ def fixed_size_lists_codec(
     held = hold_list_rows(own, items_per_value, bits, num_stored, item_bits)
     if held == NULL:
         return None
-    Py_INCREF(child)
-    held.child = <void*>child
-    return _chunk(held)
+    return chunk_capsule(held, child)
 
 
 def zipped_fixed_size_lists_codec(child, int64_t items_per_value, int64_t bitmap_bytes=0) -> object | None:
@@ -427,9 +367,7 @@ def called_codec(int64_t bits, decode, own=None) -> object:
             return own
     cdef HeldValueCodec* held = hold_called(bits, c_side, <void*>decode, <Expand>_expand)
     parts = (own, decode)
-    Py_INCREF(parts)
-    held.child = <void*>parts
-    return PyCapsule_New(held, _VALUE, _drop_value)
+    return value_capsule(held, parts)
 
 
 def called_chunks_codec(int64_t bits, int64_t num_buffers, decode, own=None) -> object:
@@ -451,6 +389,4 @@ def called_chunks_codec(int64_t bits, int64_t num_buffers, decode, own=None) -> 
     cdef HeldChunkCodec* held = hold_called_chunks(
         bits, num_buffers, c_side, <void*>call, <DecodeChunks>_call_chunks)
     parts = (own, call)
-    Py_INCREF(parts)
-    held.child = <void*>parts
-    return _chunk(held)
+    return chunk_capsule(held, parts)

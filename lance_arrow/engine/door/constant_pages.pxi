@@ -49,12 +49,12 @@ def constant_page(
     """
     cdef ConstantForm form
     for codec in (rep, def_):
-        if codec is not None and (_chunk_codec(codec).bits != 16 or _chunk_codec(codec).num_buffers != 1):
+        if codec is not None and (chunk_codec_of(codec).bits != 16 or chunk_codec_of(codec).num_buffers != 1):
             return None
     form.value_bits, form.offset_bits, form.has_scalar = value_bits, offset_bits, scalar is not None
     if scalar is not None:
         form.scalar = scalar
-    form.rep, form.def_ = _chunk_codec(rep), _chunk_codec(def_)
+    form.rep, form.def_ = chunk_codec_of(rep), chunk_codec_of(def_)
     form.num_rep, form.num_def = counts
     form.max_rep, form.max_def, form.max_visible = levels
     # A struct without fields is written as if it were all null, and read as all valid.

@@ -40,7 +40,7 @@ def copy_fixed(
     cdef Outcome outcome
     with nogil:
         outcome = _copy_fixed(chunks, bytes_per_value, &out[0], out.shape[0])
-    _check(outcome)
+    check_outcome(outcome)
 
 
 def take_runs_fixed(
@@ -54,7 +54,7 @@ def take_runs_fixed(
     with nogil:
         outcome = _take_runs_fixed(&src[0], src.shape[0], bytes_per_value, &run_starts[0], &run_stops[0],
                                    run_starts.shape[0], &out[0], out.shape[0])
-    _check(outcome)
+    check_outcome(outcome)
 
 
 def take_marked_fixed(
@@ -69,7 +69,7 @@ def take_marked_fixed(
     with nogil:
         outcome = _take_marked_fixed(&src[0], src.shape[0], bytes_per_value, &bits[0], bits.shape[0], bit_offset,
                                      &out[0], out.shape[0])
-    _check(outcome)
+    check_outcome(outcome)
 
 
 def take_fixed(
@@ -92,7 +92,7 @@ def take_fixed(
     with nogil:
         outcome = _take_fixed(&src[0], src.shape[0], bytes_per_value, &indices[0], indices.shape[0], index_bits,
                               &out[0], out.shape[0])
-    _check(outcome)
+    check_outcome(outcome)
 
 
 def copy_values(
@@ -104,7 +104,7 @@ def copy_values(
     with nogil:
         outcome = _copy_values(&data[0], data.shape[0], &starts[0], starts.shape[0], bytes_per_value, &out[0],
                                out.shape[0])
-    _check(outcome)
+    check_outcome(outcome)
 
 
 def clear_null_indices(
@@ -133,7 +133,7 @@ def clear_null_indices(
     with nogil:
         outcome = _clear_null_indices(&indices[0], indices.shape[0], index_bits, num_items, null_index, levels,
                                       num_levels)
-    _check(outcome)
+    check_outcome(outcome)
 
 
 def measure_take_variable(
@@ -145,7 +145,7 @@ def measure_take_variable(
     cdef int64_t total = 0
     with nogil:
         outcome = _measure_take_variable(source, &indices[0], indices.shape[0], index_bits, &total)
-    _check(outcome)
+    check_outcome(outcome)
     return total
 
 
@@ -166,7 +166,7 @@ def take_variable(
     cdef Outcome outcome
     with nogil:
         outcome = _take_variable(source, &data[0], data.shape[0], &indices[0], indices.shape[0], index_bits, out)
-    _check(outcome)
+    check_outcome(outcome)
 
 
 def measure_take_runs_variable(
@@ -181,7 +181,7 @@ def measure_take_runs_variable(
         raise refusal(b"run_starts and run_stops have different lengths", -1, 0)
     with nogil:
         outcome = _measure_take_runs_variable(source, &run_starts[0], &run_stops[0], run_starts.shape[0], &total)
-    _check(outcome)
+    check_outcome(outcome)
     return total
 
 
@@ -205,4 +205,4 @@ def take_runs_variable(
     with nogil:
         outcome = _take_runs_variable(source, &data[0], data.shape[0], &run_starts[0], &run_stops[0],
                                       run_starts.shape[0], out)
-    _check(outcome)
+    check_outcome(outcome)

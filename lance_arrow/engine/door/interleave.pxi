@@ -68,7 +68,7 @@ cdef tuple _unzip_regions(Regions regions, ZipForm form, uint16_t[::1] rep_out, 
         out.value_sizes = &value_sizes[0]
     with nogil:
         outcome = _unzip(regions, form, out, &entries, &visible)
-    _check(outcome)
+    check_outcome(outcome)
     return entries, visible
 
 
@@ -107,7 +107,7 @@ def count_entries(
         raise refusal(b"out_region_entries and the regions differ in number", -1, 0)
     with nogil:
         outcome = _count_zipped(regions, form, &out_region_entries[0], &entries, &visible)
-    _check(outcome)
+    check_outcome(outcome)
     return entries, visible
 
 
@@ -196,4 +196,4 @@ def read_row_index(
         raise refusal(b"the output has another length than the rows plus one", -1, 0)
     with nogil:
         outcome = _read_index(&index[0], index.shape[0], num_rows, stream_bytes, &out[0], out.shape[0])
-    _check(outcome)
+    check_outcome(outcome)

@@ -49,7 +49,7 @@ def flags_of_codes(
         outcome = _flags_of_codes(
             &codes[0], code_bytes, num_codes, &flags[0] if flags.shape[0] else NULL, flags.shape[0], &out[0],
             out.shape[0])
-    _check(outcome)
+    check_outcome(outcome)
 
 
 def views_of_codes(
@@ -80,7 +80,7 @@ def views_of_codes(
     with nogil:
         outcome = _views_of_codes(
             &codes[0], code_bytes, num_codes, &views[0], views.shape[0] // 16, &out[0], out.shape[0])
-    _check(outcome)
+    check_outcome(outcome)
 
 
 def views_of_values(
@@ -129,5 +129,5 @@ def views_of_values(
         stored.validity = &validity[0]
     with nogil:
         outcome = _views_of_values(stored, buffer_bytes, address, out.shape[0], &behind)
-    _check(outcome)
+    check_outcome(outcome)
     return behind

@@ -40,7 +40,7 @@ cdef class JsonTexts:
                 raise refusal(b"the validity has fewer bits than there are values", -1, 0)
         with nogil:
             outcome = _json_texts(stored, &data[0], data.shape[0], bits, &self._found)
-        _check(outcome)
+        check_outcome(outcome)
 
     @property
     def num_bytes(self) -> int:

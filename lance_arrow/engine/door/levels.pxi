@@ -93,7 +93,7 @@ def check_levels(const uint16_t[::1] rep, const uint16_t[::1] def_, int max_rep,
     _streams(rep, def_, _num_entries(rep, def_), &streams)
     with nogil:
         outcome = _check_levels(streams, max_rep, max_def)
-    _check(outcome)
+    check_outcome(outcome)
 
 
 def count_rows_and_values(
@@ -118,7 +118,7 @@ def count_rows_and_values(
         raise refusal(b"repetition levels exist exactly where there are lists", -1, 0)
     with nogil:
         outcome = _count(streams, max_rep, max_visible, &rows, &values)
-    _check(outcome)
+    check_outcome(outcome)
     return rows, values
 
 
@@ -175,7 +175,7 @@ def select_rows(
     places.value_starts, places.value_stops = &out_value_starts[0], &out_value_stops[0]
     with nogil:
         outcome = _select(streams, max_rep, max_visible, chunks, runs, places)
-    _check(outcome)
+    check_outcome(outcome)
 
 
 def check_open_rows(
@@ -206,7 +206,7 @@ def check_open_rows(
     with nogil:
         outcome = _check_open_rows(&rep[0], rep.shape[0], max_rep, &chunk_level_starts[0], &left_before[0],
                                    &left_after[0], num_chunks)
-    _check(outcome)
+    check_outcome(outcome)
 
 
 def validity_from_levels(
@@ -226,7 +226,7 @@ def validity_from_levels(
     with nogil:
         outcome = _validity(&def_[0], def_.shape[0], null_level, &out_bits[0], out_bits.shape[0], out_bit_offset,
                             &null_count)
-    _check(outcome)
+    check_outcome(outcome)
     return null_count
 
 
@@ -236,7 +236,7 @@ cdef int _planned(const uint8_t[::1] layers, const int64_t[::1] dimensions, Laye
     if dimensions is not None:
         sizes, num_sizes = &dimensions[0], dimensions.shape[0]
     cdef Outcome outcome = _plan(&layers[0], layers.shape[0], sizes, num_sizes, plan)
-    _check(outcome)
+    check_outcome(outcome)
     return 0
 
 
@@ -260,7 +260,7 @@ def measure_layers(
         raise refusal(b"out_slots and layers differ in number", -1, 0)
     with nogil:
         outcome = _measure(streams, plan, &out_slots[0])
-    _check(outcome)
+    check_outcome(outcome)
 
 
 def unravel(
@@ -315,7 +315,7 @@ def unravel(
         _open_layer(&out[layer], out_validity[layer], out_offsets[layer])
     with nogil:
         outcome = _unravel(streams, plan, &out[0], &slots[0], &null_counts[0])
-    _check(outcome)
+    check_outcome(outcome)
 
 
 cdef int _open_layer(LayerOut* out, object validity, object offsets) except -1:

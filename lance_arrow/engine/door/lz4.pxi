@@ -23,4 +23,4 @@ def decode_lz4_blocks(
     with nogil:
         outcome = _decode_lz4_blocks(
             &data[0], data.shape[0], &starts[0], &sizes[0], starts.shape[0], &out[0], out.shape[0], &out_starts[0])
-    _check(outcome)
+    check_outcome(outcome)

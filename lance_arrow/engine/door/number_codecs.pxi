@@ -30,29 +30,27 @@ cdef object _chunk_of(HeldChunkCodec* held, parts):
     """A capsule that keeps what the codec points into."""
     if held == NULL:
         return None
-    Py_INCREF(parts)
-    held.child = <void*>parts
-    return _chunk(held)
+    return chunk_capsule(held, parts)
 
 
 def constant_codec(int64_t bits, bytes value) -> object:
     """One value, repeated without a buffer; a single bit is one byte. With None, blocks hold no value."""
-    return _chunk(hold_nothing(bits) if value is None else hold_constant(bits, value))
+    return chunk_capsule(hold_nothing(bits) if value is None else hold_constant(bits, value))
 
 
 def zipped_constant_codec(bytes value not None) -> object:
     """One value, repeated: zipped values have no bytes."""
-    return PyCapsule_New(hold_zipped_constant(value), _VALUE, _drop_value)
+    return value_capsule(hold_zipped_constant(value))
 
 
 def range_codec(int64_t bits, uint64_t start, uint64_t step) -> object:
     """Integers of 32 or 64 bits at equal distances, without a buffer."""
-    return _chunk(hold_range(bits, start, step))
+    return chunk_capsule(hold_range(bits, start, step))
 
 
 def delta_codec(int64_t bits, uint64_t base, deltas) -> object | None:
     """A first integer of 32 or 64 bits, and differences by the capsule `deltas`; None without one."""
-    return None if deltas is None else _chunk_of(hold_delta(bits, base, _chunk_codec(deltas)), deltas)
+    return None if deltas is None else _chunk_of(hold_delta(bits, base, chunk_codec_of(deltas)), deltas)
 
 
 cdef RunCounter _run_counter(counter) except *:

@@ -34,7 +34,7 @@ def measure_variable_chunks(
     cdef int64_t total = 0
     with nogil:
         outcome = _measure_chunks(chunks, offset_bits, &total)
-    _check(outcome)
+    check_outcome(outcome)
     return total
 
 
@@ -57,7 +57,7 @@ def decode_variable_chunks(
     cdef Outcome outcome
     with nogil:
         outcome = _decode_chunks(chunks, offset_bits, out)
-    _check(outcome)
+    check_outcome(outcome)
 
 
 def measure_variable_blocks(
@@ -70,7 +70,7 @@ def measure_variable_blocks(
     cdef int64_t total = 0
     with nogil:
         outcome = _measure_blocks(chunks, offset_bits, &total)
-    _check(outcome)
+    check_outcome(outcome)
     return total
 
 
@@ -88,7 +88,7 @@ def decode_variable_blocks(
     cdef Outcome outcome
     with nogil:
         outcome = _decode_blocks(chunks, offset_bits, out)
-    _check(outcome)
+    check_outcome(outcome)
 
 
 def locate_variable_chunks(
@@ -103,7 +103,7 @@ def locate_variable_chunks(
         raise refusal(b"out_starts and out_sizes have different lengths", -1, 0)
     with nogil:
         outcome = _locate_chunks(chunks, offset_bits, &out_starts[0], &out_sizes[0], out_starts.shape[0])
-    _check(outcome)
+    check_outcome(outcome)
 
 
 def locate_variable_blocks(
@@ -118,7 +118,7 @@ def locate_variable_blocks(
         raise refusal(b"out_starts and out_sizes have different lengths", -1, 0)
     with nogil:
         outcome = _locate_blocks(chunks, offset_bits, &out_starts[0], &out_sizes[0], out_starts.shape[0])
-    _check(outcome)
+    check_outcome(outcome)
 
 
 def measure_variable_values(const int64_t[::1] sizes not None) -> int:
@@ -127,7 +127,7 @@ def measure_variable_values(const int64_t[::1] sizes not None) -> int:
     cdef int64_t total = 0
     with nogil:
         outcome = _measure_values(&sizes[0], sizes.shape[0], &total)
-    _check(outcome)
+    check_outcome(outcome)
     return total
 
 
@@ -142,7 +142,7 @@ def decode_variable_values(
         raise refusal(b"starts and sizes have different lengths", -1, 0)
     with nogil:
         outcome = _decode_values(&data[0], data.shape[0], &starts[0], &sizes[0], starts.shape[0], out)
-    _check(outcome)
+    check_outcome(outcome)
 
 
 def check_utf8(const uint8_t[::1] offsets not None, int offset_bits, const uint8_t[::1] data not None) -> None:
@@ -157,4 +157,4 @@ def check_utf8(const uint8_t[::1] offsets not None, int offset_bits, const uint8
     cdef Outcome outcome
     with nogil:
         outcome = _check_utf8(stored, &data[0], data.shape[0])
-    _check(outcome)
+    check_outcome(outcome)

@@ -84,16 +84,16 @@ cdef NativePage _page(Page* made, int64_t num_rows, layers, int data_buffer, int
 cdef bint _has_form(ChunkForm* form, tuple levels, bint large, values, rep, def_) except -1:
     """Write down the form of chunks; False where the codecs take what the engine has no room for."""
     form.large = large
-    form.values = _chunk_codec(values)
-    form.rep = _chunk_codec(rep)
-    form.def_ = _chunk_codec(def_)
+    form.values = chunk_codec_of(values)
+    form.rep = chunk_codec_of(rep)
+    form.def_ = chunk_codec_of(def_)
     form.max_rep, form.max_def, form.max_visible = levels
     form.has_items = form.keeps_items = False
     if form.values.num_buffers < 0 or form.values.num_buffers > 8:
         return False
     for stream in (rep, def_):
         # Levels are decoded into 16 bits each, so codecs of other widths are not supported.
-        if stream is not None and (_chunk_codec(stream).bits != 16 or _chunk_codec(stream).num_buffers != 1):
+        if stream is not None and (chunk_codec_of(stream).bits != 16 or chunk_codec_of(stream).num_buffers != 1):
             return False
     return True
 
@@ -143,12 +143,12 @@ cdef class ChunkTemplate:
         cdef ChunkTemplate made = ChunkTemplate.__new__(ChunkTemplate)
         own_values, rep, def_, own_items = self.kept
         for before, after in ((own_values, values), (own_items, items)):
-            if after is not None and (_chunk_codec(before).bits != _chunk_codec(after).bits
-                                      or _chunk_codec(before).num_buffers != _chunk_codec(after).num_buffers):
+            if after is not None and (chunk_codec_of(before).bits != chunk_codec_of(after).bits
+                                      or chunk_codec_of(before).num_buffers != chunk_codec_of(after).num_buffers):
                 raise PluginContractError("a codec with other parameters has values of other bits, or other buffers")
         values, items = values or own_values, items or own_items
         made.form, made.index = self.form, self.index
-        made.form.values, made.index.items = _chunk_codec(values), _chunk_codec(items)
+        made.form.values, made.index.items = chunk_codec_of(values), chunk_codec_of(items)
         made.index.num_items = made.form.items.num_items = num_items
         made.kinds, made.offset_bits, made.parts = self.kinds, self.offset_bits, self.parts
         made.kept = (values, rep, def_, items)
@@ -195,7 +195,7 @@ def chunk_template(
     if not _has_form(&made.form, levels, large, values, rep, def_):
         return None
     made.index.num_values, made.index.num_items, made.index.most_item_bytes = 0, num_items, most_item_bytes
-    made.index.items = _chunk_codec(items)
+    made.index.items = chunk_codec_of(items)
     if items is not None:
         if made.form.values.bits not in (8, 16, 32, 64) or made.index.items.num_buffers > 1:
             return None

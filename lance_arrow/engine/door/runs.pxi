@@ -28,7 +28,7 @@ def expand_runs(
         raise refusal(b"starts, sizes and value_starts have contradicting lengths", -1, 0)
     with nogil:
         outcome = _expand_runs(chunks, &lengths_starts[0], &lengths_sizes[0], bytes_per_value, &out[0], out.shape[0])
-    _check(outcome)
+    check_outcome(outcome)
 
 
 def expand_run_blocks(
@@ -43,4 +43,4 @@ def expand_run_blocks(
     cdef Outcome outcome
     with nogil:
         outcome = _expand_run_blocks(chunks, bytes_per_value, &out[0], out.shape[0])
-    _check(outcome)
+    check_outcome(outcome)

@@ -99,7 +99,7 @@ def unravel_slots(
         _open_out(&out[layer], out_validity[layer], out_offsets[layer])
     with nogil:
         outcome = _unravel_slots(&opened[0], num_layers, &out[0], &slots[0], &null_counts[0])
-    _check(outcome)
+    check_outcome(outcome)
 
 
 def null_flags(layer, uint16_t[::1] out not None) -> None:
@@ -112,4 +112,4 @@ def null_flags(layer, uint16_t[::1] out not None) -> None:
     _open_slots(&opened, layer)
     with nogil:
         outcome = _null_flags(opened, &out[0], out.shape[0])
-    _check(outcome)
+    check_outcome(outcome)

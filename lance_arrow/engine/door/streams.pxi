@@ -32,7 +32,7 @@ def gather_streams(
     cdef Outcome outcome
     with nogil:
         outcome = _gather_streams(chunks, bytes_per_value, &out[0], out.shape[0])
-    _check(outcome)
+    check_outcome(outcome)
 
 
 def scatter_streams(
@@ -57,7 +57,7 @@ def scatter_streams(
     cdef Outcome outcome
     with nogil:
         outcome = _scatter_streams(parts, bytes_per_value, &out[0], out.shape[0])
-    _check(outcome)
+    check_outcome(outcome)
 
 
 cdef extern from "engine/encode/stream_samples.hpp" namespace "lance_arrow::engine" nogil:
@@ -83,7 +83,7 @@ def lz4_stream_bytes(const uint8_t[::1] values not None, int64_t bytes_per_value
     cdef Outcome outcome
     with nogil:
         outcome = _lz4_stream_bytes(&values[0] if values.shape[0] else NULL, values.shape[0], bytes_per_value, &found)
-    _check(outcome)
+    check_outcome(outcome)
     return found
 
 
@@ -130,7 +130,7 @@ def split_rows(
             outcome = _split_rows(chunks, fields, num_fields, row_bytes)
     finally:
         free(fields)
-    _check(outcome)
+    check_outcome(outcome)
 
 
 def locate_fields(
@@ -164,5 +164,5 @@ def locate_fields(
     with nogil:
         outcome = _locate_fields(&data[0], data.shape[0], &starts[0], &sizes[0], num_rows, &field_bytes[0],
                                  num_fields, &out_starts[0, 0], &out_sizes[0, 0], &num_valid)
-    _check(outcome)
+    check_outcome(outcome)
     return num_valid

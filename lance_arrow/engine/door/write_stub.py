@@ -1,4 +1,4 @@
-"""Write the type stub of the engine's module, as a build does: `python write_stub.py _engine.pyx _engine.pyi`.
+"""Write the type stub of a Cython module, as a build does: `python write_stub.py _engine.pyx _engine.pyi`.
 
 It reads the text of the ``.pyx`` and its parts: definitions of functions and classes, C types of parameters, and return
 types. Docstrings are only in the module itself.
@@ -11,16 +11,15 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-HEAD = '''"""Generated from the `_engine.pyx` of this folder and its pieces."""
+HEAD = '''"""Generated from the `{name}` of this folder and its pieces."""
 
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
-
-from lance_arrow.engine.refusals import Refusal
+{imports}from numpy.typing import NDArray
 '''
+# Types that functions of the engine return.
+IMPORTS = {"pa.": "import pyarrow as pa\n", "Refusal": "from lance_arrow.engine.refusals import Refusal\n"}
 WHOLE = {"int", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t", "Py_ssize_t"}
 PLAIN = {"bint": "bool", "cbool": "bool", "double": "float", "bytes": "bytes", "str": "str", "list": "list[Any]"}
 INCLUDE = re.compile(r'^include "([^"]+)"$', re.MULTILINE)
@@ -33,7 +32,12 @@ DECORATOR = re.compile(r"^    @(?:property|staticmethod|classmethod)$")
 
 def text_of(door: Path) -> str:
     """Return a ``.pyx`` with its parts in the place of their `include`."""
-    return INCLUDE.sub(lambda found: (door.parent / found[1]).read_text(), door.read_text())
+    text = door.read_text()
+    for name in INCLUDE.findall(text):
+        # What is not beside it, the toolkit, defines nothing in Python.
+        piece = door.parent / name
+        text = text.replace(f'include "{name}"', piece.read_text() if piece.exists() else "")
+    return text
 
 
 def python_type(declared: str, optional: bool) -> str:
@@ -113,7 +117,9 @@ def lines_of(text: str) -> Iterator[str]:
 def main() -> None:
     """Write the stub named on the command line."""
     door, stub = map(Path, sys.argv[1:])
-    stub.write_text(HEAD + "\n" + "\n".join(lines_of(text_of(door))) + "\n")
+    body = "\n".join(lines_of(text_of(door)))
+    imports = "".join(line for name, line in IMPORTS.items() if name in body)
+    stub.write_text(HEAD.format(name=door.name, imports=imports) + "\n" + body + "\n")
 
 
 if __name__ == "__main__":

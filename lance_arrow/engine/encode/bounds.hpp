@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "engine/common/arithmetic.hpp"
-#include "engine/common/outcome.hpp"
+#include "lance_arrow/arithmetic.hpp"
+#include "lance_arrow/outcome.hpp"
 
 namespace lance_arrow::engine {
 

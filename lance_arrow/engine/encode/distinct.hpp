@@ -4,7 +4,7 @@
 // nearly never compared. The table grows with what it holds: the few items of a typical column stay in the first cache.
 #pragma once
 
-#include "engine/common/outcome.hpp"
+#include "lance_arrow/outcome.hpp"
 
 namespace lance_arrow::engine {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "engine/common/outcome.hpp"
+#include "lance_arrow/outcome.hpp"
 
 namespace lance_arrow::engine {
 

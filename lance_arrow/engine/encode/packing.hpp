@@ -6,9 +6,9 @@
 
 #include <array>
 
-#include "engine/common/outcome.hpp"
-#include "engine/common/parts.hpp"
 #include "engine/decode/fastlanes.hpp"
+#include "lance_arrow/outcome.hpp"
+#include "lance_arrow/parts.hpp"
 
 namespace lance_arrow::engine {
 

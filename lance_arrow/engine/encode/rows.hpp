@@ -1,7 +1,7 @@
 // Fields put together to packed rows, and bits spread over whole bytes: the inverse of what `streams` and `bits` read.
 #pragma once
 
-#include "engine/common/outcome.hpp"
+#include "lance_arrow/outcome.hpp"
 
 namespace lance_arrow::engine {
 

@@ -3,8 +3,8 @@
 
 #include <bit>
 
-#include "engine/common/outcome.hpp"
-#include "engine/common/parts.hpp"
+#include "lance_arrow/outcome.hpp"
+#include "lance_arrow/parts.hpp"
 
 namespace lance_arrow::engine {
 

@@ -10,7 +10,7 @@
 // entries to new memory, the inner-most of them to the output.
 #pragma once
 
-#include "engine/common/outcome.hpp"
+#include "lance_arrow/outcome.hpp"
 
 namespace lance_arrow::engine {
 

@@ -1,7 +1,7 @@
 // Visible values of a leaf without what lies under nulls: slots cleared, byte strings cut out.
 #pragma once
 
-#include "engine/common/outcome.hpp"
+#include "lance_arrow/outcome.hpp"
 
 namespace lance_arrow::engine {
 

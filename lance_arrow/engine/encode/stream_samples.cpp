@@ -5,9 +5,9 @@
 #include <cstring>
 #include <vector>
 
-#include "engine/common/parts.hpp"
 #include "engine/decode/streams.hpp"
 #include "engine/encode/lz4_blocks.hpp"
+#include "lance_arrow/parts.hpp"
 
 namespace lance_arrow::engine {
 

@@ -1,8 +1,8 @@
 // What encodings are chosen by: how wide the values of a group are, and how often they change.
 #pragma once
 
-#include "engine/common/outcome.hpp"
-#include "engine/common/parts.hpp"
+#include "lance_arrow/outcome.hpp"
+#include "lance_arrow/parts.hpp"
 
 namespace lance_arrow::engine {
 

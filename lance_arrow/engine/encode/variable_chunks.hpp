@@ -1,31 +1,9 @@
 // Variable-width values cut into mini-block chunks: n + 1 offsets counted from the chunk's start, then the bytes.
 #pragma once
 
-#include "engine/common/outcome.hpp"
-#include "engine/common/variable.hpp"
+#include "lance_arrow/plain_values.hpp"
 
 namespace lance_arrow::engine {
-
-// Values in memory as Arrow has them: offsets[0] is the base, the bytes of value 0 begin at data[0].
-template <class In>
-struct PlainValues {
-  const uint8_t* offsets;
-  int64_t num_values;
-
-  // Bytes before value `value`.
-  int64_t before(int64_t value) const { return static_cast<int64_t>(load<In>(offsets, value) - load<In>(offsets, 0)); }
-};
-
-template <class In>
-Outcome open_values(const StoredOffsets& stored, int64_t data_bytes, PlainValues<In>* values) {
-  constexpr int64_t width = sizeof(In);
-  if (stored.num_bytes < width || stored.num_bytes % width != 0)
-    return misuse("offsets are not a positive whole number of words");
-  *values = {stored.bytes, stored.num_bytes / width - 1};
-  if (!ascending<In>(stored.bytes, values->num_values)) return misuse("offsets descend");
-  const uint64_t total = load<In>(stored.bytes, values->num_values) - load<In>(stored.bytes, 0);
-  return total <= static_cast<uint64_t>(data_bytes) ? success() : misuse("offsets leave the data");
-}
 
 inline int64_t padded(int64_t num_bytes, int64_t width) { return (num_bytes + width - 1) / width * width; }
 

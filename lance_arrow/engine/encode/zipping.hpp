@@ -1,7 +1,7 @@
 // Levels and values put together entry by entry: the mirror of interleave.hpp (spec 6).
 #pragma once
 
-#include "engine/common/outcome.hpp"
+#include "lance_arrow/outcome.hpp"
 
 namespace lance_arrow::engine {
 

@@ -175,7 +175,7 @@ class ListRowsPage : public Page {
   int64_t index_bytes() const override {
     int64_t bytes = 0;
     if (is_indexed())
-      for (const auto& bitmap : bitmaps_) bytes += engine::kept_bytes(bitmap);
+      for (const auto& bitmap : bitmaps_) bytes += lance_arrow::kept_bytes(bitmap);
     return bytes;
   }
 

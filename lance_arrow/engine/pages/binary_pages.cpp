@@ -131,7 +131,7 @@ class FramedBinaryPage : public BinaryPage {
   }
 
   bool is_indexed() const override { return is_indexed_.load(std::memory_order_acquire); }
-  int64_t index_bytes() const override { return is_indexed() ? engine::kept_bytes(bytes_) : 0; }
+  int64_t index_bytes() const override { return is_indexed() ? kept_bytes(bytes_) : 0; }
 
   Outcome load_index(const PageBuffers& buffers, Fetcher* fetcher) const override {
     const std::lock_guard<std::mutex> guard(lock_);

@@ -95,7 +95,7 @@ int64_t ChunkedPage::index_bytes() const {
   for (const auto* table :
        {&own.chunk_starts, &own.value_starts, &own.rows_started, &own.rows_finished, &own.rows_left, &own.item_offsets})
     entries += static_cast<int64_t>(table->capacity());
-  return entries * static_cast<int64_t>(sizeof(int64_t)) + engine::kept_bytes(own.items);
+  return entries * static_cast<int64_t>(sizeof(int64_t)) + kept_bytes(own.items);
 }
 
 Page* new_chunked_page(const ChunkForm& form, const ChunkIndexForm& index) { return new ChunkedPage(form, index); }

@@ -160,11 +160,11 @@ struct ChunkedPage::NestedScratch {
   }
 
   friend int64_t kept_bytes(const NestedScratch& held) {
-    int64_t bytes = engine::kept_bytes(held.chunks) + engine::kept_bytes(held.local);
-    for (const auto* list : {&held.rep, &held.def, &held.visible}) bytes += engine::kept_bytes(*list);
+    int64_t bytes = lance_arrow::kept_bytes(held.chunks) + kept_bytes(held.local);
+    for (const auto* list : {&held.rep, &held.def, &held.visible}) bytes += lance_arrow::kept_bytes(*list);
     for (const auto* list : {&held.level_starts, &held.value_starts, &held.first_rows, &held.num_rows, &held.places,
                              &held.left_before, &held.left_after})
-      bytes += engine::kept_bytes(*list);
+      bytes += lance_arrow::kept_bytes(*list);
     return bytes;
   }
 };

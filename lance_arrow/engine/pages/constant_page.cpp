@@ -55,7 +55,7 @@ class ConstantPage : public Page {
 
   int64_t index_bytes() const override {
     if (!is_indexed()) return 0;
-    return engine::kept_bytes(rep_) + engine::kept_bytes(def_) + engine::kept_bytes(row_starts_) +
+    return lance_arrow::kept_bytes(rep_) + lance_arrow::kept_bytes(def_) + lance_arrow::kept_bytes(row_starts_) +
            static_cast<int64_t>(scalar_.capacity());
   }
 

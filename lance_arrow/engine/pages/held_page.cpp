@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "engine/common/scratch.hpp"
+#include "lance_arrow/scratch.hpp"
 
 namespace lance_arrow::engine {
 

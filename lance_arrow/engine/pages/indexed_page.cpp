@@ -20,7 +20,7 @@ class IndexedPage : public Page {
 
   int64_t index_bytes() const override {
     if (!is_indexed()) return 0;
-    return engine::kept_bytes(held_) + engine::kept_bytes(offsets_) + engine::kept_bytes(nulls_);
+    return kept_bytes(held_) + lance_arrow::kept_bytes(offsets_) + lance_arrow::kept_bytes(nulls_);
   }
 
   Outcome load_index(const PageBuffers& buffers, Fetcher* fetcher) const override {

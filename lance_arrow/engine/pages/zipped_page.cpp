@@ -26,7 +26,7 @@ class ZippedPage : public Page {
 
   bool is_indexed() const override { return is_indexed_.load(std::memory_order_acquire); }
 
-  int64_t index_bytes() const override { return is_indexed() ? engine::kept_bytes(own_starts_) : 0; }
+  int64_t index_bytes() const override { return is_indexed() ? lance_arrow::kept_bytes(own_starts_) : 0; }
 
   Outcome load_index(const PageBuffers& buffers, Fetcher* fetcher) const override {
     const std::lock_guard<std::mutex> guard(lock_);

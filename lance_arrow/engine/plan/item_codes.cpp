@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "engine/common/hashing.hpp"
-#include "engine/common/scratch.hpp"
 #include "engine/common/utf8.hpp"
+#include "lance_arrow/scratch.hpp"
 
 namespace lance_arrow::engine {
 
@@ -197,8 +197,8 @@ void ItemCodes::clear() {
 }
 
 int64_t ItemCodes::kept_bytes() const {
-  return engine::kept_bytes(own_) + engine::kept_bytes(bytes_) + engine::kept_bytes(ends_) +
-         engine::kept_bytes(hashes_) + engine::kept_bytes(slots_) + engine::kept_bytes(code_of_index_);
+  return lance_arrow::kept_bytes(own_) + lance_arrow::kept_bytes(bytes_) + lance_arrow::kept_bytes(ends_) +
+         lance_arrow::kept_bytes(hashes_) + lance_arrow::kept_bytes(slots_) + lance_arrow::kept_bytes(code_of_index_);
 }
 
 }  // namespace lance_arrow::engine

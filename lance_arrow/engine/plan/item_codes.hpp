@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/common/outcome.hpp"
 #include "engine/plan/dictionary_items.hpp"
+#include "lance_arrow/outcome.hpp"
 
 namespace lance_arrow::engine {
 

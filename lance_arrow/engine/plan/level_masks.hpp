@@ -7,7 +7,7 @@
 
 #include <bit>
 
-#include "engine/common/outcome.hpp"
+#include "lance_arrow/outcome.hpp"
 
 namespace lance_arrow::engine {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "engine/common/scratch.hpp"
-#include "include/lance_arrow_native.h"
+#include "lance_arrow/scratch.hpp"
+#include "lance_arrow_native.h"
 
 namespace lance_arrow::engine {
 
@@ -36,7 +36,7 @@ struct LocalRuns {
 };
 
 inline int64_t kept_bytes(const LocalRuns& runs) {
-  return engine::kept_bytes(runs.starts) + engine::kept_bytes(runs.stops);
+  return lance_arrow::kept_bytes(runs.starts) + lance_arrow::kept_bytes(runs.stops);
 }
 
 }  // namespace lance_arrow::engine

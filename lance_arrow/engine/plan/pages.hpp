@@ -254,8 +254,8 @@ struct LeafPart {
 inline int64_t kept_bytes(const Buffer& buffer) { return buffer.room(); }
 
 inline int64_t kept_bytes(const LeafPart& part) {
-  return part.values.room() + engine::kept_bytes(part.rep) + engine::kept_bytes(part.def) +
-         engine::kept_bytes(part.ends);
+  return part.values.room() + lance_arrow::kept_bytes(part.rep) + lance_arrow::kept_bytes(part.def) +
+         lance_arrow::kept_bytes(part.ends);
 }
 
 // A thread that reads leaf after leaf fills the same memory again: fresh pages cost more than what is written to them.

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/common/variable.hpp"
+#include "lance_arrow/variable.hpp"
 
 namespace lance_arrow::engine {
 

@@ -3,8 +3,8 @@
 
 #include <bit>
 
-#include "engine/common/outcome.hpp"
 #include "engine/plan/level_masks.hpp"
+#include "lance_arrow/outcome.hpp"
 
 namespace lance_arrow::engine {
 

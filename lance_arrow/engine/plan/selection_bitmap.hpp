@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/common/bitmaps.hpp"
-#include "engine/common/outcome.hpp"
+#include "lance_arrow/outcome.hpp"
 
 namespace lance_arrow::engine {
 

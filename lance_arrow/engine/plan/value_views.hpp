@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/common/outcome.hpp"
 #include "engine/common/view_bytes.hpp"
 #include "engine/plan/dictionary_items.hpp"
+#include "lance_arrow/outcome.hpp"
 
 namespace lance_arrow::engine {
 

@@ -5,8 +5,8 @@
 #include <mutex>
 
 #include "engine/common/files.hpp"
-#include "engine/common/scratch.hpp"
 #include "engine/tables/column_metadata.hpp"
+#include "lance_arrow/scratch.hpp"
 
 namespace lance_arrow {
 
@@ -130,7 +130,7 @@ bool FilePruner::RegisterStream(int column, KnownStream known) {
 
 template <typename Told>
 bool FilePruner::Looks(const std::string& path, Told&& told) {
-  const engine::Leased<std::vector<char>> leased;
+  const Leased<std::vector<char>> leased;
   std::vector<char>& memory = *leased;
   memory.resize(kTailBytes);
   const engine::OpenFile file(path.c_str());

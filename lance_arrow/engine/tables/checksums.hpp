@@ -7,7 +7,7 @@
 
 #include <array>
 
-#include "engine/common/outcome.hpp"
+#include "lance_arrow/outcome.hpp"
 
 #if defined(_M_X64) || (defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__)))
 #define LANCE_ARROW_CRC_X86 1

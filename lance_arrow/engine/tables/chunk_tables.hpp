@@ -5,7 +5,7 @@
 // bytes, counted from the start of the chunk.
 #pragma once
 
-#include "engine/common/outcome.hpp"
+#include "lance_arrow/outcome.hpp"
 
 namespace lance_arrow::engine {
 

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/common/outcome.hpp"
 #include "engine/tables/wire.hpp"
+#include "lance_arrow/outcome.hpp"
 
 namespace lance_arrow::engine {
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/common/outcome.hpp"
 #include "engine/tables/column_metadata.hpp"
+#include "lance_arrow/outcome.hpp"
 
 namespace lance_arrow::engine {
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from lance_arrow import kernels
 from lance_arrow.errors import CorruptFileError, UnsupportedError
 from lance_arrow.kernels import native_codecs
 from lance_arrow.pages import NativePage
@@ -22,6 +21,7 @@ from lance_arrow.spi.arrays import ARRAY, ArrayContent, BoundArray, EncodedArray
 from lance_arrow.spi.layouts import BufferRole, FetchedSlices, LoadedPage, PageFacts, PageIndex, PageReadPlan, RowRanges
 from lance_arrow.spi.scratch import Scratch
 from lance_arrow.spi.slots import ItemValidity, PageStructure
+from lance_arrow_codecs import native
 
 _CODES = VariableWidth(64)
 _TABLE_BYTES = 2312
@@ -43,7 +43,7 @@ class Fsst:
         if codes.shape != _CODES:
             raise CorruptFileError(f"FSST codes are of shape {codes.shape}, expected byte strings")
         table = np.frombuffer(message.symbol_table, np.uint8)
-        kernels.measure_symbols(table, np.empty(0, np.uint8), _NO_PLACES, _NO_PLACES)
+        native.measure_symbols(table, np.empty(0, np.uint8), _NO_PLACES, _NO_PLACES)
         return BoundFsst(shape, codes, table, scope.scratch)
 
     def score(self, content: ArrayContent, scope: EncodeScope) -> float | None:
@@ -59,9 +59,9 @@ class Fsst:
             raise UnsupportedError("FSST needs byte strings")
         bits = block.shape.offset_bits
         table = np.empty(_TABLE_BYTES, np.uint8)
-        kernels.train_symbols(block.offsets, bits, block.values, table)
+        native.train_symbols(block.offsets, bits, block.values, table)
         offsets, codes = np.zeros(len(block.offsets), np.uint8), np.empty(2 * len(block.values), np.uint8)
-        total = kernels.compress_symbols(table, block.offsets, bits, block.values, offsets, bits, codes)
+        total = native.compress_symbols(table, block.offsets, bits, block.values, offsets, bits, codes)
         coded = BlockSlice(block.shape, block.num_values, codes[:total], offsets=offsets)
         held = scope.for_parts().encode_array(replace(content, leaf=LeafType(block.shape), values=coded), first_buffer)
         message = FsstMessage(binary=held.description, symbol_table=table.tobytes())  # type: ignore[arg-type]
@@ -93,7 +93,7 @@ class BoundFsst:
         coded = getattr(self.codes, "native_coded", None)
         if coded is None:
             return None
-        symbols = native_codecs.zipped_symbols(native_codecs.zipped(0), self.table)
+        symbols = native.zipped_symbols_codec(native_codecs.zipped(0), self.table)
         made: NativePage | None = coded(page, self.shape, symbols)
         return made
 
@@ -121,10 +121,10 @@ class LoadedFsst:
         self.shape, self.levels, self.num_values = shape, levels, codes.num_values
         self._table = table
         self._places = codes.values, offsets[:-1], np.diff(offsets)
-        self.num_bytes = kernels.measure_symbols(table, *self._places)
+        self.num_bytes = native.measure_symbols(table, *self._places)
 
     def decode(self, out: BlockSlice) -> None:
-        kernels.expand_symbols(self._table, *self._places, out.offsets, self.shape.offset_bits, out.values)
+        native.expand_symbols(self._table, *self._places, out.offsets, self.shape.offset_bits, out.values)
 
 
 @hookimpl

@@ -68,7 +68,7 @@ void make_indexed(fuzz::Input* input, int64_t num_rows, Made* made) {
 void make_strings(fuzz::Input* input, int64_t num_rows, Made* made) {
   BinaryForm form{input->flag() ? 8 : 4, static_cast<uint64_t>(input->number(0, 0xFFFF)), nullptr};
   if (input->flag()) {
-    made->codes.reset(hold_zipped(0, nullptr, 0, std::make_unique<Outcome>().get()));
+    made->codes.reset(hold_zipped(0));
     form.codes = made->codes.get();
   }
   if (input->flag()) {

@@ -8,6 +8,7 @@
 #include "engine/bind/number_codecs.hpp"
 #include "engine/bind/variable_parts.hpp"
 #include "input.hpp"
+#include "lance_arrow_codecs/fsst/codec.hpp"
 
 namespace {
 
@@ -89,11 +90,11 @@ struct Tree {
       default: {
         const LaChunkCodec* child = make(input, depth - 1);
         if (child == nullptr || child->bits != 0) return nullptr;
-        fuzz::Buffer table(SymbolTable::kBytes);
+        fuzz::Buffer table(codecs::SymbolTable::kBytes);
         const fuzz::Buffer head = input.counted();
         std::memcpy(table.data(), head.data(), static_cast<size_t>(std::min(head.size, table.size)));
         Outcome outcome;
-        HeldChunkCodec* held = hold_symbols(child, table.data(), table.size, &outcome);
+        HeldChunkCodec* held = codecs::hold_symbols(child, table.data(), table.size, &outcome);
         return held == nullptr ? nullptr : keep(held);
       }
     }

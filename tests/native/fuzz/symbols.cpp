@@ -1,5 +1,5 @@
 // FSST: any table, any codes, values anywhere; compared with a decoder that takes one code at a time.
-#include "engine/decode/symbols.hpp"
+#include "lance_arrow_codecs/fsst/symbols.hpp"
 
 #include <optional>
 
@@ -7,7 +7,8 @@
 
 namespace {
 
-using namespace lance_arrow::engine;
+using namespace lance_arrow::codecs;
+using namespace lance_arrow;
 
 std::optional<std::vector<uint8_t>> decode_slowly(const fuzz::Buffer& table, const uint8_t* codes, int64_t size) {
   std::vector<uint8_t> out;

@@ -35,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   form.zip.bytes_per_value = bits == 0 ? -1 : bits / 8;
   form.zip.bits_per_offset = bits > 0 ? 0 : input.flag() ? 64 : 32;
   Outcome outcome;
-  const std::unique_ptr<HeldValueCodec> codec(hold_zipped(bits, nullptr, 0, &outcome));
+  const std::unique_ptr<HeldValueCodec> codec(hold_zipped(bits));
   form.values = codec.get();
   const int64_t num_rows = input.number(1, 1000);
   form.num_entries = form.num_values = -1;

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/common/outcome.hpp"
+#include "lance_arrow/outcome.hpp"
 
 namespace tests {
 

@@ -6,8 +6,8 @@
 #include <limits>
 #include <string>
 
-#include "engine/common/arithmetic.hpp"
 #include "engine/common/files.hpp"
+#include "lance_arrow/arithmetic.hpp"
 #include "support.hpp"
 
 namespace {

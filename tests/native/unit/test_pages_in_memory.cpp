@@ -98,7 +98,7 @@ TEST_CASE("items that disagree about their list are refused") {
 
 TEST_CASE("pages in memory read what they hold, and nothing beyond") {
   Outcome outcome;
-  const std::unique_ptr<HeldValueCodec> codec(hold_zipped(8, nullptr, 0, &outcome));
+  const std::unique_ptr<HeldValueCodec> codec(hold_zipped(8));
   StreamForm form;
   form.zip = {0, 0, 1, 0, -1};
   form.num_entries = form.num_values = 12;
@@ -119,7 +119,7 @@ TEST_CASE("pages in memory read what they hold, and nothing beyond") {
 
 TEST_CASE("zipped rows of any length find themselves by their index, which they read once") {
   Outcome outcome;
-  const std::unique_ptr<HeldValueCodec> codec(hold_zipped(0, nullptr, 0, &outcome));
+  const std::unique_ptr<HeldValueCodec> codec(hold_zipped(0));
   StreamForm form;
   form.zip = {0, 0, -1, 32, -1};
   form.num_entries = form.num_values = 2;
@@ -151,8 +151,7 @@ TEST_CASE("zipped rows of any length find themselves by their index, which they 
 
 TEST_CASE("rows of packed structs are made of the values of their fields") {
   Outcome outcome;
-  const std::unique_ptr<HeldValueCodec> words(hold_zipped(16, nullptr, 0, &outcome)),
-      texts(hold_zipped(0, nullptr, 0, &outcome));
+  const std::unique_ptr<HeldValueCodec> words(hold_zipped(16)), texts(hold_zipped(0));
   const std::unique_ptr<HeldValueCodec> rows(hold_packed_rows({words.get(), texts.get()}, {2, -8}, {2, -4}));
   const std::vector<uint8_t> data{1, 2, 3, 0, 0, 0, 0, 0, 0, 0, 'a', 'b', 'c', 4, 5, 0, 0, 0, 0, 0, 0, 0, 0};
   const std::vector<int64_t> starts{0, 13, 13}, sizes{13, 0, 10};

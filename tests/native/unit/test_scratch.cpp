@@ -3,7 +3,8 @@
 
 #include "engine/bind/codec_holders.hpp"
 #include "engine/bind/codec_tables.hpp"
-#include "engine/common/scratch.hpp"
+#include "lance_arrow/scratch.hpp"
+#include "lance_arrow_codecs/fsst/codec.hpp"
 #include "support.hpp"
 
 namespace {
@@ -62,6 +63,7 @@ TEST_CASE("a thread keeps so many objects that calls of usual depth need no othe
 // FSST in FSST: both levels need scratch memory for their codes at the same time.
 TEST_CASE("a codec may hold another of its kind") {
   using namespace lance_arrow::engine;
+  using namespace lance_arrow::codecs;
   tests::Bytes table(SymbolTable::kBytes);
   std::memcpy(table.data(), "\2\0\0\1TSSF", 8);
   // Code 0 stands for the codes 1 0, and for the letters cd; code 1 for 0 and for ab.

@@ -1,10 +1,11 @@
 // symbols.hpp: FSST escapes at the ends of values, tables without symbols or without a use, streams and single values.
-#include "engine/decode/symbols.hpp"
+#include "lance_arrow_codecs/fsst/symbols.hpp"
 #include "support.hpp"
 
 namespace {
 
-using namespace lance_arrow::engine;
+using namespace lance_arrow::codecs;
+using namespace lance_arrow;
 using tests::Bytes;
 using tests::refusal;
 

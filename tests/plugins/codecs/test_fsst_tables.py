@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lance_arrow import kernels, read_table, write_table
+from lance_arrow import read_table, write_table
 from lance_arrow.runtime import Runtime
 from lance_arrow.settings import Settings
+from lance_arrow_codecs import fsst
 
 NUM_ROWS = 60_000
 PAGE_BYTES = 128 << 10
@@ -48,13 +49,13 @@ KINDS: dict[str, Callable[[np.random.Generator], list[str | None]]] = {
 def trainings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Bytes of the values of each training."""
     found: list[int] = []
-    train = kernels.train_symbols
+    train = fsst.native.train_symbols
 
     def counted(offsets: np.ndarray, bits: int, data: np.ndarray, table: np.ndarray) -> None:
         found.append(len(data))
         train(offsets, bits, data, table)
 
-    monkeypatch.setattr(kernels, "train_symbols", counted)
+    monkeypatch.setattr(fsst.native, "train_symbols", counted)
     return found
 
 

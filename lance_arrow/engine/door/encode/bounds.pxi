@@ -86,7 +86,7 @@ def bound_fixed(
     with nogil:
         outcome = _bound_fixed(&values[0], values.shape[0], value_offset, kind, width, valid, zones, &mins[0], &maxs[0],
                                bounds_bytes, places)
-    _check(outcome)
+    check_outcome(outcome)
 
 
 def bound_variable(
@@ -123,4 +123,4 @@ def bound_variable(
     with nogil:
         outcome = _bound_variable(&offsets[0], offsets.shape[0], offset_bits, &data[0], data.shape[0], valid, zones,
                                   &min_indices[0], &max_indices[0], places)
-    _check(outcome)
+    check_outcome(outcome)

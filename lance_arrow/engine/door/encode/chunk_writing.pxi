@@ -68,7 +68,7 @@ def cut_levels(
     levels.max_rep, levels.max_visible = max_rep, max_visible
     with nogil:
         outcome = _cut(levels, &value_starts[0], num_chunks, &out_level_starts[0], &out_index[0])
-    _check(outcome)
+    check_outcome(outcome)
 
 
 cdef int _part(const uint8_t[::1] data, const int64_t[::1] sizes, int64_t num_chunks, ChunkPart* out) except -1:
@@ -175,4 +175,4 @@ def write_chunks(
     page.num_chunks, page.large = num_chunks, large
     with nogil:
         outcome = _write(page, &out_words[0], out_words.shape[0], &out[0], out.shape[0])
-    _check(outcome)
+    check_outcome(outcome)

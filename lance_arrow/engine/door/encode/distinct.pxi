@@ -57,7 +57,7 @@ def index_fixed(
     out.firsts, out.max_items = &out_firsts[0], out_firsts.shape[0]
     with nogil:
         outcome = _index_fixed(&data[0], data.shape[0], bytes_per_value, null_levels, out, &num_items)
-    _check(outcome)
+    check_outcome(outcome)
     return None if num_items < 0 else num_items
 
 
@@ -75,5 +75,5 @@ def index_variable(
     with nogil:
         outcome = _index_variable(
             &offsets[0], offsets.shape[0], offset_bits, &data[0], data.shape[0], null_levels, out, &num_items)
-    _check(outcome)
+    check_outcome(outcome)
     return None if num_items < 0 else num_items

@@ -1,7 +1,7 @@
 # Capsules of the format's own encoders, for pages that are written natively: tables of C functions, as
 # ``lance_arrow_native.h`` says.
 
-cdef extern from "include/lance_arrow_native.h" nogil:
+cdef extern from "lance_arrow_native.h" nogil:
     cdef struct LaChunkRules:
         int64_t max_bytes
         int64_t max_values

@@ -184,7 +184,7 @@ cdef class LeafPlan:
                     leaf += 1
         finally:
             array.release(&array)
-        _check(outcome)
+        check_outcome(outcome)
         return <int64_t>leaf - 1 if is_refused else -1
 
 
@@ -229,7 +229,7 @@ cdef class LeafJob:
                     break
                 if not self.pages[number].is_asked:
                     self.rows[number].parts.clear()
-        _check(outcome)
+        check_outcome(outcome)
         return [number for number in range(self.pages.size()) if self.pages[number].is_asked]
 
     def arrays(self, int64_t number, type_) -> list:
@@ -298,7 +298,7 @@ cdef class LeafPages:
         self.num_rows += array.length
         with nogil:
             outcome = self.held.get().add(&array, &self.full)
-        _check(outcome)
+        check_outcome(outcome)
 
     def take_largest(self, int64_t most_left) -> None:
         """End pages of the leaves with the most bytes, until at most `most_left` are held; of all if it is negative."""
@@ -367,7 +367,7 @@ cdef class LeafPages:
                     self.page_bytes[leaf] += <int64_t>job.pages[number].buffers[buffer].size()
                 job.pages[number] = EncodedLeaf()
                 number += 1
-        _check(outcome)
+        check_outcome(outcome)
         return self.pages.get().piece(), number
 
     def add_bytes(self, int64_t leaf, int64_t num_bytes) -> None:
@@ -520,7 +520,7 @@ def try_encoder(
     cdef double score
     cdef const uint8_t* first = &values[0] if values.shape[0] else NULL
     if offsets is None:
-        _check(facts.set(first, bits, num_values))
+        check_outcome(facts.set(first, bits, num_values))
     else:
         facts.set_strings(first, &offsets[0], offset_bits, num_values)
     if present is not None:

@@ -34,7 +34,7 @@ def pack_inline(
         raise refusal(b"packed_bits and value_starts have contradicting lengths", -1, 0)
     with nogil:
         outcome = _pack_inline(chunks, word_bits, &packed_bits[0], &out[0], out.shape[0])
-    _check(outcome)
+    check_outcome(outcome)
 
 
 def pack_out_of_line(
@@ -50,4 +50,4 @@ def pack_out_of_line(
     cdef Outcome outcome
     with nogil:
         outcome = _pack_out_of_line(blocks, word_bits, packed_bits, &out[0], out.shape[0])
-    _check(outcome)
+    check_outcome(outcome)

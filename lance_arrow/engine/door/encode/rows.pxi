@@ -49,7 +49,7 @@ def join_rows(fields, const int64_t[::1] field_bytes not None, int64_t num_rows,
             outcome = _join_rows(given, num_fields, num_rows, &out[0], out.shape[0])
     finally:
         free(given)
-    _check(outcome)
+    check_outcome(outcome)
 
 
 def join_fields(
@@ -96,7 +96,7 @@ def join_fields(
             outcome = _join_fields(given, num_fields, num_rows, &out_row_offsets[0], &out[0], out.shape[0])
     finally:
         free(given)
-    _check(outcome)
+    check_outcome(outcome)
 
 
 def spread_bits(
@@ -107,4 +107,4 @@ def spread_bits(
     cdef Outcome outcome
     with nogil:
         outcome = _spread_bits(&bits[0], bits.shape[0], bit_offset, num_bits, bits_per_run, &out[0], out.shape[0])
-    _check(outcome)
+    check_outcome(outcome)

@@ -24,7 +24,7 @@ def count_run_entries(
         raise refusal(b"value_starts and outputs have contradicting lengths", -1, 0)
     with nogil:
         outcome = _count_run_entries(parts, bytes_per_value, &out_counts[0])
-    _check(outcome)
+    check_outcome(outcome)
 
 
 def encode_runs(
@@ -50,7 +50,7 @@ def encode_runs(
     with nogil:
         outcome = _encode_runs(
             parts, bytes_per_value, &out_values[0], &out_lengths[0], room, &out_counts[0], &total)
-    _check(outcome)
+    check_outcome(outcome)
     return total
 
 
@@ -74,5 +74,5 @@ def encode_run_blocks(
         raise refusal(b"value_starts and outputs have contradicting lengths", -1, 0)
     with nogil:
         outcome = _encode_run_blocks(parts, bytes_per_value, &out_sizes[0], &out[0], out.shape[0], &total)
-    _check(outcome)
+    check_outcome(outcome)
     return total

@@ -35,7 +35,7 @@ def measure_groups(
         raise refusal(b"value_starts and outputs have contradicting lengths", -1, 0)
     with nogil:
         outcome = _measure_groups(groups, word_bits, &out_bits[0], &out_changes[0])
-    _check(outcome)
+    check_outcome(outcome)
     for group in range(groups.num_parts):
         total_bits += out_bits[group]
         max_bits = max(max_bits, out_bits[group])
@@ -49,5 +49,5 @@ def all_equal(const uint8_t[::1] values not None, int64_t bytes_per_value) -> bo
     cdef Outcome outcome
     with nogil:
         outcome = _all_equal(&values[0], values.shape[0], bytes_per_value, &equal)
-    _check(outcome)
+    check_outcome(outcome)
     return equal

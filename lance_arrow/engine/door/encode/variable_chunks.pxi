@@ -39,7 +39,7 @@ def plan_variable_chunks(
     with nogil:
         outcome = _plan_chunks(stored, data_bytes, out_offset_bits, limits, &out_counts[0], out_counts.shape[0],
                                &num_chunks)
-    _check(outcome)
+    check_outcome(outcome)
     return num_chunks
 
 
@@ -66,5 +66,5 @@ def write_variable_chunks(
     with nogil:
         outcome = _write_chunks(stored, &data[0], data.shape[0], &counts[0], counts.shape[0], out_offset_bits,
                                 &out_sizes[0], &out[0], out.shape[0], &total)
-    _check(outcome)
+    check_outcome(outcome)
     return total

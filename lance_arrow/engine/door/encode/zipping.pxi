@@ -92,5 +92,5 @@ def zip_entries(
         stream.row_starts, stream.num_row_starts = &out_row_starts[0], out_row_starts.shape[0]
     with nogil:
         outcome = _zip(levels, values, stream, bits_rep, length_bits, &written)
-    _check(outcome)
+    check_outcome(outcome)
     return written

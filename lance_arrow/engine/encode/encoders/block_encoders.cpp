@@ -1,11 +1,11 @@
 // Codecs of many blocks of one description, such as the levels of chunks: the same bytes as their Python halves.
 #include <algorithm>
 
-#include "engine/common/outcome.hpp"
 #include "engine/encode/encoders/held_encoders.hpp"
 #include "engine/encode/packing.hpp"
 #include "engine/encode/run_encoding.hpp"
 #include "engine/encode/summaries.hpp"
+#include "lance_arrow/outcome.hpp"
 
 namespace lance_arrow::engine {
 

@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <bit>
 
-#include "engine/common/outcome.hpp"
 #include "engine/encode/block_facts.hpp"
 #include "engine/encode/encoders/held_encoders.hpp"
 #include "engine/encode/packing.hpp"
 #include "engine/encode/run_encoding.hpp"
 #include "engine/encode/stream_samples.hpp"
+#include "lance_arrow/outcome.hpp"
 
 namespace lance_arrow::engine {
 

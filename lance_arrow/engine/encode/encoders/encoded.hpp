@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/common/outcome.hpp"
-#include "include/lance_arrow_native.h"
+#include "lance_arrow/outcome.hpp"
+#include "lance_arrow_native.h"
 
 namespace lance_arrow::engine {
 

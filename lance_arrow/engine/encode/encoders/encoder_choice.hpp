@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "include/lance_arrow_native.h"
+#include "lance_arrow_native.h"
 
 namespace lance_arrow::engine {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "include/lance_arrow_native.h"
+#include "lance_arrow_native.h"
 
 namespace lance_arrow::engine {
 

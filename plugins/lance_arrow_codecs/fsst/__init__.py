@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from lance_arrow import kernels, spi
+from lance_arrow import spi
 from lance_arrow.errors import CorruptFileError, PluginContractError, UnsupportedError
 from lance_arrow.kernels import native_codecs
 from lance_arrow.proto.encodings_v21_pb2 import CompressiveEncoding
@@ -37,6 +37,7 @@ from lance_arrow.spi import (
     new_block,
 )
 from lance_arrow.spi.native import native_side
+from lance_arrow_codecs import native
 
 _NO_CODES, _NO_PLACES = np.empty(0, np.uint8), np.empty(0, np.int64)
 _CODE_OFFSET_BITS = 64
@@ -163,7 +164,7 @@ def _find(block: BlockSlice, before: _Symbols | None) -> _Symbols:
     if before is not None and known <= before.proven_ratio:
         return replace(before, ratio=known)
     table = np.empty(_TABLE_BYTES, np.uint8)
-    kernels.train_symbols(block.offsets, block.shape.offset_bits, block.values, table)
+    native.train_symbols(block.offsets, block.shape.offset_bits, block.values, table)
     ratio = _ratio(table, block)
     if before is not None and known <= _PROVEN * ratio:
         return _Symbols(before.table, known, _TOLERANCE * known)
@@ -218,14 +219,14 @@ def _encode(table: Bytes, block: BlockSlice) -> BlockSlice:
     offsets = np.zeros((block.num_values + 1) * block.shape.offset_bits // 8, np.uint8)
     codes = np.empty(2 * len(block.values), np.uint8)
     bits = block.shape.offset_bits
-    total = kernels.compress_symbols(table, block.offsets, bits, block.values, offsets, bits, codes)
+    total = native.compress_symbols(table, block.offsets, bits, block.values, offsets, bits, codes)
     return BlockSlice(block.shape, block.num_values, codes[:total], offsets=offsets)
 
 
 def _checked(symbol_table: bytes) -> Bytes:
     """Return a table of bytes that a file has; raises `CorruptPageError` if it is none."""
     table = np.frombuffer(symbol_table, np.uint8)
-    kernels.measure_symbols(table, _NO_CODES, _NO_PLACES, _NO_PLACES)
+    native.measure_symbols(table, _NO_CODES, _NO_PLACES, _NO_PLACES)
     return table
 
 
@@ -265,18 +266,18 @@ class BoundFsst:
         return BoundFsst(self.child, self.shape, _checked(table), self.num_buffers, self.is_located)
 
     def native(self) -> object | None:
-        compose = native_codecs.symbols if self.num_buffers else native_codecs.zipped_symbols
+        compose = native.symbols_codec if self.num_buffers else native.zipped_symbols_codec
         return compose(native_side(self.child), self.table)
 
     def measure(self, batch: ChunkBatch | ValueBatch) -> int:
         codes = self._codes(batch)
-        return kernels.measure_symbols(self.table, codes.data, codes.starts, codes.sizes)
+        return native.measure_symbols(self.table, codes.data, codes.starts, codes.sizes)
 
     def decode(self, batch: ChunkBatch | ValueBatch, out: BlockSlice) -> None:
         shape, codes = out.shape, self._codes(batch)
         assert isinstance(shape, VariableWidth)
         places = (codes.data, codes.starts, codes.sizes)
-        kernels.expand_symbols(self.table, *places, out.offsets, shape.offset_bits, out.values)
+        native.expand_symbols(self.table, *places, out.offsets, shape.offset_bits, out.values)
 
     def locate(self, batch: ChunkBatch | ValueBatch) -> ValueBatch:
         return self._codes(batch)

@@ -1,8 +1,8 @@
-#include "engine/decode/symbols.hpp"
+#include "lance_arrow_codecs/fsst/symbols.hpp"
 
-#include "engine/common/arithmetic.hpp"
+#include "lance_arrow/arithmetic.hpp"
 
-namespace lance_arrow::engine {
+namespace lance_arrow::codecs {
 
 Outcome measure_symbols(const uint8_t* table_bytes, int64_t table_size, const CodedValues& values, int64_t* total) {
   SymbolTable table;
@@ -63,4 +63,4 @@ Outcome expand_symbols(const uint8_t* table_bytes, int64_t table_size, const Cod
   });
 }
 
-}  // namespace lance_arrow::engine
+}  // namespace lance_arrow::codecs

@@ -4,9 +4,9 @@
 #include <limits>
 #include <type_traits>
 
-#include "engine/common/outcome.hpp"
+#include "lance_arrow/outcome.hpp"
 
-namespace lance_arrow::engine {
+namespace lance_arrow {
 
 // Offsets as stored: num_items + 1 unsigned integers.
 struct StoredOffsets {
@@ -123,4 +123,4 @@ inline void copy_value(uint8_t* to, int64_t to_room, const uint8_t* from, int64_
   }
 }
 
-}  // namespace lance_arrow::engine
+}  // namespace lance_arrow

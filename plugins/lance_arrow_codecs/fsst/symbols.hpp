@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "engine/common/outcome.hpp"
-#include "engine/common/variable.hpp"
+#include "lance_arrow/outcome.hpp"
+#include "lance_arrow/variable.hpp"
 
-namespace lance_arrow::engine {
+namespace lance_arrow::codecs {
 
 inline constexpr uint8_t kEscape = 255;
 
@@ -256,4 +256,4 @@ bool expand_stream(const SymbolTable& table, const CodedValues& values, int64_t 
 Outcome expand_symbols(const uint8_t* table_bytes, int64_t table_size, const CodedValues& values,
                        const VariableOut& out);
 
-}  // namespace lance_arrow::engine
+}  // namespace lance_arrow::codecs

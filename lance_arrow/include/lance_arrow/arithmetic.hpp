@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace lance_arrow::engine {
+namespace lance_arrow {
 
 // Adds what is not negative to a sum that is not; false, and the sum stays as it is, where it would not fit.
 inline bool add_to(int64_t* sum, int64_t value) {
@@ -25,4 +25,4 @@ inline int64_t share_of(int64_t value, int64_t number, int64_t parts) {
   return value / parts * number + value % parts * number / parts;
 }
 
-}  // namespace lance_arrow::engine
+}  // namespace lance_arrow

@@ -1,13 +1,13 @@
-#include "engine/encode/symbols/symbol_encoding.hpp"
+#include "lance_arrow_codecs/fsst/encoding.hpp"
 
 #include <algorithm>
 #include <memory>
 
-#include "engine/common/scratch.hpp"
-#include "engine/encode/symbols/symbol_matcher.hpp"
-#include "engine/encode/variable_chunks.hpp"
+#include "lance_arrow/plain_values.hpp"
+#include "lance_arrow/scratch.hpp"
+#include "lance_arrow_codecs/fsst/matcher.hpp"
 
-namespace lance_arrow::engine {
+namespace lance_arrow::codecs {
 
 namespace {
 
@@ -167,4 +167,4 @@ Outcome compress_symbols(const uint8_t* table, int64_t table_bytes, const Stored
   });
 }
 
-}  // namespace lance_arrow::engine
+}  // namespace lance_arrow::codecs

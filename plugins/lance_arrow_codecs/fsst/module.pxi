@@ -1,6 +1,6 @@
-# FSST symbol tables chosen, and applied to many values per call; errors as in `bits`, outputs as in `gather`.
+# FSST symbol tables chosen, applied to many values per call, and as C tables of codecs.
 
-cdef extern from "engine/decode/symbols.hpp" namespace "lance_arrow::engine" nogil:
+cdef extern from "lance_arrow_codecs/fsst/symbols.hpp" namespace "lance_arrow::codecs" nogil:
     cdef struct CodedValues:
         const uint8_t* data
         int64_t data_bytes
@@ -8,15 +8,15 @@ cdef extern from "engine/decode/symbols.hpp" namespace "lance_arrow::engine" nog
         const int64_t* sizes
         int64_t num_values
 
-    Outcome _measure_symbols "lance_arrow::engine::measure_symbols"(const uint8_t*, int64_t, CodedValues, int64_t*)
-    Outcome _expand_symbols "lance_arrow::engine::expand_symbols"(const uint8_t*, int64_t, CodedValues, VariableOut)
+    Outcome _measure_symbols "lance_arrow::codecs::measure_symbols"(const uint8_t*, int64_t, CodedValues, int64_t*)
+    Outcome _expand_symbols "lance_arrow::codecs::expand_symbols"(const uint8_t*, int64_t, CodedValues, VariableOut)
 
-cdef extern from "engine/encode/symbols/symbol_training.hpp" namespace "lance_arrow::engine" nogil:
-    Outcome _train_symbols "lance_arrow::engine::train_symbols"(
+cdef extern from "lance_arrow_codecs/fsst/training.hpp" namespace "lance_arrow::codecs" nogil:
+    Outcome _train_symbols "lance_arrow::codecs::train_symbols"(
         StoredOffsets, const uint8_t*, int64_t, uint8_t*, int64_t) except +
 
-cdef extern from "engine/encode/symbols/symbol_encoding.hpp" namespace "lance_arrow::engine" nogil:
-    Outcome _compress_symbols "lance_arrow::engine::compress_symbols"(
+cdef extern from "lance_arrow_codecs/fsst/encoding.hpp" namespace "lance_arrow::codecs" nogil:
+    Outcome _compress_symbols "lance_arrow::codecs::compress_symbols"(
         const uint8_t*, int64_t, StoredOffsets, const uint8_t*, int64_t, VariableOut, int64_t*) except +
 
 
@@ -41,7 +41,7 @@ def measure_symbols(
     _coded_values(data, starts, sizes, &values)
     with nogil:
         outcome = _measure_symbols(&table[0], table.shape[0], values, &total)
-    _check(outcome)
+    check_outcome(outcome)
     return total
 
 
@@ -72,7 +72,7 @@ def expand_symbols(
     _coded_values(data, starts, sizes, &values)
     with nogil:
         outcome = _expand_symbols(&table[0], table.shape[0], values, out)
-    _check(outcome)
+    check_outcome(outcome)
 
 
 def train_symbols(
@@ -93,7 +93,7 @@ def train_symbols(
     cdef Outcome outcome
     with nogil:
         outcome = _train_symbols(stored, &data[0], data.shape[0], &out_table[0], out_table.shape[0])
-    _check(outcome)
+    check_outcome(outcome)
 
 
 def compress_symbols(
@@ -131,5 +131,32 @@ def compress_symbols(
     cdef Outcome outcome
     with nogil:
         outcome = _compress_symbols(&table[0], table.shape[0], stored, &data[0], data.shape[0], out, &total)
-    _check(outcome)
+    check_outcome(outcome)
     return total
+
+
+cdef extern from "lance_arrow_codecs/fsst/codec.hpp" namespace "lance_arrow::codecs" nogil:
+    HeldChunkCodec* hold_symbols(const LaChunkCodec*, const uint8_t* table, int64_t table_bytes, Outcome*) except +
+    HeldValueCodec* hold_zipped_symbols(const uint8_t* table, int64_t table_bytes, Outcome*) except +
+
+
+def symbols_codec(child, const uint8_t[::1] table not None) -> object | None:
+    """FSST codes, `child` being the capsule of the codec that finds them; None when it has none, or no byte strings."""
+    cdef Outcome outcome
+    cdef HeldChunkCodec* held
+    if child is None:
+        return None
+    held = hold_symbols(chunk_codec_of(child), &table[0], table.shape[0], &outcome)
+    check_outcome(outcome)
+    return chunk_capsule(held, child)
+
+
+def zipped_symbols_codec(child, const uint8_t[::1] table not None) -> object | None:
+    """Zipped FSST codes; None unless `child` is the capsule of values that are stored as they are."""
+    cdef Outcome outcome
+    cdef HeldValueCodec* held
+    if child is None or not value_codec_of(child).is_plain:
+        return None
+    held = hold_zipped_symbols(&table[0], table.shape[0], &outcome)
+    check_outcome(outcome)
+    return value_capsule(held)

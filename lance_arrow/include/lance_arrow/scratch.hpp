@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace lance_arrow::engine {
+namespace lance_arrow {
 
 // Bytes that a scratch object keeps allocated while no call has it. Other types bring a `kept_bytes` of their own.
 template <class T>
@@ -64,4 +64,4 @@ class Leased {
   std::unique_ptr<T> object_;
 };
 
-}  // namespace lance_arrow::engine
+}  // namespace lance_arrow

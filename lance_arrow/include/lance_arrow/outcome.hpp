@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace lance_arrow::engine {
+namespace lance_arrow {
 
 static_assert(std::endian::native == std::endian::little, "the format and these kernels are little-endian");
 
@@ -116,4 +116,4 @@ Outcome for_each_chunk(const Chunks& chunks, int64_t out_values, Visit&& visit) 
   return success();
 }
 
-}  // namespace lance_arrow::engine
+}  // namespace lance_arrow

@@ -1,9 +1,9 @@
 // The walk over parts of a caller's values that the encoding kernels share: chunks, blocks or groups to be.
 #pragma once
 
-#include "engine/common/outcome.hpp"
+#include "lance_arrow/outcome.hpp"
 
-namespace lance_arrow::engine {
+namespace lance_arrow {
 
 // Values that lie side by side, `num_bytes` in all, and where each part of them begins: num_parts + 1 positions.
 struct Parts {
@@ -34,4 +34,4 @@ Outcome for_each_part(const Parts& parts, int64_t width, Visit&& visit) {
   return success();
 }
 
-}  // namespace lance_arrow::engine
+}  // namespace lance_arrow

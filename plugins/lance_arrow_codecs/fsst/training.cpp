@@ -1,16 +1,16 @@
-#include "engine/encode/symbols/symbol_training.hpp"
+#include "lance_arrow_codecs/fsst/training.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <memory>
 #include <vector>
 
-#include "engine/common/arithmetic.hpp"
-#include "engine/common/scratch.hpp"
-#include "engine/encode/symbols/symbol_matcher.hpp"
-#include "engine/encode/variable_chunks.hpp"
+#include "lance_arrow/arithmetic.hpp"
+#include "lance_arrow/plain_values.hpp"
+#include "lance_arrow/scratch.hpp"
+#include "lance_arrow_codecs/fsst/matcher.hpp"
 
-namespace lance_arrow::engine {
+namespace lance_arrow::codecs {
 
 namespace {
 
@@ -98,8 +98,9 @@ class SymbolTrainer {
   }
 
   friend int64_t kept_bytes(const SymbolTrainer& trainer) {
-    return static_cast<int64_t>(sizeof(SymbolTrainer)) + kept_bytes(trainer.pair_counts_) +
-           kept_bytes(trainer.seen_pairs_) + kept_bytes(trainer.candidates_) + kept_bytes(trainer.places_);
+    return static_cast<int64_t>(sizeof(SymbolTrainer)) + lance_arrow::kept_bytes(trainer.pair_counts_) +
+           lance_arrow::kept_bytes(trainer.seen_pairs_) + lance_arrow::kept_bytes(trainer.candidates_) +
+           lance_arrow::kept_bytes(trainer.places_);
   }
 
  private:
@@ -238,4 +239,4 @@ Outcome train_symbols(const StoredOffsets& stored, const uint8_t* data, int64_t 
   });
 }
 
-}  // namespace lance_arrow::engine
+}  // namespace lance_arrow::codecs

@@ -7,9 +7,9 @@
 
 #include <algorithm>
 
-#include "engine/decode/symbols.hpp"
+#include "lance_arrow_codecs/fsst/symbols.hpp"
 
-namespace lance_arrow::engine {
+namespace lance_arrow::codecs {
 
 struct Symbol {
   uint64_t bytes;  // first byte lowest; unused ones are 0
@@ -130,4 +130,4 @@ class SymbolMatcher {
 
 inline int64_t kept_bytes(const SymbolMatcher&) { return sizeof(SymbolMatcher); }
 
-}  // namespace lance_arrow::engine
+}  // namespace lance_arrow::codecs

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy_kernels import symbols as twin
 
-from lance_arrow import kernels
+from lance_arrow_codecs import native
 from lance_arrow.errors import CorruptPageError, InternalError
 from lance_arrow.testing.twins import assert_twins_agree, damaged
 
@@ -42,18 +42,18 @@ def test_agrees_with_twin(data):
     values = data.draw(st.lists(code_strings(len(words)) | st.binary(max_size=4), max_size=5))
     table = symbol_table(words, data.draw(st.sampled_from([1, 1, 1, 0, 2])))
     arrays = data.draw(damaged([table, *spans(values)], max_damages=1))
-    measured = assert_twins_agree(kernels.measure_symbols, twin.measure_symbols, *arrays)
+    measured = assert_twins_agree(native.measure_symbols, twin.measure_symbols, *arrays)
     size = measured[1] if measured[0] == "returned" else 30
     bits = data.draw(st.sampled_from([32, 64]))
     base = data.draw(st.sampled_from([0, 9, 2**31 - 1, 2**31 - 40]))
     out_offsets = np.array([base] + [0] * len(values), f"<i{bits // 8}").view(np.uint8)
     arguments = (*arrays, out_offsets, bits, np.zeros(size, np.uint8))
-    assert_twins_agree(kernels.expand_symbols, twin.expand_symbols, *arguments)
+    assert_twins_agree(native.expand_symbols, twin.expand_symbols, *arguments)
 
 
 def expand(table, values, size):
     out_offsets, out = np.zeros(4 * (len(values) + 1), np.uint8), np.zeros(size, np.uint8)
-    kernels.expand_symbols(table, *spans(values), out_offsets, 32, out)
+    native.expand_symbols(table, *spans(values), out_offsets, 32, out)
     offsets = out_offsets.view("<i4")
     return [out[start:stop].tobytes() for start, stop in pairwise(offsets)]
 
@@ -61,7 +61,7 @@ def expand(table, values, size):
 def test_codes_become_symbols():
     table = symbol_table([b"lance", b"_", b"arrowhd!"])
     values = [b"\x00\x01\x02", b"", b"\xff\xff\xff\x00", b"\x00" * 9]
-    assert kernels.measure_symbols(table, *spans(values)) == 14 + 2 + 45
+    assert native.measure_symbols(table, *spans(values)) == 14 + 2 + 45
     assert expand(table, values, 61) == [b"lance_arrowhd!", b"", b"\xff\x00", b"lance" * 9]
 
 
@@ -82,14 +82,14 @@ def test_bad_tables_are_refused(damage, message):
     table = symbol_table([b"x"]).copy()
     table[damage[0]] = damage[1]
     with pytest.raises(CorruptPageError, match=message):
-        kernels.measure_symbols(table, *spans([b"\x00"]))
+        native.measure_symbols(table, *spans([b"\x00"]))
 
 
 @pytest.mark.parametrize("value", [b"\x01", b"\x00\x00\x00\x00\x00\xff", b"\xfe\x00\x00\x00\x00"])
 def test_unknown_codes_and_lone_escapes_are_refused(value):
     table = symbol_table([b"x"])
     with pytest.raises(CorruptPageError, match="codes") as error:
-        kernels.measure_symbols(table, *spans([b"\x00", value]))
+        native.measure_symbols(table, *spans([b"\x00", value]))
     assert error.value.detail == 1
     with pytest.raises(CorruptPageError, match="codes"):
         expand(table, [b"\x00", value], 100)
@@ -108,14 +108,14 @@ def plain(values, bits=32, base=0):
 def train(values, bits=32):
     offsets, data = plain(values, bits)
     table = np.empty(2312, np.uint8)
-    kernels.train_symbols(offsets, bits, data, table)
+    native.train_symbols(offsets, bits, data, table)
     return table
 
 
 def compress(table, values):
     offsets, data = plain(values)
     out_offsets, out = np.zeros_like(offsets), np.empty(2 * len(data), np.uint8)
-    total = kernels.compress_symbols(table, offsets, 32, data, out_offsets, 32, out)
+    total = native.compress_symbols(table, offsets, 32, data, out_offsets, 32, out)
     ends = out_offsets.view("<i4").tolist()
     assert ends[-1] == total
     return [out[start:stop].tobytes() for start, stop in pairwise(ends)]
@@ -129,7 +129,7 @@ texts = st.lists(st.lists(words, max_size=12).map(b"".join) | st.binary(max_size
 def test_training_agrees_with_twin(values, bits, base):
     offsets, data = plain(values, bits, base)
     table = np.zeros(2312, np.uint8)
-    assert_twins_agree(kernels.train_symbols, twin.train_symbols, offsets, bits, data, table)
+    assert_twins_agree(native.train_symbols, twin.train_symbols, offsets, bits, data, table)
 
 
 @given(st.data())
@@ -152,8 +152,8 @@ def test_encoding_agrees_with_twin(data):
 
         return call
 
-    native, of_twin = cut(kernels.compress_symbols), cut(twin.compress_symbols)
-    assert_twins_agree(native, of_twin, table, offsets, stored, out_offsets)
+    own, of_twin = cut(native.compress_symbols), cut(twin.compress_symbols)
+    assert_twins_agree(own, of_twin, table, offsets, stored, out_offsets)
 
 
 @given(texts)
@@ -169,7 +169,7 @@ def test_sampled_texts_agree_with_twin():
     values += [b"mountain river " * 200, bytes(generator.integers(0, 256, 3000, np.uint8))]
     assert sum(map(len, values)) > 64 << 10
     offsets, data = plain(values)
-    assert_twins_agree(kernels.train_symbols, twin.train_symbols, offsets, 32, data, np.zeros(2312, np.uint8))
+    assert_twins_agree(native.train_symbols, twin.train_symbols, offsets, 32, data, np.zeros(2312, np.uint8))
     table = train(values)
     coded = compress(table, values)
     assert expand(table, coded, len(data)) == values
