@@ -2,18 +2,13 @@
 """The engine as Python calls it: one module, whose pieces lie in ``door/``; `lance_arrow.kernels` is what plugins see of it."""
 
 cimport cython
-from cpython.pycapsule cimport PyCapsule_GetContext, PyCapsule_SetContext
-from cpython.ref cimport Py_DECREF
 from libc.errno cimport errno
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
-from libcpp cimport bool as cbool
 from libcpp.memory cimport make_shared, shared_ptr, unique_ptr
 from libcpp.optional cimport optional
-from libcpp.string cimport string
 from libcpp.utility cimport move, pair
-from libcpp.vector cimport vector
 
 import os
 import threading
@@ -40,14 +35,12 @@ include "door/positional.pxi"
 
 # Decoding.
 include "door/bits.pxi"
-include "door/lz4.pxi"
 include "door/gather.pxi"
 include "door/interleave.pxi"
 include "door/item_flags.pxi"
 include "door/json_texts.pxi"
 include "door/offsets.pxi"
-include "door/runs.pxi"
-include "door/streams.pxi"
+include "door/packed_fields.pxi"
 
 # Rows and arrays.
 include "door/levels.pxi"
@@ -58,9 +51,7 @@ include "door/slots.pxi"
 include "door/encode/bounds.pxi"
 include "door/encode/chunk_writing.pxi"
 include "door/encode/distinct.pxi"
-include "door/encode/packing.pxi"
 include "door/encode/rows.pxi"
-include "door/encode/run_encoding.pxi"
 include "door/encode/shred.pxi"
 include "door/encode/summaries.pxi"
 include "door/encode/variable_chunks.pxi"
@@ -74,7 +65,6 @@ include "door/encode/leaf_encoding.pxi"
 # Reading whole leaves without Python.
 include "door/engine_headers.pxi"
 include "door/codec_capsules.pxi"
-include "door/number_codecs.pxi"
 include "door/codec_checks.pxi"
 include "door/pages.pxi"
 include "door/array_pages.pxi"

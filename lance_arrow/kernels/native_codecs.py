@@ -13,42 +13,24 @@ from lance_arrow.engine._engine import (
     constant_pages_encoder,
     flat_blocks_encoder,
     flat_encoder,
-    inline_bitpacking_blocks_encoder,
-    inline_bitpacking_encoder,
-    lz4_encoder,
     no_pages_encoder,
-    out_of_line_bitpacking_blocks_encoder,
-    run_lengths_blocks_encoder,
-    run_lengths_encoder,
-    streams_asked_encoder,
     variable_blocks_encoder,
     variable_encoder,
     zipped_pages_encoder,
 )
-from lance_arrow.engine._engine import byte_streams_codec as byte_streams
 from lance_arrow.engine._engine import called_chunks_codec as called_chunks
 from lance_arrow.engine._engine import called_codec as called
 from lance_arrow.engine._engine import compressed_codec as compressed
 from lance_arrow.engine._engine import compressed_values_codec as compressed_values
-from lance_arrow.engine._engine import constant_codec as constant
-from lance_arrow.engine._engine import delta_codec as delta
-from lance_arrow.engine._engine import encoded_runs_codec as encoded_runs
 from lance_arrow.engine._engine import fixed_size_lists_codec as fixed_size_lists
 from lance_arrow.engine._engine import flat_codec as flat
-from lance_arrow.engine._engine import inline_bitpacking_codec as inline_bitpacking
 from lance_arrow.engine._engine import is_plain_codec as is_plain
-from lance_arrow.engine._engine import lz4_frame_prefixes as lz4_prefixes
-from lance_arrow.engine._engine import lz4_frames as lz4
-from lance_arrow.engine._engine import out_of_line_bitpacking_codec as out_of_line_bitpacking
 from lance_arrow.engine._engine import packed_rows_codec as packed_rows
-from lance_arrow.engine._engine import range_codec as range_of
-from lance_arrow.engine._engine import run_lengths_codec as run_lengths
 from lance_arrow.engine._engine import stored_zstd_values as stored_zstd
 from lance_arrow.engine._engine import variable_codec as variable
 from lance_arrow.engine._engine import variable_parts_codec as variable_parts
 from lance_arrow.engine._engine import zipped_booleans_codec as zipped_booleans
 from lance_arrow.engine._engine import zipped_codec as zipped
-from lance_arrow.engine._engine import zipped_constant_codec as zipped_constant
 from lance_arrow.engine._engine import zipped_fixed_size_lists_codec as zipped_fixed_size_lists
 from lance_arrow.engine._engine import zipped_nulls_codec as zipped_nulls
 from lance_arrow.engine._engine import zstd_frames as zstd
@@ -71,7 +53,6 @@ __all__ = [
     "asked_encoder",
     "best_blocks_encoder",
     "best_chunks_encoder",
-    "byte_streams",
     "called",
     "called_chunks",
     "chunk_pages_encoder",
@@ -79,31 +60,15 @@ __all__ = [
     "compressed_blocks_encoder",
     "compressed_chunks_encoder",
     "compressed_values",
-    "constant",
     "constant_pages_encoder",
-    "delta",
-    "encoded_runs",
     "fixed_size_lists",
     "flat",
     "flat_blocks_encoder",
     "flat_encoder",
-    "inline_bitpacking",
-    "inline_bitpacking_blocks_encoder",
-    "inline_bitpacking_encoder",
     "is_plain",
-    "lz4",
-    "lz4_encoder",
-    "lz4_prefixes",
     "no_pages_encoder",
-    "out_of_line_bitpacking",
-    "out_of_line_bitpacking_blocks_encoder",
     "packed_rows",
-    "range_of",
-    "run_lengths",
-    "run_lengths_blocks_encoder",
-    "run_lengths_encoder",
     "stored_zstd",
-    "streams_asked_encoder",
     "unfit_blocks_encoder",
     "unfit_encoder",
     "variable",
@@ -112,7 +77,6 @@ __all__ = [
     "variable_parts",
     "zipped",
     "zipped_booleans",
-    "zipped_constant",
     "zipped_fixed_size_lists",
     "zipped_nulls",
     "zipped_pages_encoder",

@@ -3,4 +3,14 @@
 
 include "lance_arrow/toolkit.pxi"
 
+# The one that describes arguments and errors first.
+include "inline_bitpacking/module.pxi"
+include "byte_stream_split/module.pxi"
+include "constant/module.pxi"
+include "delta/module.pxi"
 include "fsst/module.pxi"
+include "general/module.pxi"
+include "lz4/module.pxi"
+include "out_of_line_bitpacking/module.pxi"
+include "range/module.pxi"
+include "rle/module.pxi"

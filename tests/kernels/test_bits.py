@@ -9,6 +9,7 @@ from numpy_kernels import bits as twin
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptPageError, InternalError
 from lance_arrow.testing.twins import assert_twins_agree, damaged
+from lance_arrow_codecs import native
 
 ORDER = [0, 4, 2, 6, 1, 5, 3, 7]
 
@@ -52,11 +53,11 @@ def test_every_width_decodes_what_the_text_of_the_spec_packs(word_bits):
         packed = pack_block(values, word_bits, packed_bits)
         out = np.zeros(1024 * word_bits // 8, np.uint8)
         arrays = chunk_arrays([packed], [1024])
-        kernels.unpack_out_of_line(*arrays, word_bits, packed_bits, out)
+        native.unpack_out_of_line(*arrays, word_bits, packed_bits, out)
         assert out.view(f"<u{word_bits // 8}").tolist() == values
         header = np.array([packed_bits], f"<u{word_bits // 8}").view(np.uint8)
         short = np.full(1000 * word_bits // 8, 0xEE, np.uint8)
-        kernels.unpack_inline(*chunk_arrays([np.concatenate([header, packed])], [1000]), word_bits, short)
+        native.unpack_inline(*chunk_arrays([np.concatenate([header, packed])], [1000]), word_bits, short)
         assert short.view(f"<u{word_bits // 8}").tolist() == values[:1000]
 
 
@@ -72,7 +73,7 @@ def test_inline_agrees_with_twin(data):
     ]
     arrays = data.draw(damaged(chunk_arrays(buffers, [count for _, count in chunks])))
     out = np.full(sum(count for _, count in chunks) * word_bits // 8, 7, np.uint8)
-    assert_twins_agree(kernels.unpack_inline, twin.unpack_inline, *arrays, word_bits, out)
+    assert_twins_agree(native.unpack_inline, twin.unpack_inline, *arrays, word_bits, out)
 
 
 @given(st.data())
@@ -87,14 +88,14 @@ def test_out_of_line_agrees_with_twin(data):
         buffers.append(random_bytes(seed, count // 1024 * 128 * width + tail))
     arrays = data.draw(damaged(chunk_arrays(buffers, counts)))
     out = np.full(sum(counts) * word_bits // 8, 7, np.uint8)
-    assert_twins_agree(kernels.unpack_out_of_line, twin.unpack_out_of_line, *arrays, word_bits, width, out)
+    assert_twins_agree(native.unpack_out_of_line, twin.unpack_out_of_line, *arrays, word_bits, width, out)
 
 
 def test_tail_of_equal_lengths_is_read_as_raw():
     # 4-bit values in 8-bit words: a packed block and 512 raw values both take 512 bytes.
     raw = random_bytes(1, 512)
     out = np.zeros(512, np.uint8)
-    kernels.unpack_out_of_line(*chunk_arrays([raw], [512]), 8, 4, out)
+    native.unpack_out_of_line(*chunk_arrays([raw], [512]), 8, 4, out)
     np.testing.assert_array_equal(out, raw)
 
 
@@ -157,11 +158,11 @@ def test_fill_bit_runs_agrees_with_twin(data):
 def test_blame():
     arrays = chunk_arrays([np.zeros(4, np.uint8)], [1024])
     with pytest.raises(CorruptPageError, match="contradicts its bit width") as error:
-        kernels.unpack_inline(*chunk_arrays([np.zeros(5, np.uint8)], [10]), 32, np.zeros(40, np.uint8))
+        native.unpack_inline(*chunk_arrays([np.zeros(5, np.uint8)], [10]), 32, np.zeros(40, np.uint8))
     assert error.value.detail == 0
     with pytest.raises(InternalError, match="word_bits"):
-        kernels.unpack_inline(*arrays, 24, np.zeros(4096, np.uint8))
+        native.unpack_inline(*arrays, 24, np.zeros(4096, np.uint8))
     with pytest.raises(InternalError, match="leave the output"):
-        kernels.unpack_inline(*arrays, 32, np.zeros(4095, np.uint8))
+        native.unpack_inline(*arrays, 32, np.zeros(4095, np.uint8))
     with pytest.raises(InternalError, match="contradicting lengths"):
-        kernels.unpack_inline(arrays[0], arrays[1], arrays[2], arrays[3][:1], 32, np.zeros(4096, np.uint8))
+        native.unpack_inline(arrays[0], arrays[1], arrays[2], arrays[3][:1], 32, np.zeros(4096, np.uint8))

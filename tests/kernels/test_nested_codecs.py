@@ -51,7 +51,7 @@ def test_symbols_of_symbols(rows: list[int], is_compressed: bool) -> None:
     inner = native.symbols_codec(native_codecs.variable(32), table(INNER))
     content = chunk(STORED)
     if is_compressed:
-        inner, content = native_codecs.compressed(inner, native_codecs.lz4(), 1 << 20), lz4(content)
+        inner, content = native_codecs.compressed(inner, native.lz4_frames(), 1 << 20), lz4(content)
     codec = native.symbols_codec(inner, table(OUTER))
     starts = np.array(rows, np.int64)
     # Memory is left behind by a first call, and used again by the second.

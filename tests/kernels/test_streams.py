@@ -9,6 +9,7 @@ from numpy_kernels import streams as twin
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptPageError, InternalError
 from lance_arrow.testing.twins import assert_twins_agree, damaged
+from lance_arrow_codecs import native
 
 BOTH = pytest.mark.parametrize("module", [kernels, twin], ids=["native", "twin"])
 WIDTHS = st.sampled_from([1, 2, 3, 4, 8, 12, 16])
@@ -28,7 +29,7 @@ def test_gather_streams_agrees_with_twin(data, width, counts):
     borders = np.cumsum([0, *sizes])
     arrays = [random_bytes(width, borders[-1]), borders[:-1].copy(), sizes, np.cumsum([0, *counts])]
     arrays = data.draw(damaged(arrays))
-    assert_twins_agree(kernels.gather_streams, twin.gather_streams, *arrays, width, np.zeros(borders[-1], np.uint8))
+    assert_twins_agree(native.gather_streams, twin.gather_streams, *arrays, width, np.zeros(borders[-1], np.uint8))
 
 
 @given(WIDTHS, st.lists(st.integers(1, 40), min_size=1, max_size=4))
@@ -38,7 +39,7 @@ def test_gathering_undoes_splitting(width, counts):
     stored = np.concatenate([cut.reshape(-1, width).T.reshape(-1) for cut in cuts])
     borders = np.cumsum([0, *counts])
     out = np.zeros_like(values)
-    kernels.gather_streams(stored, borders[:-1] * width, np.diff(borders) * width, borders, width, out)
+    native.gather_streams(stored, borders[:-1] * width, np.diff(borders) * width, borders, width, out)
     np.testing.assert_array_equal(out, values)
 
 
@@ -168,12 +169,12 @@ SAMPLES = (
 @given(st.sampled_from(SAMPLES), st.sampled_from([4, 8]), st.integers(0, 3000), st.integers(0, 1 << 30))
 def test_bytes_of_lz4_streams_are_those_of_its_library(make, width, count, seed):
     values = make(np.random.default_rng(seed), count, np.dtype(f"u{width}")).view(np.uint8)
-    assert kernels.lz4_stream_bytes(values, width) == twin.lz4_stream_bytes(values, width)
+    assert native.lz4_stream_bytes(values, width) == twin.lz4_stream_bytes(values, width)
 
 
 @given(st.binary(max_size=9000), st.sampled_from([1, 4, 8, 16]))
 def test_bytes_of_lz4_streams_agree_with_twin_for_any_bytes(data, width):
-    assert_twins_agree(kernels.lz4_stream_bytes, twin.lz4_stream_bytes, np.frombuffer(data, np.uint8), width)
+    assert_twins_agree(native.lz4_stream_bytes, twin.lz4_stream_bytes, np.frombuffer(data, np.uint8), width)
 
 
 @given(st.data())
@@ -185,9 +186,9 @@ def test_scatter_streams_agrees_with_twin_and_comes_back(data):
     given_values, given_starts = data.draw(damaged([values, value_starts], max_damages=1))
     out = np.zeros(max(len(values) - data.draw(st.integers(0, 1)), 0), np.uint8)
     arguments = given_values, given_starts, width, out
-    assert_twins_agree(kernels.scatter_streams, twin.scatter_streams, *arguments)
+    assert_twins_agree(native.scatter_streams, twin.scatter_streams, *arguments)
     split, back = np.zeros(len(values), np.uint8), np.zeros(len(values), np.uint8)
-    kernels.scatter_streams(values, value_starts, width, split)
+    native.scatter_streams(values, value_starts, width, split)
     sizes = np.diff(value_starts) * width
-    kernels.gather_streams(split, value_starts[:-1] * width, sizes, value_starts, width, back)
+    native.gather_streams(split, value_starts[:-1] * width, sizes, value_starts, width, back)
     np.testing.assert_array_equal(back, values)

@@ -132,7 +132,7 @@ def test_a_scheme_of_strangers_is_called_once_for_each_chunk_and_may_lie_below_a
     found, _ = engine.select_values(below, [~values.view(np.uint8)], 50, *runs, LIMIT)
     assert np.frombuffer(found, np.int64).tolist() == [3, 4, 40]
     assert frames.calls == 1
-    twice = native_codecs.compressed(below, native_codecs.lz4(), LIMIT)
+    twice = native_codecs.compressed(below, native.lz4_frames(), LIMIT)
     block = pa.Codec("lz4_raw").compress((~values.view(np.uint8)).tobytes(), asbytes=True)
     frame = np.frombuffer((8 * 50).to_bytes(4, "little") + block, np.uint8)
     found, _ = engine.select_values(twice, [frame], 50, *runs, LIMIT)
@@ -148,7 +148,7 @@ def test_frames_that_declare_what_they_do_not_hold_are_refused(declared: int, sa
 
 
 def test_what_has_no_c_side_compresses_for_python() -> None:
-    assert native_codecs.compressed(None, native_codecs.lz4(), LIMIT) is None
+    assert native_codecs.compressed(None, native.lz4_frames(), LIMIT) is None
     assert native_codecs.compressed(native_codecs.flat(8), None, LIMIT) is None
 
 

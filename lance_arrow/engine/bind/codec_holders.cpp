@@ -14,25 +14,6 @@ HeldChunkCodec* hold_flat(int64_t bits) {
   return hold(std::make_shared<Flat>(Flat{bits}), bits, 1, bits % 8 == 0 ? bits / 8 : 0);
 }
 
-HeldChunkCodec* hold_inline_bitpacking(int64_t bits) {
-  switch (bits) {
-    case 8: return hold(std::make_shared<InlineBitpacking<uint8_t>>(), bits, 1, 0);
-    case 16: return hold(std::make_shared<InlineBitpacking<uint16_t>>(), bits, 1, 0);
-    case 32: return hold(std::make_shared<InlineBitpacking<uint32_t>>(), bits, 1, 0);
-    case 64: return hold(std::make_shared<InlineBitpacking<uint64_t>>(), bits, 1, 0);
-    default: return nullptr;
-  }
-}
-
-HeldChunkCodec* hold_out_of_line_bitpacking(int64_t word_bits, int64_t packed_bits) {
-  const OutOfLineBitpacking form{static_cast<int>(word_bits), static_cast<int>(packed_bits)};
-  return hold(std::make_shared<OutOfLineBitpacking>(form), word_bits, 1, 0);
-}
-
-HeldChunkCodec* hold_run_lengths(int64_t bits, bool is_block) {
-  return hold(std::make_shared<RunLengths>(RunLengths{bits / 8, is_block}), bits, is_block ? 1 : 2, 0);
-}
-
 HeldChunkCodec* hold_variable(int64_t offset_bits, bool is_block) {
   if (is_block) {
     if (offset_bits == 32) return hold(std::make_shared<VariableBlock<uint32_t>>(), 0, 1, 0);
@@ -81,16 +62,10 @@ HeldValueCodec* hold_packed_rows(const std::vector<const LaValueCodec*>& codecs,
   return hold_values(form, 0, false);
 }
 
-HeldFrameCodec* hold_lz4() {
-  return new HeldFrameCodec{{nullptr, &Lz4Frames::plain_bytes, &Lz4Frames::decompress}, nullptr};
-}
-
 HeldFrameCodec* hold_zstd(bool (*decode)(const uint8_t* frame, int64_t size, uint8_t* out, int64_t out_bytes)) {
   auto form = std::make_shared<ZstdFrames>(ZstdFrames{decode});
   return new HeldFrameCodec{{form.get(), &ZstdFrames::plain_bytes, &ZstdFrames::decompress}, form};
 }
-
-HeldFramePrefixes* hold_lz4_prefixes() { return new HeldFramePrefixes{{nullptr, &Lz4Frames::decompress_prefix}}; }
 
 HeldChunkCodec* hold_compressed(const LaChunkCodec* child, const LaFrameCodec* frames, const LaFramePrefixes* prefixes,
                                 int64_t most_bytes) {
@@ -101,14 +76,6 @@ HeldChunkCodec* hold_compressed(const LaChunkCodec* child, const LaFrameCodec* f
 HeldValueCodec* hold_compressed_values(const LaFrameCodec* frames, int64_t most_bytes) {
   auto form = std::make_shared<CompressedValues>(CompressedValues{frames, most_bytes});
   return hold_values(form, 0, false);
-}
-
-HeldChunkCodec* hold_byte_streams(int64_t bits) {
-  switch (bits) {
-    case 32: return hold(std::make_shared<ByteStreams<uint32_t>>(), bits, 1, 0);
-    case 64: return hold(std::make_shared<ByteStreams<uint64_t>>(), bits, 1, 0);
-    default: return nullptr;
-  }
 }
 
 HeldStoredValues* hold_stored_zstd(int64_t most_bytes) {

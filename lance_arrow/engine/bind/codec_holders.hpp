@@ -4,15 +4,11 @@
 #include <memory>
 #include <vector>
 
-#include "engine/decode/fastlanes.hpp"
 #include "lance_arrow/codec_tables.hpp"
 
 namespace lance_arrow::engine {
 
 HeldChunkCodec* hold_flat(int64_t bits);
-HeldChunkCodec* hold_inline_bitpacking(int64_t bits);
-HeldChunkCodec* hold_out_of_line_bitpacking(int64_t word_bits, int64_t packed_bits);
-HeldChunkCodec* hold_run_lengths(int64_t bits, bool is_block);
 HeldChunkCodec* hold_variable(int64_t offset_bits, bool is_block);
 // `child` may be null: all items are null, and have `item_bits` in a value. Null where the child has no fixed width.
 HeldChunkCodec* hold_list_rows(const LaChunkCodec* child, int64_t items_per_value,
@@ -26,19 +22,12 @@ HeldValueCodec* hold_packed_rows(const std::vector<const LaValueCodec*>& codecs,
                                  const std::vector<int64_t>& stored_bytes, const std::vector<int64_t>& row_bytes);
 HeldValueCodec* hold_zipped(int64_t bits);
 
-struct HeldFrameCodec : LaFrameCodec {
-  std::shared_ptr<void> form;
-};
-HeldFrameCodec* hold_lz4();
 // `decode` writes the content of a standard frame, exactly so many bytes, or returns false.
 HeldFrameCodec* hold_zstd(bool (*decode)(const uint8_t* frame, int64_t size, uint8_t* out, int64_t out_bytes));
-struct HeldFramePrefixes : LaFramePrefixes {};
-HeldFramePrefixes* hold_lz4_prefixes();
 // `prefixes` may be null: then frames are decompressed as a whole.
 HeldChunkCodec* hold_compressed(const LaChunkCodec* child, const LaFrameCodec* frames, const LaFramePrefixes* prefixes,
                                 int64_t most_bytes);
 HeldValueCodec* hold_compressed_values(const LaFrameCodec* frames, int64_t most_bytes);
-HeldChunkCodec* hold_byte_streams(int64_t bits);
 
 struct HeldStoredValues : LaStoredValues {
   std::shared_ptr<void> form;

@@ -8,19 +8,10 @@
 #include <vector>
 
 #include "engine/common/bitmaps.hpp"
-#include "engine/decode/fastlanes.hpp"
 #include "engine/decode/offsets.hpp"
-#include "engine/decode/runs.hpp"
 #include "lance_arrow/codec_tables.hpp"
 
 namespace lance_arrow::engine {
-
-// Why what a frame declares is not believed.
-inline LaRefusal check_declared(int64_t plain_bytes, int64_t most_bytes) {
-  if (plain_bytes == LA_UNTOLD) return LA_LEFT;
-  if (plain_bytes < 0) return "a frame declares more than it can hold";
-  return plain_bytes > most_bytes ? LA_ABOVE_LIMIT : kDone;
-}
 
 struct Flat {
   int64_t bits;
@@ -40,92 +31,6 @@ struct Flat {
       at += count;
     }
     return kDone;
-  }
-};
-
-inline constexpr int kPlaceInOrder[8] = {0, 4, 2, 6, 1, 5, 3, 7};  // kOrder is its own inverse
-
-// One value of a packed block, by its position among the 1024.
-template <class T>
-T packed_value(const uint8_t* packed, int packed_bits, int64_t position) {
-  if (packed_bits == 0) return 0;
-  constexpr int lanes = Lanes<T>::count;
-  constexpr int bits = Lanes<T>::bits;
-  const int within = static_cast<int>(position % 128);
-  const int row = kPlaceInOrder[within / lanes * (lanes / 16)] * 8 + static_cast<int>(position / 128);
-  const int lane = within % lanes;
-  const int first_bit = row * packed_bits;
-  const int word = first_bit / bits;
-  const int shift = first_bit % bits;
-  uint64_t value = static_cast<uint64_t>(load<T>(packed, word * lanes + lane)) >> shift;
-  if (shift + packed_bits > bits)
-    value |= static_cast<uint64_t>(load<T>(packed, (word + 1) * lanes + lane)) << (bits - shift);
-  if (packed_bits < 64) value &= (uint64_t{1} << packed_bits) - 1;
-  return static_cast<T>(value);
-}
-
-template <class T>
-struct InlineBitpacking {
-  static LaRefusal select(const void*, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
-    constexpr int64_t width = sizeof(T);
-    // Below this many values, reaching each singly beats unpacking all 1024.
-    constexpr int64_t few = 48;
-    const uint8_t* bytes = chunk->buffers[0];
-    const int64_t size = chunk->sizes[0];
-    if (chunk->num_values > kBlockValues || !runs_fit(*runs, chunk->num_values) || size < width)
-      return "a bit-packed chunk contradicts its number of values";
-    const T packed_bits = load<T>(bytes, 0);
-    if (packed_bits > 8 * width || size != width + 128 * static_cast<int64_t>(packed_bits))
-      return "a bit-packed chunk's size contradicts its bit width";
-    const int64_t wanted = num_selected(*runs);
-    if (wanted == kBlockValues) {
-      Unpackers<T>::table[packed_bits](bytes + width, out->values);
-      return kDone;
-    }
-    if (wanted > few) {
-      alignas(64) uint8_t whole[kBlockValues * sizeof(T)];
-      Unpackers<T>::table[packed_bits](bytes + width, whole);
-      copy_fixed_runs(whole, width, *runs, out->values);
-      return kDone;
-    }
-    uint8_t* to = out->values;
-    for (int64_t run = 0; run < runs->num_runs; ++run)
-      for (int64_t value = runs->starts[run]; value < runs->stops[run]; ++value, to += width)
-        store<T>(to, 0, packed_value<T>(bytes + width, static_cast<int>(packed_bits), value));
-    return kDone;
-  }
-};
-
-struct OutOfLineBitpacking {
-  int word_bits;
-  int packed_bits;
-
-  static LaRefusal select(const void* self, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
-    const auto& form = *static_cast<const OutOfLineBitpacking*>(self);
-    return select_decoded(*chunk, form.word_bits / 8, *runs, out, [&](uint8_t* to, int64_t num_bytes) {
-      const int64_t start = 0, borders[2] = {0, chunk->num_values};
-      const Chunks one{chunk->buffers[0], chunk->sizes[0], &start, chunk->sizes, borders, 1};
-      return unpack_out_of_line(one, form.word_bits, form.packed_bits, to, num_bytes);
-    });
-  }
-};
-
-// Run values and 8-bit run lengths, in two buffers or in one block.
-struct RunLengths {
-  int64_t width;
-  bool is_block;
-
-  static LaRefusal select(const void* self, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
-    const auto& form = *static_cast<const RunLengths*>(self);
-    return select_decoded(*chunk, form.width, *runs, out, [&](uint8_t* to, int64_t num_bytes) {
-      const int64_t start = 0, borders[2] = {0, chunk->num_values};
-      const Chunks one{chunk->buffers[0], chunk->sizes[0], &start, chunk->sizes, borders, 1};
-      if (form.is_block) return expand_run_blocks(one, form.width, to, num_bytes);
-      return with_value_type(form.width, [&]<class Value>() {
-        const engine::Runs stored{chunk->buffers[0], chunk->sizes[0], chunk->buffers[1], chunk->sizes[1]};
-        return expand_chunk<Value>(stored, Chunk{0, nullptr, 0, 0, chunk->num_values}, to, true);
-      });
-    });
   }
 };
 

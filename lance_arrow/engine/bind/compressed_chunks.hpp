@@ -1,40 +1,12 @@
-// The C side of what compression is made of: frames, a codec of chunks below them, and byte streams.
+// The C side of what compression is made of: frames, and a codec of chunks below them.
 #pragma once
 
 #include <new>
 
 #include "engine/bind/codec_tables.hpp"
-#include "engine/decode/lz4.hpp"
-#include "engine/decode/streams.hpp"
 #include "engine/decode/zstd_frames.hpp"
 
 namespace lance_arrow::engine {
-
-// The size as a 32-bit word, then one raw block. An empty frame is empty.
-struct Lz4Frames {
-  static constexpr int64_t kHead = 4, kLargestRatio = 255, kWrong = -2;
-
-  static int64_t plain_bytes(const void*, const uint8_t* frame, int64_t size) {
-    if (size == 0) return 0;
-    if (size < kHead) return kWrong;
-    const auto declared = static_cast<int64_t>(load<uint32_t>(frame, 0));
-    return declared <= (size - kHead) * kLargestRatio ? declared : kWrong;
-  }
-
-  static LaRefusal decompress(const void*, const uint8_t* frame, int64_t size, uint8_t* out, int64_t out_bytes) {
-    if (size == 0 && out_bytes == 0) return kDone;
-    if (size < kHead || !decode_lz4_block(frame + kHead, size - kHead, out, out_bytes))
-      return "an LZ4 block is malformed";
-    return kDone;
-  }
-
-  static LaRefusal decompress_prefix(const void*, const uint8_t* frame, int64_t size, uint8_t* out, int64_t out_bytes,
-                                     int64_t prefix_bytes) {
-    if (size < kHead || !decode_lz4_prefix(frame + kHead, size - kHead, out, out_bytes, prefix_bytes))
-      return "an LZ4 block is malformed";
-    return kDone;
-  }
-};
 
 // The size as a 64-bit word, which some writers leave out, then a standard frame. An empty frame is empty.
 struct ZstdFrames {
@@ -127,30 +99,6 @@ struct CompressedValues {
       to += plain_bytes;
       out->end += plain_bytes;
     }
-    return kDone;
-  }
-};
-
-// Byte b of every value of a chunk in stream b.
-template <class T>
-struct ByteStreams {
-  static LaRefusal select(const void*, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
-    constexpr auto width = static_cast<int64_t>(sizeof(T));
-    // With fewer values wanted than one in so many, reaching each singly beats putting all together.
-    constexpr int64_t few = 16;
-    const uint8_t* bytes = chunk->buffers[0];
-    const int64_t count = chunk->num_values;
-    if (chunk->sizes[0] % width != 0 || chunk->sizes[0] / width != count || !runs_fit(*runs, count))
-      return "byte streams have another size than their values";
-    if (num_selected(*runs) > count / few)
-      return select_decoded(*chunk, width, *runs, out, [&](uint8_t* to, int64_t) {
-        join_streams<width>(bytes, count, width, to);
-        return success();
-      });
-    uint8_t* to = out->values;
-    for (int64_t run = 0; run < runs->num_runs; ++run)
-      for (int64_t value = runs->starts[run]; value < runs->stops[run]; ++value, to += width)
-        for (int64_t stream = 0; stream < width; ++stream) to[stream] = bytes[stream * count + value];
     return kDone;
   }
 };

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/bind/codec_tables.hpp"
-#include "engine/decode/streams.hpp"
+#include "engine/decode/packed_fields.hpp"
 
 namespace lance_arrow::engine {
 

@@ -5,33 +5,6 @@
 
 namespace lance_arrow::engine {
 
-void copy_bit_run(const uint8_t* source, int64_t source_bit, uint8_t* out, int64_t out_bit, int64_t num_bits) {
-  if (num_bits <= 0) return;
-  if (const int64_t into = out_bit % 8; into != 0) {
-    const int64_t head = num_bits < 8 - into ? num_bits : 8 - into;
-    blend(out + out_bit / 8, static_cast<uint8_t>(peek_bits(source, source_bit, head) << into),
-          static_cast<uint8_t>(low_mask(head) << into));
-    source_bit += head;
-    out_bit += head;
-    num_bits -= head;
-  }
-  const uint8_t* from = source + source_bit / 8;
-  uint8_t* to = out + out_bit / 8;
-  const int shift = static_cast<int>(source_bit % 8);
-  if (shift == 0) {
-    copy_bytes(to, from, num_bits / 8);
-    from += num_bits / 8;
-    to += num_bits / 8;
-    num_bits %= 8;
-  } else {
-    // With a shift, 64 wanted bits always reach into the ninth byte: reading it stays inside the run.
-    for (; num_bits >= 64; num_bits -= 64, from += 8, to += 8)
-      store<uint64_t>(to, 0, load<uint64_t>(from, 0) >> shift | static_cast<uint64_t>(from[8]) << (64 - shift));
-    for (; num_bits >= 8; num_bits -= 8, ++from, ++to) *to = peek_bits(from, shift, 8);
-  }
-  if (num_bits > 0) blend(to, peek_bits(from, shift, num_bits), low_mask(num_bits));
-}
-
 Outcome copy_bits(const Chunks& chunks, uint8_t* out, int64_t out_bytes, int64_t out_bit_offset) {
   if (out_bit_offset < 0 || out_bit_offset > 8 * out_bytes) return misuse("out_bit_offset leaves the output");
   return for_each_chunk(chunks, 8 * out_bytes - out_bit_offset, [&](const Chunk& chunk) {

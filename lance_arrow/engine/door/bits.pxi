@@ -1,4 +1,4 @@
-# Fixed-bit-width integers and single bits, many chunks per call.
+# Single bits, many chunks per call.
 #
 # Chunk arguments are the same everywhere in `kernels`. ``data`` is ``(total_bytes,) uint8``. ``starts`` and ``sizes``
 # are ``(num_chunks,) int64``: the byte range of one buffer of each chunk inside ``data``. ``value_starts`` is
@@ -6,15 +6,13 @@
 # (``detail``: chunk or value number) for bytes that contradict themselves. It raises InternalError for a caller's
 # mistake, such as a too small output. After both, the contents of the output are unspecified.
 
-cdef extern from "engine/decode/fastlanes.hpp" namespace "lance_arrow::engine" nogil:
-    Outcome _unpack_inline "lance_arrow::engine::unpack_inline"(Chunks, int, uint8_t*, int64_t)
-    Outcome _unpack_out_of_line "lance_arrow::engine::unpack_out_of_line"(Chunks, int, int, uint8_t*, int64_t)
+cdef extern from "lance_arrow/bits.hpp" namespace "lance_arrow" nogil:
+    Outcome _fill_bits "lance_arrow::fill_bits"(uint8_t*, int64_t, int64_t, int64_t, bint)
 
 cdef extern from "engine/common/bitmaps.hpp" namespace "lance_arrow::engine" nogil:
     Outcome _copy_bits "lance_arrow::engine::copy_bits"(Chunks, uint8_t*, int64_t, int64_t)
     Outcome _take_bit_runs "lance_arrow::engine::take_bit_runs"(
         const uint8_t*, int64_t, int64_t, const int64_t*, const int64_t*, int64_t, uint8_t*, int64_t, int64_t)
-    Outcome _fill_bits "lance_arrow::engine::fill_bits"(uint8_t*, int64_t, int64_t, int64_t, bint)
     Outcome _fill_bit_runs "lance_arrow::engine::fill_bit_runs"(
         const int64_t*, const int64_t*, int64_t, int64_t, uint8_t*, int64_t)
     Outcome _count_bits "lance_arrow::engine::count_bits"(const uint8_t*, int64_t, int64_t, int64_t, int64_t*)
@@ -22,59 +20,6 @@ cdef extern from "engine/common/bitmaps.hpp" namespace "lance_arrow::engine" nog
         const uint8_t*, int64_t, int64_t, const int64_t*, const int64_t*, int64_t, int64_t*)
     Outcome _mark_runs "lance_arrow::engine::mark_runs"(
         const uint8_t*, int64_t, int64_t, const int64_t*, const int64_t*, int64_t, int64_t*, int64_t*, int64_t)
-
-
-def unpack_inline(
-    const uint8_t[::1] data not None, const int64_t[::1] starts not None, const int64_t[::1] sizes not None,
-    const int64_t[::1] value_starts not None, int word_bits, uint8_t[::1] out not None,
-) -> None:
-    """Decode chunks of at most 1024 values: a header word with the bit width, then one FastLanes block.
-
-    Parameters
-    ----------
-    word_bits
-        Width of a decoded value, 8, 16, 32, 64 or 128. Values of 128 bits that are packed to at most 32 or 64 bits are
-        a block of 32- or 64-bit words. Wider ones are one sequential stream, least significant bit first.
-    out
-        Decoded values, little-endian.
-
-    Raises
-    ------
-    CorruptPageError
-        A chunk declares more than 1024 values, or its width or size is wrong.
-
-    Notes
-    -----
-    Source: CompressiveEncoding.InlineBitpacking; spec 5.3, 5.4, 11.5.
-    """
-    cdef Chunks chunks = chunk_table(data, starts, sizes, value_starts)
-    cdef Outcome outcome
-    with nogil:
-        outcome = _unpack_inline(chunks, word_bits, &out[0], out.shape[0])
-    check_outcome(outcome)
-
-
-def unpack_out_of_line(
-    const uint8_t[::1] data not None, const int64_t[::1] starts not None, const int64_t[::1] sizes not None,
-    const int64_t[::1] value_starts not None, int word_bits, int packed_bits, uint8_t[::1] out not None,
-) -> None:
-    """Decode blocks of any number of values packed to one width, which is in the description.
-
-    Each chunk is whole FastLanes blocks, then a tail of raw words or of one padded block. If both have the same length,
-    the tail is raw. Source: CompressiveEncoding.OutOfLineBitpacking; spec 5.5.
-
-    Parameters
-    ----------
-    word_bits
-        Width of a decoded value, 8, 16, 32 or 64.
-    packed_bits
-        Width of a packed value, ``0 <= packed_bits <= word_bits``.
-    """
-    cdef Chunks chunks = chunk_table(data, starts, sizes, value_starts)
-    cdef Outcome outcome
-    with nogil:
-        outcome = _unpack_out_of_line(chunks, word_bits, packed_bits, &out[0], out.shape[0])
-    check_outcome(outcome)
 
 
 def copy_bits(

@@ -2,9 +2,6 @@
 
 cdef extern from "engine/bind/codec_holders.hpp" namespace "lance_arrow::engine" nogil:
     HeldChunkCodec* hold_flat(int64_t bits) except +
-    HeldChunkCodec* hold_inline_bitpacking(int64_t bits) except +
-    HeldChunkCodec* hold_out_of_line_bitpacking(int64_t word_bits, int64_t packed_bits) except +
-    HeldChunkCodec* hold_run_lengths(int64_t bits, bint is_block) except +
     HeldChunkCodec* hold_variable(int64_t offset_bits, cbool is_block) except +
     ctypedef const char* (*Expand)(
         const void*, const uint8_t*, const int64_t*, const int64_t*, int64_t, LaValues*) noexcept nogil
@@ -22,19 +19,10 @@ cdef extern from "engine/bind/codec_holders.hpp" namespace "lance_arrow::engine"
         pass
 
     HeldStoredValues* hold_stored_zstd(int64_t most_bytes) except +
-    cdef cppclass HeldFrameCodec:
-        pass
-
-    HeldFrameCodec* hold_lz4() except +
     HeldFrameCodec* hold_zstd(DecodeFrame) except +
-    cdef cppclass HeldFramePrefixes:
-        pass
-
-    HeldFramePrefixes* hold_lz4_prefixes() except +
     HeldChunkCodec* hold_compressed(
         const LaChunkCodec*, const LaFrameCodec*, const LaFramePrefixes*, int64_t most_bytes) except +
     HeldValueCodec* hold_compressed_values(const LaFrameCodec*, int64_t most_bytes) except +
-    HeldChunkCodec* hold_byte_streams(int64_t bits) except +
     HeldChunkCodec* hold_list_rows(
         const LaChunkCodec*, int64_t, const vector[int64_t]&, int64_t, int64_t item_bits) except +
     HeldValueCodec* hold_zipped_nulls(int64_t stored_bytes, int64_t row_bytes) except +
@@ -53,49 +41,14 @@ cdef void _drop_stored(object capsule) noexcept:
     del held
 
 
-cdef void _drop_frames(object capsule) noexcept:
-    cdef HeldFrameCodec* held = <HeldFrameCodec*>PyCapsule_GetPointer(capsule, _FRAMES)
-    del held
-
-
-cdef void _drop_prefixes(object capsule) noexcept:
-    cdef HeldFramePrefixes* held = <HeldFramePrefixes*>PyCapsule_GetPointer(capsule, _PREFIXES)
-    del held
-
-
 def flat_codec(int64_t bits) -> object:
     """Values of `bits` (1 or whole bytes) back to back."""
     return chunk_capsule(hold_flat(bits))
 
 
-def inline_bitpacking_codec(int64_t bits) -> object | None:
-    """Chunks that begin with their bit width; None for widths of values that have no native form."""
-    return chunk_capsule(hold_inline_bitpacking(bits))
-
-
-def out_of_line_bitpacking_codec(int64_t word_bits, int64_t packed_bits) -> object:
-    """Blocks of one bit width, known from the description."""
-    return chunk_capsule(hold_out_of_line_bitpacking(word_bits, packed_bits))
-
-
-def run_lengths_codec(int64_t bits, bint is_block) -> object:
-    """Plain run values and 8-bit lengths, in two buffers or one block."""
-    return chunk_capsule(hold_run_lengths(bits, is_block))
-
-
 def variable_codec(int64_t offset_bits, bint is_block=False) -> object:
     """Offsets of 32 or 64 bits and bytes, of a chunk or of a block with a header."""
     return chunk_capsule(hold_variable(offset_bits, is_block))
-
-
-def byte_streams_codec(int64_t bits) -> object | None:
-    """Byte b of every value in stream b; None for widths that have no native form."""
-    return chunk_capsule(hold_byte_streams(bits))
-
-
-def lz4_frames() -> object:
-    """LZ4 frames: their size, then one raw block."""
-    return PyCapsule_New(hold_lz4(), _FRAMES, _drop_frames)
 
 
 def zstd_frames() -> object | None:
@@ -105,12 +58,7 @@ def zstd_frames() -> object | None:
     """
     if _arrow == NULL or _arrow.decompress_zstd == NULL:
         return None
-    return PyCapsule_New(hold_zstd(_arrow.decompress_zstd), _FRAMES, _drop_frames)
-
-
-def lz4_frame_prefixes() -> object:
-    """The first bytes of LZ4 frames."""
-    return PyCapsule_New(hold_lz4_prefixes(), _PREFIXES, _drop_prefixes)
+    return frame_capsule(hold_zstd(_arrow.decompress_zstd))
 
 
 def compressed_codec(child, frames, int64_t most_bytes, prefixes=None) -> object | None:
@@ -390,3 +338,44 @@ def called_chunks_codec(int64_t bits, int64_t num_buffers, decode, own=None) -> 
         bits, num_buffers, c_side, <void*>call, <DecodeChunks>_call_chunks)
     parts = (own, call)
     return chunk_capsule(held, parts)
+
+
+cdef extern from "engine/bind/variable_parts.hpp" namespace "lance_arrow::engine" nogil:
+    cdef enum class PartsForm:
+        kApart
+        kJoined
+        kBlock
+
+    HeldChunkCodec* hold_variable_parts(
+        int64_t, const LaChunkCodec*, const LaFrameCodec*, int64_t, PartsForm) except +
+
+
+def variable_parts_codec(
+    int64_t offset_bits, offsets, frames, int64_t most_frame_bytes, bint is_block, bint is_joined
+) -> object | None:
+    """Byte strings whose offsets, or bytes, have a codec of their own.
+
+    Parameters
+    ----------
+    offset_bits
+        Width of the offsets.
+    offsets
+        Capsule of their chunk codec; each chunk has one more than values.
+    frames, most_frame_bytes
+        Capsule of the scheme of the bytes, and the most bytes of a frame; None where bytes lie as they are.
+    is_block, is_joined
+        Whether offsets and bytes are a block with a header, or one buffer whose offsets count from its start.
+
+    Returns
+    -------
+    object or None
+        None for offsets that have no native form.
+    """
+    cdef const LaFrameCodec* own = NULL
+    cdef PartsForm form = PartsForm.kBlock if is_block else PartsForm.kJoined if is_joined else PartsForm.kApart
+    if frames is not None:
+        own = <const LaFrameCodec*>PyCapsule_GetPointer(frames, _FRAMES)
+    return chunk_capsule(
+        hold_variable_parts(
+            offset_bits, chunk_codec_of(offsets), own, most_frame_bytes, form),
+        (offsets, frames))

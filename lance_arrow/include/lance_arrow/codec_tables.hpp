@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "lance_arrow/outcome.hpp"
@@ -14,6 +15,13 @@
 namespace lance_arrow {
 
 constexpr LaRefusal kDone = nullptr;
+
+// Why what a frame declares is not believed.
+inline LaRefusal check_declared(int64_t plain_bytes, int64_t most_bytes) {
+  if (plain_bytes == LA_UNTOLD) return LA_LEFT;
+  if (plain_bytes < 0) return "a frame declares more than it can hold";
+  return plain_bytes > most_bytes ? LA_ABOVE_LIMIT : kDone;
+}
 
 inline int64_t num_selected(const LaRuns& runs) {
   int64_t count = 0;
@@ -65,6 +73,14 @@ LaRefusal select_decoded(const LaChunk& chunk, int64_t width, const LaRuns& runs
   const Outcome outcome = decode(whole->data(), num_bytes);
   if (outcome.message == nullptr) copy_fixed_runs(whole->data(), width, runs, out->values);
   return outcome.message;
+}
+
+// All values of a block, one after the other; `out` has room for them.
+inline LaRefusal select_all(const LaChunkCodec& codec, const LaChunk& chunk, uint8_t* out) {
+  const int64_t start = 0;
+  const LaRuns all{&start, &chunk.num_values, chunk.num_values > 0 ? 1 : 0};
+  LaValues place{out, 0, nullptr, 0, nullptr, nullptr};
+  return codec.select(codec.self, &chunk, &all, &place);
 }
 
 // Appends one value; `fill(to, room)` returns its bytes, or -1, which `wrong` explains.
@@ -142,9 +158,20 @@ struct HeldValueCodec : LaValueCodec {
   void* child;
 };
 
+struct HeldFrameCodec : LaFrameCodec {
+  std::shared_ptr<void> form;
+};
+
+struct HeldFramePrefixes : LaFramePrefixes {};
+
 template <class Form>
 HeldChunkCodec* hold(std::shared_ptr<Form> form, int64_t bits, int64_t num_buffers, int64_t plain_bytes) {
   return new HeldChunkCodec{{bits, num_buffers, plain_bytes, form.get(), &Form::select}, form, nullptr};
+}
+
+template <class Form>
+HeldChunkCodec* hold_one(Form form, int64_t bits, int64_t num_buffers) {
+  return hold(std::make_shared<Form>(std::move(form)), bits, num_buffers, 0);
 }
 
 template <class Form>

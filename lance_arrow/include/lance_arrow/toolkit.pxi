@@ -2,9 +2,12 @@
 # `lance_arrow.spi.native.include_dir()` on the search paths of Cython and of the C++ compiler. What functions report and
 # what they are given; capsules around codecs. Names that begin with an underscore are for the engine.
 
-from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
-from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
-from libc.stdint cimport int64_t, uint8_t
+from cpython.pycapsule cimport PyCapsule_GetContext, PyCapsule_GetPointer, PyCapsule_New, PyCapsule_SetContext
+from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF, PyObject
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libcpp cimport bool as cbool
+from libcpp.string cimport string
+from libcpp.vector cimport vector
 
 from lance_arrow.errors import CorruptPageError, InternalError
 
@@ -177,6 +180,12 @@ cdef extern from "lance_arrow/codec_tables.hpp" namespace "lance_arrow" nogil:
     cdef cppclass HeldValueCodec:
         void* child
 
+    cdef cppclass HeldFrameCodec:
+        pass
+
+    cdef cppclass HeldFramePrefixes:
+        pass
+
 
 cdef void drop_chunk_codec(object capsule) noexcept:
     cdef HeldChunkCodec* held = <HeldChunkCodec*>PyCapsule_GetPointer(capsule, _CHUNK)
@@ -206,3 +215,127 @@ cdef inline object value_capsule(HeldValueCodec* held, object parts=None):
     Py_INCREF(parts)
     held.child = <void*>parts
     return PyCapsule_New(held, _VALUE, drop_value_codec)
+
+
+cdef void drop_frame_codec(object capsule) noexcept:
+    cdef HeldFrameCodec* held = <HeldFrameCodec*>PyCapsule_GetPointer(capsule, _FRAMES)
+    del held
+
+
+cdef void drop_frame_prefixes(object capsule) noexcept:
+    cdef HeldFramePrefixes* held = <HeldFramePrefixes*>PyCapsule_GetPointer(capsule, _PREFIXES)
+    del held
+
+
+cdef inline object frame_capsule(HeldFrameCodec* held):
+    """The same for a buffer scheme."""
+    return PyCapsule_New(held, _FRAMES, drop_frame_codec)
+
+
+cdef inline object prefixes_capsule(HeldFramePrefixes* held):
+    """The same for the first bytes of its frames."""
+    return PyCapsule_New(held, _PREFIXES, drop_frame_prefixes)
+
+
+# Writing.
+cdef extern from "lance_arrow_native.h" nogil:
+    cdef struct LaChunkRules:
+        int64_t max_bytes
+        int64_t max_values
+        int64_t target_bytes
+
+    cdef struct LaChunkEncoder:
+        pass
+
+    cdef struct LaBlocksEncoder:
+        pass
+
+    cdef struct LaPageEncoder:
+        pass
+
+    cdef struct LaFrameEncoder:
+        const void* self
+        int64_t (*room)(const void*, int64_t) noexcept nogil
+        int64_t (*compress)(const void*, const uint8_t*, int64_t, uint8_t*) noexcept nogil
+
+cdef extern from "lance_arrow/encoder_tables.hpp" namespace "lance_arrow" nogil:
+    cdef cppclass HeldChunkEncoder:
+        pass
+
+    cdef cppclass HeldBlocksEncoder:
+        pass
+
+    cdef cppclass HeldPageEncoder:
+        pass
+
+    cdef cppclass HeldFrameEncoder:
+        pass
+
+    cdef cppclass ScoreOptions:
+        ScoreOptions()
+        double factor
+        cbool stores_plainly
+        double most_runs
+
+cdef const char* _CHUNK_ENCODER = "lance_arrow.chunk_encoder/1"
+cdef const char* _BLOCKS_ENCODER = "lance_arrow.blocks_encoder/1"
+cdef const char* _PAGE_ENCODER = "lance_arrow.page_encoder/1"
+cdef const char* _FRAME_ENCODER = "lance_arrow.frame_encoder/1"
+
+
+# The context of a capsule is an object that it keeps: the capsules that its table calls.
+cdef inline object keeping(object capsule, object kept):
+    Py_INCREF(kept)
+    PyCapsule_SetContext(capsule, <void*>kept)
+    return capsule
+
+
+cdef void drop_kept(object capsule) noexcept:
+    cdef void* kept = PyCapsule_GetContext(capsule)
+    if kept != NULL:
+        Py_DECREF(<object>kept)
+
+
+cdef void drop_chunk_encoder(object capsule) noexcept:
+    cdef HeldChunkEncoder* held = <HeldChunkEncoder*>PyCapsule_GetPointer(capsule, _CHUNK_ENCODER)
+    del held
+    drop_kept(capsule)
+
+
+cdef void drop_blocks_encoder(object capsule) noexcept:
+    cdef HeldBlocksEncoder* held = <HeldBlocksEncoder*>PyCapsule_GetPointer(capsule, _BLOCKS_ENCODER)
+    del held
+    drop_kept(capsule)
+
+
+cdef void drop_page_encoder(object capsule) noexcept:
+    cdef HeldPageEncoder* held = <HeldPageEncoder*>PyCapsule_GetPointer(capsule, _PAGE_ENCODER)
+    del held
+    drop_kept(capsule)
+
+
+cdef void drop_frame_encoder(object capsule) noexcept:
+    cdef HeldFrameEncoder* held = <HeldFrameEncoder*>PyCapsule_GetPointer(capsule, _FRAME_ENCODER)
+    del held
+
+
+cdef inline object chunk_encoder_capsule(HeldChunkEncoder* held):
+    return PyCapsule_New(held, _CHUNK_ENCODER, drop_chunk_encoder)
+
+
+cdef inline object blocks_encoder_capsule(HeldBlocksEncoder* held):
+    return PyCapsule_New(held, _BLOCKS_ENCODER, drop_blocks_encoder)
+
+
+cdef inline object page_encoder_capsule(HeldPageEncoder* held):
+    return PyCapsule_New(held, _PAGE_ENCODER, drop_page_encoder)
+
+
+cdef inline object frame_encoder_capsule(HeldFrameEncoder* held):
+    return PyCapsule_New(held, _FRAME_ENCODER, drop_frame_encoder)
+
+
+cdef inline ScoreOptions score_options(double factor, bint stores_plainly, double most_runs=-1.0):
+    cdef ScoreOptions options
+    options.factor, options.stores_plainly, options.most_runs = factor, stores_plainly, most_runs
+    return options

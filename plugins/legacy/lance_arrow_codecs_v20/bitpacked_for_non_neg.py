@@ -18,6 +18,7 @@ from lance_arrow.spi import BindScope, BlockSlice, EncodingKey, FixedWidth, hook
 from lance_arrow.spi.arrays import ARRAY
 from lance_arrow.spi.layouts import BufferSlices, FetchedSlices, LoadedPage, PageFacts, PageReadPlan, RowRanges
 from lance_arrow.spi.scratch import Scratch
+from lance_arrow_codecs import native
 
 _WIDTHS = (8, 16, 32, 64)
 _BLOCK_VALUES = 1024
@@ -75,7 +76,7 @@ class LoadedBlocks(SelectedValues):
         value_starts = np.arange(num_blocks + 1) * _BLOCK_VALUES
         with self.bound.scratch.block(self.shape, num_blocks * _BLOCK_VALUES) as whole:
             sizes = np.full(num_blocks, size, np.int64)
-            kernels.unpack_out_of_line(
+            native.unpack_out_of_line(
                 self.fetched.data, starts, sizes, value_starts, self.shape.bits, self.bound.packed_bits, whole.values
             )
             shift = self.first * _BLOCK_VALUES

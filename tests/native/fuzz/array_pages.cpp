@@ -13,6 +13,10 @@
 
 namespace {
 
+using namespace lance_arrow;
+
+using namespace lance_arrow::codecs;
+
 using namespace lance_arrow::engine;
 
 constexpr int64_t kBufferBytes = 0x2000;

@@ -5,14 +5,28 @@
 
 #include "engine/bind/codec_holders.hpp"
 #include "engine/bind/codec_tables.hpp"
-#include "engine/bind/number_codecs.hpp"
 #include "engine/bind/variable_parts.hpp"
 #include "input.hpp"
+#include "lance_arrow_codecs/byte_stream_split/codec.hpp"
+#include "lance_arrow_codecs/constant/codec.hpp"
+#include "lance_arrow_codecs/delta/codec.hpp"
 #include "lance_arrow_codecs/fsst/codec.hpp"
+#include "lance_arrow_codecs/inline_bitpacking/codec.hpp"
+#include "lance_arrow_codecs/lz4/codec.hpp"
+#include "lance_arrow_codecs/out_of_line_bitpacking/codec.hpp"
+#include "lance_arrow_codecs/range/codec.hpp"
+#include "lance_arrow_codecs/rle/codec.hpp"
+#include "lance_arrow_codecs/rle/encoded_runs.hpp"
 
 namespace {
 
+using namespace lance_arrow;
+
+using namespace lance_arrow::codecs;
+
 using namespace lance_arrow::engine;
+using namespace lance_arrow;
+using namespace lance_arrow::codecs;
 using namespace lance_arrow::engine;
 
 constexpr int64_t kMostBytes = 1 << 22;  // of values of any length, and of a frame's content
@@ -90,11 +104,11 @@ struct Tree {
       default: {
         const LaChunkCodec* child = make(input, depth - 1);
         if (child == nullptr || child->bits != 0) return nullptr;
-        fuzz::Buffer table(codecs::SymbolTable::kBytes);
+        fuzz::Buffer table(SymbolTable::kBytes);
         const fuzz::Buffer head = input.counted();
         std::memcpy(table.data(), head.data(), static_cast<size_t>(std::min(head.size, table.size)));
         Outcome outcome;
-        HeldChunkCodec* held = codecs::hold_symbols(child, table.data(), table.size, &outcome);
+        HeldChunkCodec* held = hold_symbols(child, table.data(), table.size, &outcome);
         return held == nullptr ? nullptr : keep(held);
       }
     }

@@ -1,10 +1,15 @@
 // Tables of chunks and headers of chunks, packed rows: everything they say lies where they say it may.
 #include "engine/tables/chunk_tables.hpp"
 
-#include "engine/decode/streams.hpp"
+#include "engine/decode/packed_fields.hpp"
 #include "input.hpp"
+#include "lance_arrow_codecs/byte_stream_split/streams.hpp"
 
 namespace {
+
+using namespace lance_arrow;
+
+using namespace lance_arrow::codecs;
 
 using namespace lance_arrow::engine;
 

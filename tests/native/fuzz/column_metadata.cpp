@@ -5,6 +5,10 @@
 
 namespace {
 
+using namespace lance_arrow;
+
+using namespace lance_arrow::codecs;
+
 using namespace lance_arrow::engine;
 
 void check_place(Bytes part, Bytes message) {

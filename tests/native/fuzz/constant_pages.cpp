@@ -4,6 +4,10 @@
 #include "engine/pages/constant_page.hpp"
 #include "page_rows.hpp"
 
+using namespace lance_arrow;
+
+using namespace lance_arrow::codecs;
+
 using namespace lance_arrow::engine;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -11,6 +11,10 @@
 #include <memory>
 #include <vector>
 
+// Tests use both, whether they include parts of them or not.
+namespace lance_arrow::codecs {}
+namespace lance_arrow::engine {}
+
 namespace fuzz {
 
 // Ends the process, which the fuzzer records as a crash of this input.

@@ -4,6 +4,10 @@
 
 namespace {
 
+using namespace lance_arrow;
+
+using namespace lance_arrow::codecs;
+
 using namespace lance_arrow::engine;
 
 // False for a malformed block, or one of another size than the room. Source: the LZ4 block format.

@@ -3,6 +3,10 @@
 
 #include "input.hpp"
 
+using namespace lance_arrow;
+
+using namespace lance_arrow::codecs;
+
 using namespace lance_arrow::engine;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -7,8 +7,11 @@
 
 namespace {
 
-using namespace lance_arrow::codecs;
 using namespace lance_arrow;
+
+using namespace lance_arrow::codecs;
+
+using namespace lance_arrow::engine;
 
 std::optional<std::vector<uint8_t>> decode_slowly(const fuzz::Buffer& table, const uint8_t* codes, int64_t size) {
   std::vector<uint8_t> out;

@@ -8,7 +8,13 @@
 
 namespace {
 
+using namespace lance_arrow;
+
+using namespace lance_arrow::codecs;
+
 using namespace lance_arrow::engine;
+using namespace lance_arrow;
+using namespace lance_arrow::codecs;
 using namespace lance_arrow::engine;
 
 constexpr int64_t kMostBytes = 1 << 22;
@@ -26,7 +32,7 @@ uint8_t* reserve(void* host, int64_t end, int64_t num_bytes) {
 void expand(fuzz::Input& input) {
   constexpr int64_t widths[] = {0, 0, 8, 16, 32, 64, 128, 24};
   const int64_t bits = input.one_of(widths);
-  fuzz::Buffer table(codecs::SymbolTable::kBytes);
+  fuzz::Buffer table(SymbolTable::kBytes);
   const bool has_table = bits == 0 && input.flag();
   if (has_table) {
     const fuzz::Buffer head = input.counted();
@@ -34,7 +40,7 @@ void expand(fuzz::Input& input) {
   }
   Outcome outcome;
   const std::unique_ptr<HeldValueCodec> codec(
-      has_table ? codecs::hold_zipped_symbols(table.data(), table.size, &outcome) : hold_zipped(bits));
+      has_table ? hold_zipped_symbols(table.data(), table.size, &outcome) : hold_zipped(bits));
   if (codec == nullptr) return;
   const int64_t num_values = input.number(1, 64);
   std::vector<int64_t> shares(static_cast<size_t>(2 * num_values));

@@ -6,6 +6,10 @@
 #include "engine/pages/zipped_page.hpp"
 #include "page_rows.hpp"
 
+using namespace lance_arrow;
+
+using namespace lance_arrow::codecs;
+
 using namespace lance_arrow::engine;
 
 namespace {

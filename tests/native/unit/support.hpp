@@ -11,6 +11,10 @@
 
 #include "lance_arrow/outcome.hpp"
 
+// Tests use both, whether they include parts of them or not.
+namespace lance_arrow::codecs {}
+namespace lance_arrow::engine {}
+
 namespace tests {
 
 using Bytes = std::vector<uint8_t>;
@@ -42,7 +46,7 @@ inline Bytes joined(std::initializer_list<Bytes> parts) {
 }
 
 // Empty for success, else what was refused.
-inline std::string refusal(const lance_arrow::engine::Outcome& outcome) {
+inline std::string refusal(const lance_arrow::Outcome& outcome) {
   return outcome.message == nullptr ? "" : outcome.message;
 }
 

@@ -7,6 +7,10 @@
 
 namespace {
 
+using namespace lance_arrow;
+
+using namespace lance_arrow::codecs;
+
 using namespace lance_arrow::engine;
 
 // A method "in Python": values are the bytes of the chunks plus one; `calls` counts.

@@ -1,8 +1,15 @@
 // fastlanes.hpp and packing.hpp: every bit width of every word, tails, and sizes that contradict them.
-#include "engine/encode/packing.hpp"
+#include "lance_arrow_codecs/inline_bitpacking/packing.hpp"
+#include "lance_arrow_codecs/inline_bitpacking/unpacking.hpp"
+#include "lance_arrow_codecs/out_of_line_bitpacking/packing.hpp"
+#include "lance_arrow_codecs/out_of_line_bitpacking/unpacking.hpp"
 #include "support.hpp"
 
 namespace {
+
+using namespace lance_arrow;
+
+using namespace lance_arrow::codecs;
 
 using namespace lance_arrow::engine;
 using tests::Bytes;

@@ -1,15 +1,19 @@
 // leaf_values.hpp, leaf_bounds.hpp, string_encoders.cpp: byte strings with nulls above bytes, in memory of their size.
 #include <memory>
 
-#include "engine/decode/lz4.hpp"
 #include "engine/encode/encoders/held_encoders.hpp"
 #include "engine/encode/encoders/try_encoders.hpp"
 #include "engine/encode/leaves/leaf_bounds.hpp"
 #include "engine/encode/leaves/zone_records.hpp"
-#include "engine/encode/lz4_blocks.hpp"
+#include "lance_arrow_codecs/lz4/decoding.hpp"
+#include "lance_arrow_codecs/lz4/encoding.hpp"
 #include "support.hpp"
 
 namespace {
+
+using namespace lance_arrow;
+
+using namespace lance_arrow::codecs;
 
 using namespace lance_arrow::engine;
 using tests::Bytes;

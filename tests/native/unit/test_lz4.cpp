@@ -1,5 +1,5 @@
 // lz4.hpp: LZ4 blocks whose copies overlap, whose offsets leave what was produced, and whose lengths go on.
-#include "engine/decode/lz4.hpp"
+#include "lance_arrow_codecs/lz4/decoding.hpp"
 #include "support.hpp"
 
 namespace {

@@ -7,7 +7,13 @@
 
 namespace {
 
+using namespace lance_arrow;
+
+using namespace lance_arrow::codecs;
+
 using namespace lance_arrow::engine;
+using namespace lance_arrow;
+using namespace lance_arrow::codecs;
 using namespace lance_arrow::engine;
 using tests::Bytes;
 

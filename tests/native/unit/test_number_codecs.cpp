@@ -1,11 +1,23 @@
 // number_codecs.hpp: values that follow a rule, and runs of parts with codecs of their own.
 #include "engine/bind/codec_tables.hpp"
 #include "engine/bind/compressed_chunks.hpp"
-#include "engine/bind/number_codecs.hpp"
 #include "engine/bind/variable_parts.hpp"
+#include "lance_arrow_codecs/byte_stream_split/codec.hpp"
+#include "lance_arrow_codecs/constant/codec.hpp"
+#include "lance_arrow_codecs/delta/codec.hpp"
+#include "lance_arrow_codecs/inline_bitpacking/codec.hpp"
+#include "lance_arrow_codecs/lz4/codec.hpp"
+#include "lance_arrow_codecs/out_of_line_bitpacking/codec.hpp"
+#include "lance_arrow_codecs/range/codec.hpp"
+#include "lance_arrow_codecs/rle/codec.hpp"
+#include "lance_arrow_codecs/rle/encoded_runs.hpp"
 #include "support.hpp"
 
 namespace {
+
+using namespace lance_arrow;
+
+using namespace lance_arrow::codecs;
 
 using namespace lance_arrow::engine;
 using tests::Bytes;

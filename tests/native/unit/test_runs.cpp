@@ -1,8 +1,12 @@
 // runs.hpp: borders of runs, of strides, and of chunks.
-#include "engine/decode/runs.hpp"
+#include "lance_arrow_codecs/rle/runs.hpp"
 #include "support.hpp"
 
 namespace {
+
+using namespace lance_arrow;
+
+using namespace lance_arrow::codecs;
 
 using namespace lance_arrow::engine;
 using tests::Bytes;

@@ -9,6 +9,10 @@
 
 namespace {
 
+using namespace lance_arrow;
+
+using namespace lance_arrow::codecs;
+
 using namespace lance_arrow::engine;
 using Scratch = std::vector<int>;
 
@@ -62,8 +66,9 @@ TEST_CASE("a thread keeps so many objects that calls of usual depth need no othe
 
 // FSST in FSST: both levels need scratch memory for their codes at the same time.
 TEST_CASE("a codec may hold another of its kind") {
-  using namespace lance_arrow::engine;
+  using namespace lance_arrow;
   using namespace lance_arrow::codecs;
+  using namespace lance_arrow::engine;
   tests::Bytes table(SymbolTable::kBytes);
   std::memcpy(table.data(), "\2\0\0\1TSSF", 8);
   // Code 0 stands for the codes 1 0, and for the letters cd; code 1 for 0 and for ab.

@@ -8,6 +8,10 @@
 
 namespace {
 
+using namespace lance_arrow;
+
+using namespace lance_arrow::codecs;
+
 using namespace lance_arrow::engine;
 
 TEST_CASE("picked values are those whose bit is set, at any density, offset and width") {

@@ -1,9 +1,13 @@
 // stream_samples.hpp: sizes of blocks at the ends of their forms, and nulls.
 #include <vector>
 
-#include "engine/encode/lz4_blocks.hpp"
-#include "engine/encode/stream_samples.hpp"
+#include "lance_arrow_codecs/general/stream_samples.hpp"
+#include "lance_arrow_codecs/lz4/encoding.hpp"
 #include "support.hpp"
+
+using namespace lance_arrow;
+
+using namespace lance_arrow::codecs;
 
 using namespace lance_arrow::engine;
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy_kernels import symbols as twin
 
-from lance_arrow_codecs import native
 from lance_arrow.errors import CorruptPageError, InternalError
 from lance_arrow.testing.twins import assert_twins_agree, damaged
+from lance_arrow_codecs import native
 
 
 def symbol_table(words, switch=1):

@@ -1,39 +1,7 @@
 # Capsules of the format's own encoders, for pages that are written natively: tables of C functions, as
 # ``lance_arrow_native.h`` says.
 
-cdef extern from "lance_arrow_native.h" nogil:
-    cdef struct LaChunkRules:
-        int64_t max_bytes
-        int64_t max_values
-        int64_t target_bytes
-
-    cdef struct LaChunkEncoder:
-        pass
-
-    cdef struct LaBlocksEncoder:
-        pass
-
-    cdef struct LaPageEncoder:
-        pass
-
-    cdef struct LaFrameEncoder:
-        const void* self
-        int64_t (*room)(const void*, int64_t) noexcept nogil
-        int64_t (*compress)(const void*, const uint8_t*, int64_t, uint8_t*) noexcept nogil
-
 cdef extern from "engine/encode/encoders/held_encoders.hpp" namespace "lance_arrow::engine" nogil:
-    cdef cppclass HeldChunkEncoder:
-        pass
-
-    cdef cppclass HeldBlocksEncoder:
-        pass
-
-    cdef cppclass HeldPageEncoder:
-        pass
-
-    cdef cppclass HeldFrameEncoder:
-        pass
-
     cdef cppclass CompressionForm:
         const LaFrameEncoder* frames
         string compression
@@ -50,12 +18,6 @@ cdef extern from "engine/encode/encoders/held_encoders.hpp" namespace "lance_arr
         CompressedChunkForm()
         vector[const LaChunkEncoder*] children
         int64_t chunk_bytes
-
-    cdef cppclass ScoreOptions:
-        ScoreOptions()
-        double factor
-        cbool stores_plainly
-        double most_runs
 
     cdef cppclass ChunkPageForm:
         ChunkPageForm()
@@ -75,8 +37,6 @@ cdef extern from "engine/encode/encoders/held_encoders.hpp" namespace "lance_arr
         const LaBlocksEncoder* items
 
     HeldChunkEncoder* hold_flat_encoder(const string&) except +
-    HeldChunkEncoder* hold_inline_packer(const string&, const ScoreOptions&) except +
-    HeldChunkEncoder* hold_run_encoder(const string&, const ScoreOptions&) except +
     HeldChunkEncoder* hold_asked_encoder(int64_t, int64_t) except +
     HeldChunkEncoder* hold_string_encoder(const string&) except +
     HeldChunkEncoder* hold_best_chunks(const vector[const LaChunkEncoder*]&) except +
@@ -84,101 +44,26 @@ cdef extern from "engine/encode/encoders/held_encoders.hpp" namespace "lance_arr
     HeldBlocksEncoder* hold_asked_blocks(int64_t) except +
     HeldBlocksEncoder* hold_compressed_blocks(const CompressedBlockForm&) except +
     HeldChunkEncoder* hold_compressed_chunks(const CompressedChunkForm&) except +
-    HeldFrameEncoder* hold_lz4_encoder() except +
     HeldBlocksEncoder* hold_best_blocks(const vector[const LaBlocksEncoder*]&) except +
-    HeldChunkEncoder* hold_streams_asked(int64_t, double) except +
     HeldBlocksEncoder* hold_flat_blocks(const string&) except +
-    HeldBlocksEncoder* hold_inline_blocks(const string&, const ScoreOptions&) except +
-    HeldBlocksEncoder* hold_run_blocks(const string&, const ScoreOptions&) except +
-    HeldBlocksEncoder* hold_packed_blocks(const vector[string]&, const ScoreOptions&, cbool) except +
     HeldPageEncoder* hold_chunk_pages(const ChunkPageForm&) except +
     HeldPageEncoder* hold_constant_pages(cbool) except +
     HeldPageEncoder* hold_zipped_pages(double) except +
     HeldPageEncoder* hold_no_pages() except +
 
-cdef const char* _CHUNK_ENCODER = "lance_arrow.chunk_encoder/1"
-cdef const char* _BLOCKS_ENCODER = "lance_arrow.blocks_encoder/1"
-cdef const char* _PAGE_ENCODER = "lance_arrow.page_encoder/1"
-cdef const char* _FRAME_ENCODER = "lance_arrow.frame_encoder/1"
-
-
-# The context of a capsule is an object that it keeps: the capsules that its table calls.
-cdef object _keeping(object capsule, object kept):
-    Py_INCREF(kept)
-    PyCapsule_SetContext(capsule, <void*>kept)
-    return capsule
-
-
-cdef void _drop_kept(object capsule) noexcept:
-    cdef void* kept = PyCapsule_GetContext(capsule)
-    if kept != NULL:
-        Py_DECREF(<object>kept)
-
-
-cdef void _drop_chunk_encoder(object capsule) noexcept:
-    cdef HeldChunkEncoder* held = <HeldChunkEncoder*>PyCapsule_GetPointer(capsule, _CHUNK_ENCODER)
-    del held
-    _drop_kept(capsule)
-
-
-cdef void _drop_blocks_encoder(object capsule) noexcept:
-    cdef HeldBlocksEncoder* held = <HeldBlocksEncoder*>PyCapsule_GetPointer(capsule, _BLOCKS_ENCODER)
-    del held
-    _drop_kept(capsule)
-
-
-cdef void _drop_page_encoder(object capsule) noexcept:
-    cdef HeldPageEncoder* held = <HeldPageEncoder*>PyCapsule_GetPointer(capsule, _PAGE_ENCODER)
-    del held
-    _drop_kept(capsule)
-
-
-cdef void _drop_frame_encoder(object capsule) noexcept:
-    cdef HeldFrameEncoder* held = <HeldFrameEncoder*>PyCapsule_GetPointer(capsule, _FRAME_ENCODER)
-    del held
-
-
-cdef object _chunk_encoder(HeldChunkEncoder* held):
-    return PyCapsule_New(held, _CHUNK_ENCODER, _drop_chunk_encoder)
-
-
-cdef object _blocks_encoder(HeldBlocksEncoder* held):
-    return PyCapsule_New(held, _BLOCKS_ENCODER, _drop_blocks_encoder)
-
-
-cdef object _page_encoder(HeldPageEncoder* held):
-    return PyCapsule_New(held, _PAGE_ENCODER, _drop_page_encoder)
-
-
-cdef ScoreOptions _score_options(double factor, bint stores_plainly, double most_runs=-1.0):
-    cdef ScoreOptions options
-    options.factor, options.stores_plainly, options.most_runs = factor, stores_plainly, most_runs
-    return options
-
-
 def flat_encoder(bytes description) -> object:
     """Chunks of values back to back; `description` is the serialized ``CompressiveEncoding``, here and below."""
-    return _chunk_encoder(hold_flat_encoder(description))
-
-
-def inline_bitpacking_encoder(bytes description, *, double factor, bint stores_plainly) -> object:
-    """Chunks of 1024 values, each with its bit width; `factor` multiplies the score of bytes, here and below."""
-    return _chunk_encoder(hold_inline_packer(description, _score_options(factor, stores_plainly)))
-
-
-def run_lengths_encoder(bytes description, *, double factor, bint stores_plainly, double most_runs=-1.0) -> object:
-    """Chunks of runs; not for blocks with at least `most_runs` runs per value (below 0: any)."""
-    return _chunk_encoder(hold_run_encoder(description, _score_options(factor, stores_plainly, most_runs)))
+    return chunk_encoder_capsule(hold_flat_encoder(description))
 
 
 def asked_encoder(int64_t least_bytes, int64_t least_values) -> object:
     """A codec that is asked in Python for blocks of so many bytes and values, and does not fit smaller ones."""
-    return _chunk_encoder(hold_asked_encoder(least_bytes, least_values))
+    return chunk_encoder_capsule(hold_asked_encoder(least_bytes, least_values))
 
 
 def variable_encoder(bytes description) -> object:
     """Chunks of offsets and bytes."""
-    return _chunk_encoder(hold_string_encoder(description))
+    return chunk_encoder_capsule(hold_string_encoder(description))
 
 
 def best_chunks_encoder(capsules) -> object:
@@ -186,17 +71,17 @@ def best_chunks_encoder(capsules) -> object:
     cdef vector[const LaChunkEncoder*] encoders
     for one in capsules:
         encoders.push_back(<const LaChunkEncoder*>PyCapsule_GetPointer(one, _CHUNK_ENCODER))
-    return _keeping(_chunk_encoder(hold_best_chunks(encoders)), tuple(capsules))
+    return keeping(chunk_encoder_capsule(hold_best_chunks(encoders)), tuple(capsules))
 
 
 def variable_blocks_encoder(bytes description) -> object:
     """Blocks of a header, offsets and bytes."""
-    return _blocks_encoder(hold_string_blocks(description))
+    return blocks_encoder_capsule(hold_string_blocks(description))
 
 
 def asked_blocks_encoder(int64_t least_bytes) -> object:
     """A codec that is asked in Python for blocks of so many bytes, and does not fit smaller ones."""
-    return _blocks_encoder(hold_asked_blocks(least_bytes))
+    return blocks_encoder_capsule(hold_asked_blocks(least_bytes))
 
 
 cdef int _set_compression(
@@ -234,7 +119,7 @@ def compressed_blocks_encoder(
     _set_compression(&form, frames, compression, least_bytes, sampled_bytes, num_samples, worthwhile)
     for one in children:
         form.children.push_back(<const LaBlocksEncoder*>PyCapsule_GetPointer(one, _BLOCKS_ENCODER))
-    return _keeping(_blocks_encoder(hold_compressed_blocks(form)), (frames, tuple(children)))
+    return keeping(blocks_encoder_capsule(hold_compressed_blocks(form)), (frames, tuple(children)))
 
 
 def compressed_chunks_encoder(
@@ -259,12 +144,7 @@ def compressed_chunks_encoder(
     for one in children:
         form.children.push_back(<const LaChunkEncoder*>PyCapsule_GetPointer(one, _CHUNK_ENCODER))
     form.chunk_bytes = chunk_bytes
-    return _keeping(_chunk_encoder(hold_compressed_chunks(form)), (frames, tuple(children)))
-
-
-def lz4_encoder() -> object:
-    """Frames of one LZ4 block each."""
-    return PyCapsule_New(hold_lz4_encoder(), _FRAME_ENCODER, _drop_frame_encoder)
+    return keeping(chunk_encoder_capsule(hold_compressed_chunks(form)), (frames, tuple(children)))
 
 
 def try_frame_encoder(capsule, const uint8_t[::1] data not None) -> bytes | None:
@@ -286,47 +166,12 @@ def best_blocks_encoder(capsules) -> object:
     cdef vector[const LaBlocksEncoder*] encoders
     for one in capsules:
         encoders.push_back(<const LaBlocksEncoder*>PyCapsule_GetPointer(one, _BLOCKS_ENCODER))
-    return _keeping(_blocks_encoder(hold_best_blocks(encoders)), tuple(capsules))
-
-
-def streams_asked_encoder(int64_t least_bytes, double most_part) -> object:
-    """A codec that is asked in Python where compressed byte streams may be small, by samples (`lz4_stream_bytes`).
-
-    Parameters
-    ----------
-    least_bytes
-        Smaller blocks do not fit, nor do fewer than 1,024 values, nor widths other than 32 and 64 bits.
-    most_part
-        Largest part that the streams may take of the values, plain or packed.
-    """
-    return _chunk_encoder(hold_streams_asked(least_bytes, most_part))
+    return keeping(blocks_encoder_capsule(hold_best_blocks(encoders)), tuple(capsules))
 
 
 def flat_blocks_encoder(bytes description) -> object:
     """Blocks of values back to back."""
-    return _blocks_encoder(hold_flat_blocks(description))
-
-
-def inline_bitpacking_blocks_encoder(bytes description, *, double factor, bint stores_plainly) -> object:
-    """Blocks of at most 1024 values, each with its bit width."""
-    return _blocks_encoder(hold_inline_blocks(description, _score_options(factor, stores_plainly)))
-
-
-def run_lengths_blocks_encoder(
-    bytes description, *, double factor, bint stores_plainly, double most_runs=-1.0
-) -> object:
-    """Blocks of runs."""
-    return _blocks_encoder(hold_run_blocks(description, _score_options(factor, stores_plainly, most_runs)))
-
-
-def out_of_line_bitpacking_blocks_encoder(
-    descriptions, *, double factor, bint stores_plainly, bint packs_zeros
-) -> object:
-    """Blocks of one bit width, with a description for each width from 0 on; zeros are packed only if `packs_zeros`."""
-    cdef vector[string] serialized
-    for one in descriptions:
-        serialized.push_back(one)
-    return _blocks_encoder(hold_packed_blocks(serialized, _score_options(factor, stores_plainly), packs_zeros))
+    return blocks_encoder_capsule(hold_flat_blocks(description))
 
 
 def chunk_pages_encoder(
@@ -372,19 +217,19 @@ def chunk_pages_encoder(
     if indices is not None and items is not None:
         form.indices = <const LaChunkEncoder*>PyCapsule_GetPointer(indices, _CHUNK_ENCODER)
         form.items = <const LaBlocksEncoder*>PyCapsule_GetPointer(items, _BLOCKS_ENCODER)
-    return _keeping(_page_encoder(hold_chunk_pages(form)), (indices, items))
+    return keeping(page_encoder_capsule(hold_chunk_pages(form)), (indices, items))
 
 
 def constant_pages_encoder(bint has_scalars) -> object:
     """Pages of nulls, or (with `has_scalars`) of one value."""
-    return _page_encoder(hold_constant_pages(has_scalars))
+    return page_encoder_capsule(hold_constant_pages(has_scalars))
 
 
 def zipped_pages_encoder(double cost_of_byte) -> object:
     """Pages of values one by one: scored natively, written in Python."""
-    return _page_encoder(hold_zipped_pages(cost_of_byte))
+    return page_encoder_capsule(hold_zipped_pages(cost_of_byte))
 
 
 def no_pages_encoder() -> object:
     """A layout that does not fit leaves of this kind."""
-    return _page_encoder(hold_no_pages())
+    return page_encoder_capsule(hold_no_pages())

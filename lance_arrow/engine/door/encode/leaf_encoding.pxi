@@ -456,7 +456,7 @@ cdef int _copy_side(const vector[uint8_t]& side, uint8_t[::1] out) except -1:
     return 0
 
 
-cdef extern from "engine/encode/block_facts.hpp" namespace "lance_arrow::engine" nogil:
+cdef extern from "lance_arrow/block_facts.hpp" namespace "lance_arrow" nogil:
     cdef struct LaBlock:
         const uint8_t* present
         int64_t num_nulls

@@ -1,7 +1,9 @@
 # Facts about values that encodings are chosen by. Every mistake is the caller's: InternalError.
 
+cdef extern from "lance_arrow/block_facts.hpp" namespace "lance_arrow" nogil:
+    Outcome _measure_groups "lance_arrow::measure_groups"(Parts, int, int64_t*, int64_t*)
+
 cdef extern from "engine/encode/summaries.hpp" namespace "lance_arrow::engine" nogil:
-    Outcome _measure_groups "lance_arrow::engine::measure_groups"(Parts, int, int64_t*, int64_t*)
     Outcome _all_equal "lance_arrow::engine::all_equal"(const uint8_t*, int64_t, int64_t, cbool*)
 
 

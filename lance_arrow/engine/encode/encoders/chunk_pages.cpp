@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "engine/common/layer_kinds.hpp"
-#include "engine/encode/block_facts.hpp"
 #include "engine/encode/chunk_writing.hpp"
 #include "engine/encode/distinct.hpp"
 #include "engine/encode/encoders/page_writing.hpp"
+#include "lance_arrow/block_facts.hpp"
 
 namespace lance_arrow::engine {
 

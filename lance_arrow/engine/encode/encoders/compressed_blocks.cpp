@@ -1,11 +1,10 @@
-// Compression around other codecs of blocks, and schemes that compress natively.
+// Compression around other codecs of blocks.
 #include <algorithm>
 
-#include "engine/encode/block_facts.hpp"
 #include "engine/encode/encoders/encoded.hpp"
 #include "engine/encode/encoders/held_encoders.hpp"
-#include "engine/encode/lz4_blocks.hpp"
 #include "engine/tables/wire_writing.hpp"
+#include "lance_arrow/block_facts.hpp"
 
 namespace lance_arrow::engine {
 
@@ -82,19 +81,6 @@ struct CompressedBlocks : CompressedBlockForm {
 };
 
 // The size as a 32-bit word, then one block.
-struct Lz4Frames {
-  static constexpr int64_t kHeaderBytes = 4;
-
-  static int64_t room(const void*, int64_t num_bytes) {
-    return num_bytes <= kMostSmallLz4Bytes ? kHeaderBytes + lz4_block_room(num_bytes) : -1;
-  }
-
-  static int64_t compress(const void*, const uint8_t* bytes, int64_t num_bytes, uint8_t* out) {
-    store<uint32_t>(out, 0, static_cast<uint32_t>(num_bytes));
-    return kHeaderBytes + encode_small_lz4_block(bytes, num_bytes, out + kHeaderBytes);
-  }
-};
-
 }  // namespace
 
 int64_t add_frame(const LaFrameEncoder& frames, const uint8_t* bytes, int64_t size, ByteVector* out) {
@@ -120,10 +106,6 @@ std::string describe_compressed(const std::string& compression, const std::strin
 HeldBlocksEncoder* hold_compressed_blocks(const CompressedBlockForm& form) {
   auto held = std::make_shared<CompressedBlocks>(CompressedBlocks{form});
   return new HeldBlocksEncoder{{held.get(), &CompressedBlocks::score, &CompressedBlocks::encode}, held};
-}
-
-HeldFrameEncoder* hold_lz4_encoder() {
-  return new HeldFrameEncoder{{nullptr, &Lz4Frames::room, &Lz4Frames::compress}, {}};
 }
 
 }  // namespace lance_arrow::engine

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "engine/common/bitmaps.hpp"
-#include "engine/encode/block_facts.hpp"
 #include "engine/encode/encoders/encoded.hpp"
 #include "engine/encode/encoders/encoder_choice.hpp"
 #include "engine/encode/encoders/held_encoders.hpp"
+#include "lance_arrow/block_facts.hpp"
 
 namespace lance_arrow::engine {
 

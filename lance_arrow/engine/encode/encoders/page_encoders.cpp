@@ -1,6 +1,6 @@
 // Layouts of which no page is written here: they say what a page would cost, or that they hold none.
-#include "engine/encode/block_facts.hpp"
 #include "engine/encode/encoders/page_writing.hpp"
+#include "lance_arrow/block_facts.hpp"
 
 namespace lance_arrow::engine {
 

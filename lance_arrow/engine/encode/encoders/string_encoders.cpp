@@ -1,7 +1,7 @@
 // Codecs of byte strings: chunks and blocks of offsets and bytes, with the same choices and bytes as in Python.
-#include "engine/encode/block_facts.hpp"
 #include "engine/encode/encoders/held_encoders.hpp"
 #include "engine/encode/variable_chunks.hpp"
+#include "lance_arrow/block_facts.hpp"
 
 namespace lance_arrow::engine {
 

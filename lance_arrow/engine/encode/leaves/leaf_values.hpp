@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "engine/encode/block_facts.hpp"
 #include "engine/encode/leaves/leaf_levels.hpp"
+#include "lance_arrow/block_facts.hpp"
 
 namespace lance_arrow::engine {
 

@@ -1,0 +1,1 @@
+#include "lance_arrow/fastlanes_packing.hpp"

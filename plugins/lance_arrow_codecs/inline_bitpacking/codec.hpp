@@ -1,0 +1,54 @@
+// The C table of chunks that begin with their bit width: few values are reached one by one.
+#pragma once
+
+#include <memory>
+
+#include "lance_arrow/codec_tables.hpp"
+#include "lance_arrow/fastlanes.hpp"
+
+namespace lance_arrow::codecs {
+
+template <class T>
+struct InlineBitpacking {
+  static LaRefusal select(const void*, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
+    constexpr int64_t width = sizeof(T);
+    // Below this many values, reaching each singly beats unpacking all 1024.
+    constexpr int64_t few = 48;
+    const uint8_t* bytes = chunk->buffers[0];
+    const int64_t size = chunk->sizes[0];
+    if (chunk->num_values > kBlockValues || !runs_fit(*runs, chunk->num_values) || size < width)
+      return "a bit-packed chunk contradicts its number of values";
+    const T packed_bits = load<T>(bytes, 0);
+    if (packed_bits > 8 * width || size != width + 128 * static_cast<int64_t>(packed_bits))
+      return "a bit-packed chunk's size contradicts its bit width";
+    const int64_t wanted = num_selected(*runs);
+    if (wanted == kBlockValues) {
+      Unpackers<T>::table[packed_bits](bytes + width, out->values);
+      return kDone;
+    }
+    if (wanted > few) {
+      alignas(64) uint8_t whole[kBlockValues * sizeof(T)];
+      Unpackers<T>::table[packed_bits](bytes + width, whole);
+      copy_fixed_runs(whole, width, *runs, out->values);
+      return kDone;
+    }
+    uint8_t* to = out->values;
+    for (int64_t run = 0; run < runs->num_runs; ++run)
+      for (int64_t value = runs->starts[run]; value < runs->stops[run]; ++value, to += width)
+        store<T>(to, 0, packed_value<T>(bytes + width, static_cast<int>(packed_bits), value));
+    return kDone;
+  }
+};
+
+// Null for widths that have no native form.
+inline HeldChunkCodec* hold_inline_bitpacking(int64_t bits) {
+  switch (bits) {
+    case 8: return hold(std::make_shared<InlineBitpacking<uint8_t>>(), bits, 1, 0);
+    case 16: return hold(std::make_shared<InlineBitpacking<uint16_t>>(), bits, 1, 0);
+    case 32: return hold(std::make_shared<InlineBitpacking<uint32_t>>(), bits, 1, 0);
+    case 64: return hold(std::make_shared<InlineBitpacking<uint64_t>>(), bits, 1, 0);
+    default: return nullptr;
+  }
+}
+
+}  // namespace lance_arrow::codecs
