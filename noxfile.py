@@ -22,7 +22,7 @@ nox.options.default_venv_backend = "venv"
 nox.options.sessions = ["tests"]
 
 TYPED_ROOMS = ("spi", "pages", "io", "container", "manifests", "table", "scan", "pruning", "catalogs", "conversion")
-CPP_FOLDERS = (ROOT / "lance_arrow", ROOT / "tests" / "native")
+CPP_FOLDERS = (ROOT / "lance_arrow", ROOT / "plugins", ROOT / "tests" / "native")
 CPP_SUFFIXES = {".h", ".hpp", ".cpp"}
 LINT_REQUIREMENTS = ["ruff==0.17.*", "mypy==2.4.*", "import-linter==2.16", "types-protobuf", "clang-format==20.1.*"]
 # Newer generated code refuses the protobuf 6 runtime that test peers pull in.
@@ -67,6 +67,7 @@ def lint(session: nox.Session) -> None:
     session.run("clang-format", "--dry-run", "--Werror", *written)
     session.run("mypy", "lance_arrow/errors.py", *(f"lance_arrow/{room}" for room in TYPED_ROOMS))
     session.run("lint-imports")
+    session.run("python", "tests/docs/codec_folders.py")
     # As a user's own checker sees the public names: the installed package, without the settings of this project.
     with session.chdir(session.create_tmp()):
         user = ("--config-file=", "--strict", "--ignore-missing-imports")

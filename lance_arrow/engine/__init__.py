@@ -2,16 +2,19 @@
 
 | Folder | Content |
 |---|---|
-| `common/` | outcomes, scratch memory, bits, offsets of variable width |
+| `common/` | bitmaps, files, UTF-8, Arrow's arrays |
 | `tables/` | metadata of files, pages and fragments: checksums, chunk tables, manifests; reads of many ranges |
-| `bind/` | the C tables of the format's codecs |
+| `bind/` | codecs around others: compressed ones, and those whose method in Python is called |
 | `plan/` | finding the bytes of rows in pages, and opening them, page by page |
 | `pages/` | the kinds of pages: chunked, zipped, constant, sparse, arrays of 2.0 |
-| `decode/` | bytes to values |
+| `decode/` | values gathered, interleaved, cut from rows |
 | `arrays/` | levels and values to Arrow |
-| `encode/` | Arrow to bytes: the kernels of writers; `encode/symbols/` trains and applies FSST |
+| `encode/` | Arrow to bytes: levels, chunks, rows, bounds; the choice among encoders |
 | `prune/` | zones and files in which no row, or every row, satisfies a filter |
 | `door/` | the parts of `_engine.pyx`: the Python interface of the C++ code; `door/encode/` those for writing |
+
+What it shares with codecs of all distributions are the public headers in `lance_arrow/include/`: outcomes, scratch memory,
+bits, offsets, C tables. It knows no codec: a codec has a folder in its distribution, and gives the engine capsules.
 
 A header declares the interface, a ``.cpp`` of the same name defines it. `lance_arrow.kernels` is the part for plugins;
 everything else here is internal to the package.

@@ -54,7 +54,6 @@ include "door/encode/distinct.pxi"
 include "door/encode/rows.pxi"
 include "door/encode/shred.pxi"
 include "door/encode/summaries.pxi"
-include "door/encode/variable_chunks.pxi"
 include "door/encode/zipping.pxi"
 
 # Writing whole leaves without Python.

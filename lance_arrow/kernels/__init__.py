@@ -10,8 +10,7 @@ Contradicting bytes raise `CorruptPageError` with the chunk, value or entry as `
 - values of one width: `copy_fixed`, `copy_values`, `take_fixed`, `take_runs_fixed`, `take_marked_fixed`,
   `clear_null_indices`
 - values of any width: `take_variable`, `take_runs_variable`, `measure_take_variable`, `measure_take_runs_variable`
-- values and their offsets as the format stores them: `decode_variable_*`, `measure_variable_*`, `locate_variable_*`,
-  `plan_variable_chunks`, `write_variable_chunks`, `check_utf8`
+- values of any length, anywhere in their data: `decode_variable_values`, `measure_variable_values`, `check_utf8`
 - packed structs: `split_rows`, `locate_fields`, `join_rows`, `join_fields`
 - properties for choosing encodings: `index_fixed`, `index_variable`, `measure_groups`, `all_equal`
 - smallest and greatest values, for zone maps: `bound_fixed`, `bound_variable`
@@ -57,8 +56,6 @@ from lance_arrow.engine._engine import (
     crc32c_of,
     crc32c_portable,
     cut_levels,
-    decode_variable_blocks,
-    decode_variable_chunks,
     decode_variable_values,
     end_levels,
     fill_bit_runs,
@@ -70,22 +67,17 @@ from lance_arrow.engine._engine import (
     join_fields,
     join_rows,
     locate_fields,
-    locate_variable_blocks,
-    locate_variable_chunks,
     mark_runs,
     measure_chunks,
     measure_groups,
     measure_layers,
     measure_take_runs_variable,
     measure_take_variable,
-    measure_variable_blocks,
-    measure_variable_chunks,
     measure_variable_values,
     null_flags,
     number_levels,
     parse_chunk_headers,
     parse_chunk_words,
-    plan_variable_chunks,
     read_row_index,
     select_rows,
     shred_bytes,
@@ -107,7 +99,6 @@ from lance_arrow.engine._engine import (
     unzip_variable,
     validity_from_levels,
     write_chunks,
-    write_variable_chunks,
     zip_entries,
 )
 
@@ -159,8 +150,6 @@ __all__ = [
     "crc32c_of",
     "crc32c_portable",
     "cut_levels",
-    "decode_variable_blocks",
-    "decode_variable_chunks",
     "decode_variable_values",
     "end_levels",
     "fill_bit_runs",
@@ -172,22 +161,17 @@ __all__ = [
     "join_fields",
     "join_rows",
     "locate_fields",
-    "locate_variable_blocks",
-    "locate_variable_chunks",
     "mark_runs",
     "measure_chunks",
     "measure_groups",
     "measure_layers",
     "measure_take_runs_variable",
     "measure_take_variable",
-    "measure_variable_blocks",
-    "measure_variable_chunks",
     "measure_variable_values",
     "null_flags",
     "number_levels",
     "parse_chunk_headers",
     "parse_chunk_words",
-    "plan_variable_chunks",
     "read_row_index",
     "select_rows",
     "shred_bytes",
@@ -209,6 +193,5 @@ __all__ = [
     "unzip_variable",
     "validity_from_levels",
     "write_chunks",
-    "write_variable_chunks",
     "zip_entries",
 ]

@@ -11,29 +11,17 @@ from lance_arrow.engine._engine import (
     compressed_blocks_encoder,
     compressed_chunks_encoder,
     constant_pages_encoder,
-    flat_blocks_encoder,
-    flat_encoder,
     no_pages_encoder,
-    variable_blocks_encoder,
-    variable_encoder,
     zipped_pages_encoder,
+    zstd_decoder,
 )
 from lance_arrow.engine._engine import called_chunks_codec as called_chunks
 from lance_arrow.engine._engine import called_codec as called
 from lance_arrow.engine._engine import compressed_codec as compressed
 from lance_arrow.engine._engine import compressed_values_codec as compressed_values
-from lance_arrow.engine._engine import fixed_size_lists_codec as fixed_size_lists
-from lance_arrow.engine._engine import flat_codec as flat
 from lance_arrow.engine._engine import is_plain_codec as is_plain
-from lance_arrow.engine._engine import packed_rows_codec as packed_rows
-from lance_arrow.engine._engine import stored_zstd_values as stored_zstd
-from lance_arrow.engine._engine import variable_codec as variable
-from lance_arrow.engine._engine import variable_parts_codec as variable_parts
 from lance_arrow.engine._engine import zipped_booleans_codec as zipped_booleans
 from lance_arrow.engine._engine import zipped_codec as zipped
-from lance_arrow.engine._engine import zipped_fixed_size_lists_codec as zipped_fixed_size_lists
-from lance_arrow.engine._engine import zipped_nulls_codec as zipped_nulls
-from lance_arrow.engine._engine import zstd_frames as zstd
 
 _NO_BLOCK = (1 << 63) - 1
 
@@ -61,24 +49,12 @@ __all__ = [
     "compressed_chunks_encoder",
     "compressed_values",
     "constant_pages_encoder",
-    "fixed_size_lists",
-    "flat",
-    "flat_blocks_encoder",
-    "flat_encoder",
     "is_plain",
     "no_pages_encoder",
-    "packed_rows",
-    "stored_zstd",
     "unfit_blocks_encoder",
     "unfit_encoder",
-    "variable",
-    "variable_blocks_encoder",
-    "variable_encoder",
-    "variable_parts",
     "zipped",
     "zipped_booleans",
-    "zipped_fixed_size_lists",
-    "zipped_nulls",
     "zipped_pages_encoder",
-    "zstd",
+    "zstd_decoder",
 ]

@@ -15,7 +15,7 @@ class EncodingKey:
     message
         Full protobuf name of the message that owns the oneof, e.g. ``lance.encodings21.CompressiveEncoding``.
     case
-        Name of the oneof field, e.g. ``inline_bitpacking``. ``#17`` for a field number that this package does not know.
+        Name of the oneof field, e.g. ``flat``. ``#17`` for a field number that this package does not know.
         None if the message itself is the encoding (layouts of third parties). Private codecs are stored in
         ``CompressiveEncoding.private_codec`` and have the key ``("lance_arrow.PrivateCodec", "vendor.name/1")``.
     """

@@ -48,7 +48,7 @@ def table(held: list[bytes]) -> np.ndarray:
 @pytest.mark.parametrize("is_compressed", [False, True])
 @pytest.mark.parametrize("rows", [[0, 3, 5], range(COUNT), range(1, COUNT, 7), [299]])
 def test_symbols_of_symbols(rows: list[int], is_compressed: bool) -> None:
-    inner = native.symbols_codec(native_codecs.variable(32), table(INNER))
+    inner = native.symbols_codec(native.variable_codec(32), table(INNER))
     content = chunk(STORED)
     if is_compressed:
         inner, content = native_codecs.compressed(inner, native.lz4_frames(), 1 << 20), lz4(content)

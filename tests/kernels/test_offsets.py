@@ -9,6 +9,7 @@ from numpy_kernels import offsets as twin
 from lance_arrow import kernels
 from lance_arrow.errors import CorruptPageError, InternalError
 from lance_arrow.testing.twins import assert_twins_agree, damaged
+from lance_arrow_codecs import native
 
 OFFSET_BITS = st.sampled_from([32, 64])
 BASES = st.sampled_from([0, 17, 2**31 - 1, 2**31 - 40])
@@ -56,14 +57,14 @@ def test_chunked_forms_agree_with_twins(form, data):
     counts = [len(values) for values in chunks]
     arrays = chunk_arrays([encode(values, bits) for values in chunks], counts, first)
     arrays = data.draw(damaged(arrays))
-    measured = assert_twins_agree(getattr(kernels, measure), getattr(twin, measure), *arrays, bits)
+    measured = assert_twins_agree(getattr(native, measure), getattr(twin, measure), *arrays, bits)
     size = measured[1] if measured[0] == "returned" else 60
     out_offsets = as_bytes([data.draw(BASES)] * (first + sum(counts) + 1), "i", out_bits)
     arguments = (*arrays, bits, out_offsets, out_bits, np.zeros(size, np.uint8))
-    assert_twins_agree(getattr(kernels, decode), getattr(twin, decode), *arguments)
+    assert_twins_agree(getattr(native, decode), getattr(twin, decode), *arguments)
     places = np.zeros((2, first + sum(counts)), np.int64)
     locate = decode.replace("decode", "locate")
-    assert_twins_agree(getattr(kernels, locate), getattr(twin, locate), *arrays, bits, *places)
+    assert_twins_agree(getattr(native, locate), getattr(twin, locate), *arrays, bits, *places)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -73,11 +74,11 @@ def test_chunks_follow_each_other_in_the_output(form, bits):
     chunks = [[b"a", b"", b"longer than thirty-two bytes to defeat the move"], [b"xyz"]]
     arrays = chunk_arrays([encode(values, bits) for values in chunks], [3, 1])
     joined = b"".join(b"".join(values) for values in chunks)
-    assert getattr(kernels, measure)(*arrays, bits) == len(joined)
+    assert getattr(native, measure)(*arrays, bits) == len(joined)
     out_offsets, out_data = as_bytes([5, 0, 0, 0, 0], "i", 32), np.zeros(len(joined), np.uint8)
-    getattr(kernels, decode)(*arrays, bits, out_offsets, 32, out_data)
+    getattr(native, decode)(*arrays, bits, out_offsets, 32, out_data)
     starts, sizes = np.zeros((2, 4), np.int64)
-    getattr(kernels, decode.replace("decode", "locate"))(*arrays, bits, starts, sizes)
+    getattr(native, decode.replace("decode", "locate"))(*arrays, bits, starts, sizes)
     found = [arrays[0][start : start + size].tobytes() for start, size in zip(starts, sizes, strict=True)]
     assert found == [value for values in chunks for value in values]
     assert out_offsets.view("<i4").tolist() == [5, 6, 6, 53, 56]
@@ -185,8 +186,8 @@ def is_utf8(raw):
 def test_blame():
     arrays = chunk_arrays([encode_chunk([b"abc"], 32)], [1])
     with pytest.raises(InternalError, match="too small"):
-        kernels.decode_variable_chunks(*arrays, 32, as_bytes([0, 0], "i", 32), 32, np.zeros(2, np.uint8))
+        native.decode_variable_chunks(*arrays, 32, as_bytes([0, 0], "i", 32), 32, np.zeros(2, np.uint8))
     with pytest.raises(InternalError, match="base"):
-        kernels.decode_variable_chunks(*arrays, 32, as_bytes([-1, 0], "i", 32), 32, np.zeros(3, np.uint8))
+        native.decode_variable_chunks(*arrays, 32, as_bytes([-1, 0], "i", 32), 32, np.zeros(3, np.uint8))
     with pytest.raises(InternalError, match="offset_bits"):
-        kernels.measure_variable_chunks(*arrays, 16)
+        native.measure_variable_chunks(*arrays, 16)

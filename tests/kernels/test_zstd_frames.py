@@ -11,6 +11,7 @@ import zstandard
 from lance_arrow import engine
 from lance_arrow.errors import LanceError
 from lance_arrow.kernels import native_codecs
+from lance_arrow_codecs import native
 from lance_arrow_codecs.zstd import BoundZstd
 
 MOST = 1 << 20
@@ -42,7 +43,7 @@ def framed(content: bytes, form: str, *, has_word: bool) -> bytes:
 
 def natively(frame: bytes) -> bytes | None:
     """Decode one frame; None where it is refused."""
-    codec = native_codecs.compressed_values(native_codecs.zstd(), MOST)
+    codec = native_codecs.compressed_values(native.zstd_frames(native_codecs.zstd_decoder()), MOST)
     data = np.frombuffer(frame + b"\0", np.uint8)
     try:
         values, ends = engine.expand_values(codec, data, np.array([0]), np.array([len(frame)]), MOST)

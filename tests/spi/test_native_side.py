@@ -127,7 +127,7 @@ class StrangeFrames:
 
 def test_a_scheme_of_strangers_is_called_once_for_each_chunk_and_may_lie_below_another() -> None:
     values, frames = np.arange(50, dtype=np.int64), StrangeFrames()
-    below = native_codecs.compressed(native_codecs.flat(64), frames.capsule, LIMIT)
+    below = native_codecs.compressed(native.flat_codec(64), frames.capsule, LIMIT)
     runs = (np.array([3, 40]), np.array([5, 41]))
     found, _ = engine.select_values(below, [~values.view(np.uint8)], 50, *runs, LIMIT)
     assert np.frombuffer(found, np.int64).tolist() == [3, 4, 40]
@@ -142,14 +142,14 @@ def test_a_scheme_of_strangers_is_called_once_for_each_chunk_and_may_lie_below_a
 @pytest.mark.parametrize(("declared", "says"), [(-1, "leaves"), (-2, "declares"), (401, "refuses"), (1 << 40, "limit")])
 def test_frames_that_declare_what_they_do_not_hold_are_refused(declared: int, says: str) -> None:
     frames = StrangeFrames(declared)
-    codec = native_codecs.compressed(native_codecs.flat(64), frames.capsule, LIMIT)
+    codec = native_codecs.compressed(native.flat_codec(64), frames.capsule, LIMIT)
     with pytest.raises(CorruptPageError, match=says):
         engine.select_values(codec, [np.zeros(400, np.uint8)], 50, np.array([0]), np.array([1]), LIMIT)
 
 
 def test_what_has_no_c_side_compresses_for_python() -> None:
     assert native_codecs.compressed(None, native.lz4_frames(), LIMIT) is None
-    assert native_codecs.compressed(native_codecs.flat(8), None, LIMIT) is None
+    assert native_codecs.compressed(native.flat_codec(8), None, LIMIT) is None
 
 
 def test_a_stranger_is_called_and_its_refusal_raised() -> None:
@@ -204,14 +204,14 @@ def test_a_c_side_of_other_values_than_its_codec_is_refused() -> None:
             native_codecs.called(bits, decode, own)
     for bits, num_buffers in ((64, 1), (32, 2)):
         with pytest.raises(PluginContractError, match="buffers"):
-            native_codecs.called_chunks(bits, num_buffers, decode, native_codecs.flat(32))
+            native_codecs.called_chunks(bits, num_buffers, decode, native.flat_codec(32))
 
 
 def test_codes_of_fixed_width_are_left_to_decode() -> None:
     table = np.zeros(8 + 256 * 8 + 256, np.uint8)
     table[3], table[4:8] = 0, np.frombuffer(b"TSSF", np.uint8)
-    assert native.symbols_codec(native_codecs.variable(32), table) is not None
-    assert native.symbols_codec(native_codecs.flat(64), table) is None
+    assert native.symbols_codec(native.variable_codec(32), table) is not None
+    assert native.symbols_codec(native.flat_codec(64), table) is None
 
 
 @pytest.mark.parametrize(("dimension", "bits"), [(3, 96), (0, None), (1 << 30, 1 << 35), (1 << 36, None)])

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "engine/bind/codec_holders.hpp"
-#include "engine/bind/codec_tables.hpp"
+#include "lance_arrow/codec_tables.hpp"
 #include "lance_arrow/scratch.hpp"
 
 namespace lance_arrow::engine {
@@ -77,8 +77,8 @@ struct CalledChunks {
       const uint8_t* values = decoded.values.data() + first * bits / 8;
       const int64_t num_bytes = static_cast<int64_t>(decoded.values.size()) - first * bits / 8;
       const LaChunk plain{&values, &num_bytes, 1, num_values};
-      const Flat flat{bits};
-      return Flat::select(&flat, &plain, &runs, out);
+      const PlainChunks chunks{bits};
+      return PlainChunks::select(&chunks, &plain, &runs, out);
     }
     const int64_t* offsets = decoded.offsets.data() + first;
     int64_t* ends = out->ends;

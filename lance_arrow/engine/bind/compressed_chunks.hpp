@@ -3,28 +3,9 @@
 
 #include <new>
 
-#include "engine/bind/codec_tables.hpp"
-#include "engine/decode/zstd_frames.hpp"
+#include "lance_arrow/codec_tables.hpp"
 
 namespace lance_arrow::engine {
-
-// The size as a 64-bit word, which some writers leave out, then a standard frame. An empty frame is empty.
-struct ZstdFrames {
-  bool (*decode)(const uint8_t* frame, int64_t size, uint8_t* out, int64_t out_bytes);
-
-  static int64_t plain_bytes(const void*, const uint8_t* frame, int64_t size) {
-    return size == 0 ? 0 : zstd_plain_bytes(zstd_frame(frame, size));
-  }
-
-  static LaRefusal decompress(const void* self, const uint8_t* frame, int64_t size, uint8_t* out, int64_t out_bytes) {
-    if (size == 0 && out_bytes == 0) return kDone;
-    const ZstdFrame found = zstd_frame(frame, size);
-    if (!is_zstd_frame_of(found, out_bytes) ||
-        !static_cast<const ZstdFrames*>(self)->decode(found.bytes, found.size, out, out_bytes))
-      return "a zstd frame is malformed, or contradicts its declared size";
-    return kDone;
-  }
-};
 
 // Buffer 0 of a chunk as a frame; the child goes on with what it holds.
 struct Compressed {

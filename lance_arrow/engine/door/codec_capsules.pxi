@@ -1,8 +1,6 @@
 # Capsules of the format's own codecs for reads of few rows: tables of C functions, as ``lance_arrow_native.h`` says.
 
 cdef extern from "engine/bind/codec_holders.hpp" namespace "lance_arrow::engine" nogil:
-    HeldChunkCodec* hold_flat(int64_t bits) except +
-    HeldChunkCodec* hold_variable(int64_t offset_bits, cbool is_block) except +
     ctypedef const char* (*Expand)(
         const void*, const uint8_t*, const int64_t*, const int64_t*, int64_t, LaValues*) noexcept nogil
 
@@ -15,50 +13,24 @@ cdef extern from "engine/bind/codec_holders.hpp" namespace "lance_arrow::engine"
     HeldValueCodec* hold_called(int64_t bits, const LaValueCodec* own, void* decode, Expand expand) except +
     HeldChunkCodec* hold_called_chunks(
         int64_t bits, int64_t num_buffers, const LaChunkCodec* own, void* decode, DecodeChunks call) except +
-    cdef cppclass HeldStoredValues:
-        pass
-
-    HeldStoredValues* hold_stored_zstd(int64_t most_bytes) except +
-    HeldFrameCodec* hold_zstd(DecodeFrame) except +
     HeldChunkCodec* hold_compressed(
         const LaChunkCodec*, const LaFrameCodec*, const LaFramePrefixes*, int64_t most_bytes) except +
     HeldValueCodec* hold_compressed_values(const LaFrameCodec*, int64_t most_bytes) except +
-    HeldChunkCodec* hold_list_rows(
-        const LaChunkCodec*, int64_t, const vector[int64_t]&, int64_t, int64_t item_bits) except +
-    HeldValueCodec* hold_zipped_nulls(int64_t stored_bytes, int64_t row_bytes) except +
     HeldValueCodec* hold_zipped_booleans(const LaValueCodec* bytes) except +
-    HeldValueCodec* hold_packed_rows(
-        const vector[const LaValueCodec*]&, const vector[int64_t]&, const vector[int64_t]&) except +
-    HeldValueCodec* hold_zipped(int64_t bits) except +
 
 
 cdef extern from "engine/bind/called_codecs.hpp" namespace "lance_arrow::engine" nogil:
     cbool are_offsets(const DecodedChunks&, int64_t num_values) noexcept
 
 
-cdef void _drop_stored(object capsule) noexcept:
-    cdef HeldStoredValues* held = <HeldStoredValues*>PyCapsule_GetPointer(capsule, _STORED)
-    del held
-
-
-def flat_codec(int64_t bits) -> object:
-    """Values of `bits` (1 or whole bytes) back to back."""
-    return chunk_capsule(hold_flat(bits))
-
-
-def variable_codec(int64_t offset_bits, bint is_block=False) -> object:
-    """Offsets of 32 or 64 bits and bytes, of a chunk or of a block with a header."""
-    return chunk_capsule(hold_variable(offset_bits, is_block))
-
-
-def zstd_frames() -> object | None:
-    """Zstandard frames, behind their size or without one, as Arrow's library decodes them.
+def zstd_decoder() -> object | None:
+    """The function of Arrow's library that decodes a Zstandard frame,, in a capsule.
 
     None beside a pyarrow that the package was not built for, and where pyarrow has no Zstandard.
     """
     if _arrow == NULL or _arrow.decompress_zstd == NULL:
         return None
-    return frame_capsule(hold_zstd(_arrow.decompress_zstd))
+    return PyCapsule_New(<void*>_arrow.decompress_zstd, "lance_arrow.zstd_decoder/1", NULL)
 
 
 def compressed_codec(child, frames, int64_t most_bytes, prefixes=None) -> object | None:
@@ -88,7 +60,7 @@ def compressed_values_codec(frames not None, int64_t most_bytes) -> object:
 
 def zipped_codec(int64_t bits) -> object:
     """Zipped values of `bits` each, or (0) of any length."""
-    return value_capsule(hold_zipped(bits))
+    return value_capsule(hold_plain_values(bits))
 
 
 def zipped_booleans_codec(stored not None) -> object | None:
@@ -97,83 +69,6 @@ def zipped_booleans_codec(stored not None) -> object | None:
     if held == NULL:
         return None
     return value_capsule(held, stored)
-
-
-def zipped_nulls_codec(int64_t stored_bytes, int64_t row_bytes) -> object:
-    """Zipped lists of one length without items: rows of so many bytes that begin with the stored ones, bitmaps."""
-    if not 0 < stored_bytes <= row_bytes:
-        raise InvalidArgumentError(f"rows of {row_bytes} bytes cannot begin with {stored_bytes} stored ones")
-    return value_capsule(hold_zipped_nulls(stored_bytes, row_bytes))
-
-
-def packed_rows_codec(tuple codecs not None, tuple stored_bytes not None, tuple row_bytes not None) -> object:
-    """Zipped rows of packed structs: fields behind each other, those of any length behind their length.
-
-    Parameters
-    ----------
-    codecs
-        Capsules of the value codecs of the fields.
-    stored_bytes, row_bytes
-        Bytes of each field, or minus those (4 or 8) of its length: as stored, and in the rows that are made.
-    """
-    cdef vector[const LaValueCodec*] held_codecs
-    for codec, stored, made in zip(codecs, stored_bytes, row_bytes, strict=True):
-        held_codecs.push_back(<const LaValueCodec*>PyCapsule_GetPointer(codec, _VALUE))
-        if (stored < 1 and stored not in (-4, -8)) or (made < 1 and made not in (-4, -8)) or (
-                (held_codecs.back().bits == 0) != (made < 0)) or (made > 0 and held_codecs.back().bits != 8 * made):
-            raise InvalidArgumentError(f"a packed field of {stored} stored bytes cannot become one of {made}")
-    cdef HeldValueCodec* held = hold_packed_rows(held_codecs, stored_bytes, row_bytes)
-    return value_capsule(held, codecs)
-
-
-cdef int64_t _list_bits(child, int64_t items_per_value) except -1:
-    """Bits of a list whose items lie as they are; 0 where they do not."""
-    if child is None:
-        return 0
-    return 8 * (<LaChunkCodec*>PyCapsule_GetPointer(child, _CHUNK)).plain_bytes * items_per_value
-
-
-def fixed_size_lists_codec(
-    child, int64_t items_per_value, bitmaps=(), int num_stored=0, int64_t item_bits=0
-) -> object | None:
-    """Lists of one length.
-
-    Parameters
-    ----------
-    child
-        Capsule of the codec of items; None, if all items are null.
-    items_per_value
-        Values of `child` in a list.
-    bitmaps, num_stored
-        Bits of each bitmap of items in a list, and how many of the bitmaps are stored; all others are of nulls.
-    item_bits
-        Bits of the items of a list, where there is no `child`.
-
-    Returns
-    -------
-    object or None
-        A value is a row of the bitmaps and the items, each in whole bytes. None if items have no fixed width.
-    """
-    cdef HeldChunkCodec* held
-    cdef vector[int64_t] bits = bitmaps
-    cdef const LaChunkCodec* own = chunk_codec_of(child)
-    if own != NULL:
-        if own.plain_bytes > 0 and bits.empty():
-            return flat_codec(_list_bits(child, items_per_value))
-        item_bits = own.bits * items_per_value
-    held = hold_list_rows(own, items_per_value, bits, num_stored, item_bits)
-    if held == NULL:
-        return None
-    return chunk_capsule(held, child)
-
-
-def zipped_fixed_size_lists_codec(child, int64_t items_per_value, int64_t bitmap_bytes=0) -> object | None:
-    """The same, zipped, behind so many bytes of bitmaps.
-
-    `child` is still the codec of a chunk, which one list's items are. None unless its values lie as they are.
-    """
-    cdef int64_t bits = _list_bits(child, items_per_value)
-    return zipped_codec(bits + 8 * bitmap_bytes) if bits else None
 
 
 cdef object _called(object decode, const uint8_t* data, const int64_t* starts, const int64_t* sizes, int64_t num_values,
@@ -215,11 +110,6 @@ cdef object _called(object decode, const uint8_t* data, const int64_t* starts, c
         out.ends[value] = base + offsets[value + 1]
     out.end = base + offsets[num_values]
     return True
-
-
-def stored_zstd_values(int64_t most_bytes) -> object:
-    """Zstandard frames behind their size, of one block that is stored as it is, with at most so many bytes."""
-    return PyCapsule_New(hold_stored_zstd(most_bytes), _STORED, _drop_stored)
 
 
 def is_plain_codec(value_codec) -> bool:
@@ -338,44 +228,3 @@ def called_chunks_codec(int64_t bits, int64_t num_buffers, decode, own=None) -> 
         bits, num_buffers, c_side, <void*>call, <DecodeChunks>_call_chunks)
     parts = (own, call)
     return chunk_capsule(held, parts)
-
-
-cdef extern from "engine/bind/variable_parts.hpp" namespace "lance_arrow::engine" nogil:
-    cdef enum class PartsForm:
-        kApart
-        kJoined
-        kBlock
-
-    HeldChunkCodec* hold_variable_parts(
-        int64_t, const LaChunkCodec*, const LaFrameCodec*, int64_t, PartsForm) except +
-
-
-def variable_parts_codec(
-    int64_t offset_bits, offsets, frames, int64_t most_frame_bytes, bint is_block, bint is_joined
-) -> object | None:
-    """Byte strings whose offsets, or bytes, have a codec of their own.
-
-    Parameters
-    ----------
-    offset_bits
-        Width of the offsets.
-    offsets
-        Capsule of their chunk codec; each chunk has one more than values.
-    frames, most_frame_bytes
-        Capsule of the scheme of the bytes, and the most bytes of a frame; None where bytes lie as they are.
-    is_block, is_joined
-        Whether offsets and bytes are a block with a header, or one buffer whose offsets count from its start.
-
-    Returns
-    -------
-    object or None
-        None for offsets that have no native form.
-    """
-    cdef const LaFrameCodec* own = NULL
-    cdef PartsForm form = PartsForm.kBlock if is_block else PartsForm.kJoined if is_joined else PartsForm.kApart
-    if frames is not None:
-        own = <const LaFrameCodec*>PyCapsule_GetPointer(frames, _FRAMES)
-    return chunk_capsule(
-        hold_variable_parts(
-            offset_bits, chunk_codec_of(offsets), own, most_frame_bytes, form),
-        (offsets, frames))

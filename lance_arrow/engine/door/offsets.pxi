@@ -1,124 +1,12 @@
-# Stored offsets checked and rewritten as Arrow offsets, with their bytes.
-#
-# Chunk arguments and errors are as in `bits`, variable-width outputs as in `gather`. The base is the offset at position
-# ``value_starts[0]`` (position 0 for single values). Stored offsets are unsigned, of ``offset_bits`` 32 or 64.
+# Values of any length that lie anywhere in their data; errors as in `bits`, outputs as in `gather`.
 
-cdef extern from "engine/decode/offsets.hpp" namespace "lance_arrow::engine" nogil:
-    Outcome _measure_chunks "lance_arrow::engine::measure_variable<lance_arrow::engine::VariableForm::kChunk>"(
-        Chunks, int, int64_t*)
-    Outcome _decode_chunks "lance_arrow::engine::decode_variable<lance_arrow::engine::VariableForm::kChunk>"(
-        Chunks, int, VariableOut)
-    Outcome _measure_blocks "lance_arrow::engine::measure_variable<lance_arrow::engine::VariableForm::kBlock>"(
-        Chunks, int, int64_t*)
-    Outcome _decode_blocks "lance_arrow::engine::decode_variable<lance_arrow::engine::VariableForm::kBlock>"(
-        Chunks, int, VariableOut)
-    Outcome _locate_chunks "lance_arrow::engine::locate_variable<lance_arrow::engine::VariableForm::kChunk>"(
-        Chunks, int, int64_t*, int64_t*, int64_t)
-    Outcome _locate_blocks "lance_arrow::engine::locate_variable<lance_arrow::engine::VariableForm::kBlock>"(
-        Chunks, int, int64_t*, int64_t*, int64_t)
+cdef extern from "engine/decode/located_values.hpp" namespace "lance_arrow::engine" nogil:
     Outcome _measure_values "lance_arrow::engine::measure_variable_values"(const int64_t*, int64_t, int64_t*)
     Outcome _decode_values "lance_arrow::engine::decode_variable_values"(
         const uint8_t*, int64_t, const int64_t*, const int64_t*, int64_t, VariableOut)
 
 cdef extern from "engine/common/utf8.hpp" namespace "lance_arrow::engine" nogil:
     Outcome _check_utf8 "lance_arrow::engine::check_utf8"(StoredOffsets, const uint8_t*, int64_t)
-
-
-def measure_variable_chunks(
-    const uint8_t[::1] data not None, const int64_t[::1] starts not None, const int64_t[::1] sizes not None,
-    const int64_t[::1] value_starts not None, int offset_bits,
-) -> int:
-    """Return the bytes of values that `decode_variable_chunks` writes, after checking every offset."""
-    cdef Chunks chunks = chunk_table(data, starts, sizes, value_starts)
-    cdef Outcome outcome
-    cdef int64_t total = 0
-    with nogil:
-        outcome = _measure_chunks(chunks, offset_bits, &total)
-    check_outcome(outcome)
-    return total
-
-
-def decode_variable_chunks(
-    const uint8_t[::1] data not None, const int64_t[::1] starts not None, const int64_t[::1] sizes not None,
-    const int64_t[::1] value_starts not None, int offset_bits, uint8_t[::1] out_offsets not None,
-    int out_offset_bits, uint8_t[::1] out_data not None,
-) -> None:
-    """Decode mini-block chunks: n + 1 offsets counted from the start of the chunk, then the bytes.
-
-    Source: CompressiveEncoding.Variable, mini-block form; spec 5.2.
-
-    Raises
-    ------
-    CorruptPageError
-        A chunk's first offset is not its header, or offsets descend or leave the chunk.
-    """
-    cdef Chunks chunks = chunk_table(data, starts, sizes, value_starts)
-    cdef VariableOut out = variable_out(out_offsets, out_offset_bits, out_data)
-    cdef Outcome outcome
-    with nogil:
-        outcome = _decode_chunks(chunks, offset_bits, out)
-    check_outcome(outcome)
-
-
-def measure_variable_blocks(
-    const uint8_t[::1] data not None, const int64_t[::1] starts not None, const int64_t[::1] sizes not None,
-    const int64_t[::1] value_starts not None, int offset_bits,
-) -> int:
-    """Return the bytes of values that `decode_variable_blocks` writes, after checking every offset."""
-    cdef Chunks chunks = chunk_table(data, starts, sizes, value_starts)
-    cdef Outcome outcome
-    cdef int64_t total = 0
-    with nogil:
-        outcome = _measure_blocks(chunks, offset_bits, &total)
-    check_outcome(outcome)
-    return total
-
-
-def decode_variable_blocks(
-    const uint8_t[::1] data not None, const int64_t[::1] starts not None, const int64_t[::1] sizes not None,
-    const int64_t[::1] value_starts not None, int offset_bits, uint8_t[::1] out_offsets not None,
-    int out_offset_bits, uint8_t[::1] out_data not None,
-) -> None:
-    """Decode blocks: offset width and position of the bytes as two words, n + 1 offsets from 0, then the bytes.
-
-    Source: CompressiveEncoding.Variable, block form; spec 5.2.
-    """
-    cdef Chunks chunks = chunk_table(data, starts, sizes, value_starts)
-    cdef VariableOut out = variable_out(out_offsets, out_offset_bits, out_data)
-    cdef Outcome outcome
-    with nogil:
-        outcome = _decode_blocks(chunks, offset_bits, out)
-    check_outcome(outcome)
-
-
-def locate_variable_chunks(
-    const uint8_t[::1] data not None, const int64_t[::1] starts not None, const int64_t[::1] sizes not None,
-    const int64_t[::1] value_starts not None, int offset_bits, int64_t[::1] out_starts not None,
-    int64_t[::1] out_sizes not None,
-) -> None:
-    """Tell where each value of mini-block chunks of strings lies in `data`."""
-    cdef Chunks chunks = chunk_table(data, starts, sizes, value_starts)
-    cdef Outcome outcome
-    if out_starts.shape[0] != out_sizes.shape[0]:
-        raise refusal(b"out_starts and out_sizes have different lengths", -1, 0)
-    with nogil:
-        outcome = _locate_chunks(chunks, offset_bits, &out_starts[0], &out_sizes[0], out_starts.shape[0])
-    check_outcome(outcome)
-
-
-def locate_variable_blocks(
-    const uint8_t[::1] data not None, const int64_t[::1] starts not None, const int64_t[::1] sizes not None,
-    const int64_t[::1] value_starts not None, int offset_bits, int64_t[::1] out_starts not None,
-    int64_t[::1] out_sizes not None,
-) -> None:
-    """Tell where each value of blocks of strings lies in `data`."""
-    cdef Chunks chunks = chunk_table(data, starts, sizes, value_starts)
-    cdef Outcome outcome
-    if out_starts.shape[0] != out_sizes.shape[0]:
-        raise refusal(b"out_starts and out_sizes have different lengths", -1, 0)
-    with nogil:
-        outcome = _locate_blocks(chunks, offset_bits, &out_starts[0], &out_sizes[0], out_starts.shape[0])
-    check_outcome(outcome)
 
 
 def measure_variable_values(const int64_t[::1] sizes not None) -> int:

@@ -8,7 +8,9 @@ cdef extern from "engine/decode/packed_fields.hpp" namespace "lance_arrow::engin
         int64_t out_bytes
 
     Outcome _split_rows "lance_arrow::engine::split_rows"(Chunks, const PackedField*, int64_t, int64_t)
-    Outcome _locate_fields "lance_arrow::engine::locate_fields"(
+
+cdef extern from "lance_arrow/located_fields.hpp" namespace "lance_arrow" nogil:
+    Outcome _locate_fields "lance_arrow::locate_fields"(
         const uint8_t*, int64_t, const int64_t*, const int64_t*, int64_t, const int64_t*, int64_t, int64_t*, int64_t*,
         int64_t*)
 
@@ -65,7 +67,7 @@ def locate_fields(
 ) -> int:
     """Locate the fields of rows that are stored one by one; return the number of rows that are not empty.
 
-    Source: CompressiveEncoding.VariablePackedStruct; spec 5.9.
+    Source: spec 5.9.
 
     Parameters
     ----------

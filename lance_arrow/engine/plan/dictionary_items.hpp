@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "engine/bind/codec_tables.hpp"
+#include "lance_arrow/codec_tables.hpp"
 
 namespace lance_arrow::engine {
 

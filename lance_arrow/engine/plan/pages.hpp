@@ -5,12 +5,12 @@
 #include <memory>
 #include <vector>
 
-#include "engine/bind/codec_tables.hpp"
 #include "engine/plan/item_codes.hpp"
 #include "engine/plan/judged_items.hpp"
 #include "engine/plan/select_rows.hpp"
 #include "engine/plan/selection_bitmap.hpp"
 #include "engine/plan/value_views.hpp"
+#include "lance_arrow/codec_tables.hpp"
 
 namespace lance_arrow::engine {
 

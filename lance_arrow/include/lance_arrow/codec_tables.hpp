@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "lance_arrow/outcome.hpp"
+#include "lance_arrow/bits.hpp"
 #include "lance_arrow/scratch.hpp"
 #include "lance_arrow/variable.hpp"
 #include "lance_arrow_native.h"
@@ -164,6 +164,10 @@ struct HeldFrameCodec : LaFrameCodec {
 
 struct HeldFramePrefixes : LaFramePrefixes {};
 
+struct HeldStoredValues : LaStoredValues {
+  std::shared_ptr<void> form;
+};
+
 template <class Form>
 HeldChunkCodec* hold(std::shared_ptr<Form> form, int64_t bits, int64_t num_buffers, int64_t plain_bytes) {
   return new HeldChunkCodec{{bits, num_buffers, plain_bytes, form.get(), &Form::select}, form, nullptr};
@@ -177,6 +181,59 @@ HeldChunkCodec* hold_one(Form form, int64_t bits, int64_t num_buffers) {
 template <class Form>
 HeldValueCodec* hold_values(std::shared_ptr<Form> form, int64_t bits, bool is_plain) {
   return new HeldValueCodec{{bits, is_plain, form.get(), &Form::expand}, form, nullptr};
+}
+
+// Values back to back, as they are.
+struct PlainChunks {
+  int64_t bits;
+
+  static LaRefusal select(const void* self, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
+    const int64_t bits = static_cast<const PlainChunks*>(self)->bits;
+    if (!runs_fit(*runs, chunk->num_values) || chunk->sizes[0] < (chunk->num_values * bits + 7) / 8)
+      return "a chunk is shorter than its values";
+    if (bits > 1) {
+      copy_fixed_runs(chunk->buffers[0], bits / 8, *runs, out->values);
+      return kDone;
+    }
+    int64_t at = out->bit_offset;
+    for (int64_t run = 0; run < runs->num_runs; ++run) {
+      const int64_t count = runs->stops[run] - runs->starts[run];
+      copy_bit_run(chunk->buffers[0], runs->starts[run], out->values, at, count);
+      at += count;
+    }
+    return kDone;
+  }
+};
+
+// Zipped values as they are.
+struct ZippedPlain {
+  int64_t bits;
+
+  static LaRefusal expand(const void* self, const uint8_t* data, const int64_t* starts, const int64_t* sizes,
+                          int64_t num_values, LaValues* out) {
+    const auto& form = *static_cast<const ZippedPlain*>(self);
+    const int64_t width = form.bits / 8;
+    for (int64_t value = 0; value < num_values; ++value) {
+      const uint8_t* from = data + starts[value];
+      if (form.bits == 0) {
+        if (const LaRefusal refusal = append_bytes(from, sizes[value], value, out)) return refusal;
+        continue;
+      }
+      if (sizes[value] != width) return "a zipped value has another size than its description";
+      copy_bytes(out->values + value * width, from, width);
+    }
+    return kDone;
+  }
+};
+
+// Values of 1 bit or of whole bytes.
+inline HeldChunkCodec* hold_plain_chunks(int64_t bits) {
+  return hold(std::make_shared<PlainChunks>(PlainChunks{bits}), bits, 1, bits % 8 == 0 ? bits / 8 : 0);
+}
+
+// Zipped values of so many bits each, or (0) of any length.
+inline HeldValueCodec* hold_plain_values(int64_t bits) {
+  return hold_values(std::make_shared<ZippedPlain>(ZippedPlain{bits}), bits, true);
 }
 
 }  // namespace lance_arrow

@@ -186,6 +186,12 @@ cdef extern from "lance_arrow/codec_tables.hpp" namespace "lance_arrow" nogil:
     cdef cppclass HeldFramePrefixes:
         pass
 
+    cdef cppclass HeldStoredValues:
+        pass
+
+    HeldChunkCodec* hold_plain_chunks(int64_t bits) except +
+    HeldValueCodec* hold_plain_values(int64_t bits) except +
+
 
 cdef void drop_chunk_codec(object capsule) noexcept:
     cdef HeldChunkCodec* held = <HeldChunkCodec*>PyCapsule_GetPointer(capsule, _CHUNK)
@@ -235,6 +241,16 @@ cdef inline object frame_capsule(HeldFrameCodec* held):
 cdef inline object prefixes_capsule(HeldFramePrefixes* held):
     """The same for the first bytes of its frames."""
     return PyCapsule_New(held, _PREFIXES, drop_frame_prefixes)
+
+
+cdef void drop_stored_values(object capsule) noexcept:
+    cdef HeldStoredValues* held = <HeldStoredValues*>PyCapsule_GetPointer(capsule, _STORED)
+    del held
+
+
+cdef inline object stored_capsule(HeldStoredValues* held):
+    """The same for values that are stored as they are."""
+    return PyCapsule_New(held, _STORED, drop_stored_values)
 
 
 # Writing.

@@ -1,4 +1,4 @@
-# Byte streams; arguments and errors as in `inline_bitpacking`.
+# Byte streams.
 
 cdef extern from "lance_arrow_codecs/byte_stream_split/streams.hpp" namespace "lance_arrow::codecs" nogil:
     Outcome _gather_streams "lance_arrow::codecs::gather_streams"(Chunks, int64_t, uint8_t*, int64_t)

@@ -1,9 +1,4 @@
 # Chunks that begin with their bit width.
-#
-# Chunk arguments: ``data`` is ``(total_bytes,) uint8``; ``starts`` and ``sizes`` are ``(num_chunks,) int64``, the byte range of
-# each chunk in it; ``value_starts`` is ``(num_chunks + 1,) int64``, where the values of each begin in the output. Parts to be
-# encoded are values and ``value_starts`` likewise. Bytes that contradict themselves raise CorruptPageError (``detail``: chunk
-# or value number), a caller's mistake InternalError. After both, the output is unspecified.
 
 cdef extern from "lance_arrow_codecs/inline_bitpacking/unpacking.hpp" namespace "lance_arrow::codecs" nogil:
     Outcome _unpack_inline "lance_arrow::codecs::unpack_inline"(Chunks, int, uint8_t*, int64_t)

@@ -1,4 +1,4 @@
-# LZ4; errors as in `inline_bitpacking`.
+# LZ4.
 
 cdef extern from "lance_arrow_codecs/lz4/decoding.hpp" namespace "lance_arrow::codecs" nogil:
     Outcome _decode_lz4_blocks "lance_arrow::codecs::decode_lz4_blocks"(

@@ -1,4 +1,4 @@
-# Blocks of one bit width; arguments and errors as in `inline_bitpacking`.
+# Blocks of one bit width.
 
 cdef extern from "lance_arrow_codecs/out_of_line_bitpacking/unpacking.hpp" namespace "lance_arrow::codecs" nogil:
     Outcome _unpack_out_of_line "lance_arrow::codecs::unpack_out_of_line"(Chunks, int, int, uint8_t*, int64_t)

@@ -1,4 +1,4 @@
-# Runs; arguments and errors as in `inline_bitpacking`.
+# Runs.
 
 cdef extern from "lance_arrow_codecs/rle/runs.hpp" namespace "lance_arrow::codecs" nogil:
     Outcome _expand_runs "lance_arrow::codecs::expand_runs"(

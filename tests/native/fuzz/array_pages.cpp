@@ -9,6 +9,8 @@
 #include "engine/pages/indexed_page.hpp"
 #include "engine/pages/spread_page.hpp"
 #include "engine/pages/widened_page.hpp"
+#include "lance_arrow/codec_tables.hpp"
+#include "lance_arrow_codecs/lz4/codec.hpp"
 #include "page_rows.hpp"
 
 namespace {
@@ -72,7 +74,7 @@ void make_indexed(fuzz::Input* input, int64_t num_rows, Made* made) {
 void make_strings(fuzz::Input* input, int64_t num_rows, Made* made) {
   BinaryForm form{input->flag() ? 8 : 4, static_cast<uint64_t>(input->number(0, 0xFFFF)), nullptr};
   if (input->flag()) {
-    made->codes.reset(hold_zipped(0));
+    made->codes.reset(hold_plain_values(0));
     form.codes = made->codes.get();
   }
   if (input->flag()) {

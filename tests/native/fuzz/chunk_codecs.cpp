@@ -4,12 +4,12 @@
 #include <memory>
 
 #include "engine/bind/codec_holders.hpp"
-#include "engine/bind/codec_tables.hpp"
-#include "engine/bind/variable_parts.hpp"
 #include "input.hpp"
+#include "lance_arrow/codec_tables.hpp"
 #include "lance_arrow_codecs/byte_stream_split/codec.hpp"
 #include "lance_arrow_codecs/constant/codec.hpp"
 #include "lance_arrow_codecs/delta/codec.hpp"
+#include "lance_arrow_codecs/fixed_size_list/codec.hpp"
 #include "lance_arrow_codecs/fsst/codec.hpp"
 #include "lance_arrow_codecs/inline_bitpacking/codec.hpp"
 #include "lance_arrow_codecs/lz4/codec.hpp"
@@ -17,6 +17,8 @@
 #include "lance_arrow_codecs/range/codec.hpp"
 #include "lance_arrow_codecs/rle/codec.hpp"
 #include "lance_arrow_codecs/rle/encoded_runs.hpp"
+#include "lance_arrow_codecs/variable/codec.hpp"
+#include "lance_arrow_codecs/variable/parts.hpp"
 
 namespace {
 
@@ -48,7 +50,7 @@ struct Tree {
     constexpr int64_t words[] = {8, 16, 32, 64};
     constexpr int64_t floats[] = {32, 64};
     switch (input.number(0, depth > 0 ? 11 : 5)) {
-      case 0: return keep(hold_flat(input.one_of(widths)));
+      case 0: return keep(hold_plain_chunks(input.one_of(widths)));
       case 1: return keep(hold_inline_bitpacking(input.one_of(words)));
       case 2: {
         const int64_t word_bits = input.one_of(words);
@@ -87,8 +89,8 @@ struct Tree {
       }
       case 10: {
         const bool is_block = input.flag();
-        const LaChunkCodec* values = keep(hold_flat(input.one_of(words)));
-        const LaChunkCodec* lengths = keep(hold_flat(input.one_of(words)));
+        const LaChunkCodec* values = keep(hold_plain_chunks(input.one_of(words)));
+        const LaChunkCodec* lengths = keep(hold_plain_chunks(input.one_of(words)));
         const RunCounter of_values{values->bits / 8, {}, 0}, of_lengths{lengths->bits / 8, {}, 0};
         return keep(hold_encoded_runs(values, lengths, of_values, input.flag() ? of_lengths : RunCounter{}, is_block));
       }

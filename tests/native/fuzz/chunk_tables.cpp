@@ -3,6 +3,7 @@
 
 #include "engine/decode/packed_fields.hpp"
 #include "input.hpp"
+#include "lance_arrow/located_fields.hpp"
 #include "lance_arrow_codecs/byte_stream_split/streams.hpp"
 
 namespace {

@@ -1,6 +1,7 @@
 // Raw LZ4 blocks and frames, compared with a decoder that copies one byte at a time.
 #include "engine/bind/compressed_chunks.hpp"
 #include "input.hpp"
+#include "lance_arrow_codecs/lz4/codec.hpp"
 
 namespace {
 
@@ -44,7 +45,7 @@ bool decode_slowly(const uint8_t* block, int64_t size, std::vector<uint8_t>& out
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using lance_arrow::engine::Lz4Frames;
+  using lance_arrow::codecs::Lz4Frames;
   fuzz::Input input(data, size);
   const fuzz::Buffer frame = input.rest();
   const int64_t declared = Lz4Frames::plain_bytes(nullptr, frame.data(), frame.size);

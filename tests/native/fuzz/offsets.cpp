@@ -1,9 +1,10 @@
 // Offsets of values of any length, in chunks and in blocks: measured, located, decoded; and the check of UTF-8.
 //
 // Promises: what can be measured can be decoded into exactly so many bytes, and located at the same ones.
-#include "engine/decode/offsets.hpp"
+#include "lance_arrow_codecs/variable/offsets.hpp"
 
 #include "engine/common/utf8.hpp"
+#include "engine/decode/located_values.hpp"
 #include "input.hpp"
 
 namespace {

@@ -4,7 +4,9 @@
 
 #include "engine/bind/codec_holders.hpp"
 #include "input.hpp"
+#include "lance_arrow/codec_tables.hpp"
 #include "lance_arrow_codecs/fsst/codec.hpp"
+#include "lance_arrow_codecs/zstd/codec.hpp"
 
 namespace {
 
@@ -39,8 +41,8 @@ void expand(fuzz::Input& input) {
     std::memcpy(table.data(), head.data(), static_cast<size_t>(std::min(head.size, table.size)));
   }
   Outcome outcome;
-  const std::unique_ptr<HeldValueCodec> codec(
-      has_table ? hold_zipped_symbols(table.data(), table.size, &outcome) : hold_zipped(bits));
+  const std::unique_ptr<HeldValueCodec> codec(has_table ? hold_zipped_symbols(table.data(), table.size, &outcome)
+                                                        : hold_plain_values(bits));
   if (codec == nullptr) return;
   const int64_t num_values = input.number(1, 64);
   std::vector<int64_t> shares(static_cast<size_t>(2 * num_values));

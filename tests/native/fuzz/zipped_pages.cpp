@@ -4,6 +4,7 @@
 #include "engine/bind/codec_holders.hpp"
 #include "engine/pages/buffered_page.hpp"
 #include "engine/pages/zipped_page.hpp"
+#include "lance_arrow/codec_tables.hpp"
 #include "page_rows.hpp"
 
 using namespace lance_arrow;
@@ -39,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   form.zip.bytes_per_value = bits == 0 ? -1 : bits / 8;
   form.zip.bits_per_offset = bits > 0 ? 0 : input.flag() ? 64 : 32;
   Outcome outcome;
-  const std::unique_ptr<HeldValueCodec> codec(hold_zipped(bits));
+  const std::unique_ptr<HeldValueCodec> codec(hold_plain_values(bits));
   form.values = codec.get();
   const int64_t num_rows = input.number(1, 1000);
   form.num_entries = form.num_values = -1;

@@ -3,6 +3,7 @@
 
 #include "engine/bind/compressed_chunks.hpp"
 #include "input.hpp"
+#include "lance_arrow_codecs/zstd/codec.hpp"
 
 namespace {
 

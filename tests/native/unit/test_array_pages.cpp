@@ -7,6 +7,7 @@
 #include "engine/pages/binary_pages.hpp"
 #include "engine/pages/indexed_page.hpp"
 #include "engine/plan/leaf_reader.hpp"
+#include "lance_arrow_codecs/lz4/codec.hpp"
 #include "support.hpp"
 
 namespace {

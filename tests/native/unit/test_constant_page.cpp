@@ -2,6 +2,7 @@
 #include "engine/bind/codec_holders.hpp"
 #include "engine/pages/constant_page.hpp"
 #include "engine/plan/leaf_reader.hpp"
+#include "lance_arrow_codecs/out_of_line_bitpacking/codec.hpp"
 #include "support.hpp"
 
 namespace {

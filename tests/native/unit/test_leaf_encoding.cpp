@@ -4,6 +4,10 @@
 #include "engine/encode/encoders/held_encoders.hpp"
 #include "engine/encode/leaves/leaf_pages.hpp"
 #include "engine/encode/leaves/zone_records.hpp"
+#include "lance_arrow_codecs/flat/encoder.hpp"
+#include "lance_arrow_codecs/inline_bitpacking/encoder.hpp"
+#include "lance_arrow_codecs/out_of_line_bitpacking/encoder.hpp"
+#include "lance_arrow_codecs/rle/encoder.hpp"
 #include "support.hpp"
 
 namespace {

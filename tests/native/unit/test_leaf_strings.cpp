@@ -7,6 +7,7 @@
 #include "engine/encode/leaves/zone_records.hpp"
 #include "lance_arrow_codecs/lz4/decoding.hpp"
 #include "lance_arrow_codecs/lz4/encoding.hpp"
+#include "lance_arrow_codecs/variable/encoder.hpp"
 #include "support.hpp"
 
 namespace {

@@ -4,7 +4,7 @@
 
 namespace {
 
-using lance_arrow::engine::decode_lz4_block;
+using lance_arrow::codecs::decode_lz4_block;
 using tests::Bytes;
 
 // The decoded bytes, or a word for a refusal. All of the room is checked.
@@ -72,7 +72,7 @@ TEST_CASE("lengths go on until a byte below 255") {
 }
 
 TEST_CASE("blocks lie in their data and their room") {
-  using lance_arrow::engine::decode_lz4_blocks;
+  using lance_arrow::codecs::decode_lz4_blocks;
   const Bytes data = literals("abc");
   Bytes out(3);
   const int64_t borders[] = {0, 3};

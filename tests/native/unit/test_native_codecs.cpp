@@ -2,7 +2,15 @@
 #include <memory>
 
 #include "engine/bind/codec_holders.hpp"
-#include "engine/bind/codec_tables.hpp"
+#include "lance_arrow/codec_tables.hpp"
+#include "lance_arrow_codecs/byte_stream_split/codec.hpp"
+#include "lance_arrow_codecs/fixed_size_list/codec.hpp"
+#include "lance_arrow_codecs/inline_bitpacking/codec.hpp"
+#include "lance_arrow_codecs/lz4/codec.hpp"
+#include "lance_arrow_codecs/out_of_line_bitpacking/codec.hpp"
+#include "lance_arrow_codecs/rle/codec.hpp"
+#include "lance_arrow_codecs/variable/codec.hpp"
+#include "lance_arrow_codecs/zstd/codec.hpp"
 #include "support.hpp"
 
 namespace {
@@ -53,7 +61,7 @@ std::string selected(const LaChunkCodec& codec, const std::vector<Bytes>& buffer
 using Held = std::unique_ptr<HeldChunkCodec>;
 
 TEST_CASE("flat values end where their chunk ends") {
-  const Held bytes(hold_flat(8)), bits(hold_flat(1)), wide(hold_flat(24));
+  const Held bytes(hold_plain_chunks(8)), bits(hold_plain_chunks(1)), wide(hold_plain_chunks(24));
   CHECK(selected(*bytes, {tests::text("abcd")}, 4, {{0, 1}, {3, 4}}) == "ad");
   CHECK(selected(*bytes, {tests::text("abc")}, 4, {{0, 1}}) == "a chunk is shorter than its values");
   CHECK(selected(*bytes, {tests::text("abcd")}, 4, {{3, 5}}) == "a chunk is shorter than its values");
@@ -119,7 +127,7 @@ TEST_CASE("byte streams have as many bytes as values") {
 
 TEST_CASE("frames that declare more than they can hold, or may, are refused before memory is taken") {
   const std::unique_ptr<HeldFrameCodec> frames(hold_lz4());
-  const Held flat(hold_flat(8)), codec(hold_compressed(flat.get(), frames.get(), nullptr, 100));
+  const Held flat(hold_plain_chunks(8)), codec(hold_compressed(flat.get(), frames.get(), nullptr, 100));
   const std::string refused = "a frame declares more than it can hold";
   CHECK(selected(*codec, {{2, 0, 0, 0, 0x20, 'a', 'b'}}, 2, {{1, 2}}) == "b");
   CHECK(selected(*codec, {{3, 0, 0, 0, 0x20, 'a', 'b'}}, 2, {{1, 2}}) == "an LZ4 block is malformed");
@@ -133,7 +141,7 @@ TEST_CASE("frames that declare more than they can hold, or may, are refused befo
 TEST_CASE("frames are decompressed up to the last value that is wanted, where the child reads values by place") {
   const std::unique_ptr<HeldFrameCodec> frames(hold_lz4());
   const std::unique_ptr<HeldFramePrefixes> prefixes(hold_lz4_prefixes());
-  const Held flat(hold_flat(8)), packed(hold_inline_bitpacking(8));
+  const Held flat(hold_plain_chunks(8)), packed(hold_inline_bitpacking(8));
   const Held codec(hold_compressed(flat.get(), frames.get(), prefixes.get(), 100));
   // abc and four bytes that repeat it, x and a match, which goes back too far in the damaged one, xyz.
   const Bytes whole{15, 0, 0, 0, 0x30, 'a', 'b', 'c', 3, 0, 0x10, 'x', 3, 0, 0x30, 'x', 'y', 'z'};
@@ -190,7 +198,7 @@ TEST_CASE("stored Zstandard frames at the borders of their forms") {
 }
 
 TEST_CASE("lists of one length are rows of bitmaps and items") {
-  const Held flat(hold_flat(8)), bits(hold_flat(1));
+  const Held flat(hold_plain_chunks(8)), bits(hold_plain_chunks(1));
   // Three lists of 3 bytes: 9 bits of a bitmap, 9 bytes. Valid items: 101, 010, 111.
   const std::vector<Bytes> chunk{{0b11010101, 0b1}, tests::text("abcdefghi")};
   const Held codec(hold_list_rows(flat.get(), 3, {3}, 1, 24));

@@ -1,7 +1,7 @@
 // number_codecs.hpp: values that follow a rule, and runs of parts with codecs of their own.
-#include "engine/bind/codec_tables.hpp"
+#include "engine/bind/codec_holders.hpp"
 #include "engine/bind/compressed_chunks.hpp"
-#include "engine/bind/variable_parts.hpp"
+#include "lance_arrow/codec_tables.hpp"
 #include "lance_arrow_codecs/byte_stream_split/codec.hpp"
 #include "lance_arrow_codecs/constant/codec.hpp"
 #include "lance_arrow_codecs/delta/codec.hpp"
@@ -11,6 +11,8 @@
 #include "lance_arrow_codecs/range/codec.hpp"
 #include "lance_arrow_codecs/rle/codec.hpp"
 #include "lance_arrow_codecs/rle/encoded_runs.hpp"
+#include "lance_arrow_codecs/variable/codec.hpp"
+#include "lance_arrow_codecs/variable/parts.hpp"
 #include "support.hpp"
 
 namespace {
@@ -74,7 +76,7 @@ TEST_CASE("ranges and differences wrap around") {
   const Held range(hold_range(32, 0xFFFFFFFF, 2)), wide(hold_range(64, 5, ~uint64_t{0}));
   CHECK(numbers<uint32_t>(*range, {}, 4, {{0, 1}, {2, 4}}) == "4294967295 3 5 ");
   CHECK(numbers<uint64_t>(*wide, {}, 3, {{0, 3}}) == "5 4 3 ");
-  const Held flat(hold_flat(32)), delta(hold_delta(32, 10, flat.get()));
+  const Held flat(hold_plain_chunks(32)), delta(hold_delta(32, 10, flat.get()));
   CHECK(numbers<uint32_t>(*delta, {words({1, 0, 0xFFFFFFFF})}, 4, {{0, 4}}) == "10 11 11 10 ");
   CHECK(numbers<uint32_t>(*delta, {words({1, 0, 0xFFFFFFFF})}, 4, {{1, 2}, {3, 4}}) == "11 10 ");
   CHECK(numbers<uint32_t>(*delta, {{}}, 1, {{0, 1}}) == "10 ");
@@ -83,7 +85,7 @@ TEST_CASE("ranges and differences wrap around") {
 }
 
 TEST_CASE("runs whose parts have codecs of their own") {
-  const Held flat(hold_flat(32)), bytes(hold_flat(8)), one(hold_constant(8, std::string(1, '\2')));
+  const Held flat(hold_plain_chunks(32)), bytes(hold_plain_chunks(8)), one(hold_constant(8, std::string(1, '\2')));
   const RunCounter of_words{4, {}, 0}, of_bytes{1, {}, 0}, unknown;
   const Held codec(hold_encoded_runs(flat.get(), bytes.get(), of_words, of_bytes, false));
   CHECK(numbers<uint32_t>(*codec, {words({7, 9}), {3, 1}}, 4, {{0, 4}}) == "7 7 7 9 ");
@@ -116,7 +118,7 @@ TEST_CASE("runs whose parts have codecs of their own") {
 
 TEST_CASE("runs are counted through frames") {
   const std::unique_ptr<HeldFrameCodec> frames(hold_lz4());
-  const Held flat(hold_flat(8)), bytes(hold_flat(8));
+  const Held flat(hold_plain_chunks(8)), bytes(hold_plain_chunks(8));
   const Held framed(hold_compressed(flat.get(), frames.get(), nullptr, 100));
   const RunCounter inside{1, {frames.get()}, 100}, small{1, {frames.get()}, 1}, of_bytes{1, {}, 0};
   const Bytes frame{2, 0, 0, 0, 0x20, 'a', 'b'};
@@ -152,7 +154,7 @@ std::string strings(const LaChunkCodec& codec, const std::vector<Bytes>& buffers
 
 TEST_CASE("strings whose parts have codecs of their own") {
   const std::unique_ptr<HeldFrameCodec> frames(hold_lz4());
-  const Held flat(hold_flat(32)), steps(hold_range(32, 0, 2));
+  const Held flat(hold_plain_chunks(32)), steps(hold_range(32, 0, 2));
   const Held apart(hold_variable_parts(32, flat.get(), nullptr, 0, PartsForm::kApart));
   const Bytes offsets = words({0, 2, 2, 5}), letters = tests::text("abcde");
   CHECK(strings(*apart, {offsets, letters}, 3, {{0, 3}}) == "ab||cde|");

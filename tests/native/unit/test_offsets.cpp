@@ -1,6 +1,7 @@
 // offsets.hpp and utf8.hpp: offsets that overflow, descend or leave their chunk; characters cut by a border.
 #include "engine/common/utf8.hpp"
-#include "engine/decode/offsets.hpp"
+#include "engine/decode/located_values.hpp"
+#include "lance_arrow_codecs/variable/offsets.hpp"
 #include "support.hpp"
 
 namespace {

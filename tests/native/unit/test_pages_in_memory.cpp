@@ -8,6 +8,8 @@
 #include "engine/pages/flattened_page.hpp"
 #include "engine/pages/zipped_page.hpp"
 #include "engine/plan/leaf_reader.hpp"
+#include "lance_arrow/codec_tables.hpp"
+#include "lance_arrow_codecs/variable_packed_struct/codec.hpp"
 #include "support.hpp"
 
 namespace {
@@ -102,7 +104,7 @@ TEST_CASE("items that disagree about their list are refused") {
 
 TEST_CASE("pages in memory read what they hold, and nothing beyond") {
   Outcome outcome;
-  const std::unique_ptr<HeldValueCodec> codec(hold_zipped(8));
+  const std::unique_ptr<HeldValueCodec> codec(hold_plain_values(8));
   StreamForm form;
   form.zip = {0, 0, 1, 0, -1};
   form.num_entries = form.num_values = 12;
@@ -123,7 +125,7 @@ TEST_CASE("pages in memory read what they hold, and nothing beyond") {
 
 TEST_CASE("zipped rows of any length find themselves by their index, which they read once") {
   Outcome outcome;
-  const std::unique_ptr<HeldValueCodec> codec(hold_zipped(0));
+  const std::unique_ptr<HeldValueCodec> codec(hold_plain_values(0));
   StreamForm form;
   form.zip = {0, 0, -1, 32, -1};
   form.num_entries = form.num_values = 2;
@@ -155,7 +157,7 @@ TEST_CASE("zipped rows of any length find themselves by their index, which they 
 
 TEST_CASE("rows of packed structs are made of the values of their fields") {
   Outcome outcome;
-  const std::unique_ptr<HeldValueCodec> words(hold_zipped(16)), texts(hold_zipped(0));
+  const std::unique_ptr<HeldValueCodec> words(hold_plain_values(16)), texts(hold_plain_values(0));
   const std::unique_ptr<HeldValueCodec> rows(hold_packed_rows({words.get(), texts.get()}, {2, -8}, {2, -4}));
   const std::vector<uint8_t> data{1, 2, 3, 0, 0, 0, 0, 0, 0, 0, 'a', 'b', 'c', 4, 5, 0, 0, 0, 0, 0, 0, 0, 0};
   const std::vector<int64_t> starts{0, 13, 13}, sizes{13, 0, 10};

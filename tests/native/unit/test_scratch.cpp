@@ -2,9 +2,10 @@
 #include <thread>
 
 #include "engine/bind/codec_holders.hpp"
-#include "engine/bind/codec_tables.hpp"
+#include "lance_arrow/codec_tables.hpp"
 #include "lance_arrow/scratch.hpp"
 #include "lance_arrow_codecs/fsst/codec.hpp"
+#include "lance_arrow_codecs/variable/codec.hpp"
 #include "support.hpp"
 
 namespace {

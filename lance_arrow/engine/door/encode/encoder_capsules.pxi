@@ -36,34 +36,20 @@ cdef extern from "engine/encode/encoders/held_encoders.hpp" namespace "lance_arr
         const LaChunkEncoder* indices
         const LaBlocksEncoder* items
 
-    HeldChunkEncoder* hold_flat_encoder(const string&) except +
     HeldChunkEncoder* hold_asked_encoder(int64_t, int64_t) except +
-    HeldChunkEncoder* hold_string_encoder(const string&) except +
     HeldChunkEncoder* hold_best_chunks(const vector[const LaChunkEncoder*]&) except +
-    HeldBlocksEncoder* hold_string_blocks(const string&) except +
     HeldBlocksEncoder* hold_asked_blocks(int64_t) except +
     HeldBlocksEncoder* hold_compressed_blocks(const CompressedBlockForm&) except +
     HeldChunkEncoder* hold_compressed_chunks(const CompressedChunkForm&) except +
     HeldBlocksEncoder* hold_best_blocks(const vector[const LaBlocksEncoder*]&) except +
-    HeldBlocksEncoder* hold_flat_blocks(const string&) except +
     HeldPageEncoder* hold_chunk_pages(const ChunkPageForm&) except +
     HeldPageEncoder* hold_constant_pages(cbool) except +
     HeldPageEncoder* hold_zipped_pages(double) except +
     HeldPageEncoder* hold_no_pages() except +
 
-def flat_encoder(bytes description) -> object:
-    """Chunks of values back to back; `description` is the serialized ``CompressiveEncoding``, here and below."""
-    return chunk_encoder_capsule(hold_flat_encoder(description))
-
-
 def asked_encoder(int64_t least_bytes, int64_t least_values) -> object:
     """A codec that is asked in Python for blocks of so many bytes and values, and does not fit smaller ones."""
     return chunk_encoder_capsule(hold_asked_encoder(least_bytes, least_values))
-
-
-def variable_encoder(bytes description) -> object:
-    """Chunks of offsets and bytes."""
-    return chunk_encoder_capsule(hold_string_encoder(description))
 
 
 def best_chunks_encoder(capsules) -> object:
@@ -72,11 +58,6 @@ def best_chunks_encoder(capsules) -> object:
     for one in capsules:
         encoders.push_back(<const LaChunkEncoder*>PyCapsule_GetPointer(one, _CHUNK_ENCODER))
     return keeping(chunk_encoder_capsule(hold_best_chunks(encoders)), tuple(capsules))
-
-
-def variable_blocks_encoder(bytes description) -> object:
-    """Blocks of a header, offsets and bytes."""
-    return blocks_encoder_capsule(hold_string_blocks(description))
 
 
 def asked_blocks_encoder(int64_t least_bytes) -> object:
@@ -167,11 +148,6 @@ def best_blocks_encoder(capsules) -> object:
     for one in capsules:
         encoders.push_back(<const LaBlocksEncoder*>PyCapsule_GetPointer(one, _BLOCKS_ENCODER))
     return keeping(blocks_encoder_capsule(hold_best_blocks(encoders)), tuple(capsules))
-
-
-def flat_blocks_encoder(bytes description) -> object:
-    """Blocks of values back to back."""
-    return blocks_encoder_capsule(hold_flat_blocks(description))
 
 
 def chunk_pages_encoder(

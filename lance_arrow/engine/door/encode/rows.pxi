@@ -69,7 +69,7 @@ def join_fields(
 
     Notes
     -----
-    Source: CompressiveEncoding.VariablePackedStruct; spec 5.9.
+    Source: spec 5.9.
     """
     cdef Py_ssize_t num_fields = field_bytes.shape[0], field
     cdef int64_t num_rows = out_row_offsets.shape[0] - 1

@@ -11,7 +11,6 @@
 namespace lance_arrow::engine {
 
 // Codecs with chunks. A description is a serialized `CompressiveEncoding`.
-HeldChunkEncoder* hold_flat_encoder(const std::string& description);
 // Never fits blocks of fewer bytes, or chunks of fewer values; of others, Python is asked.
 HeldChunkEncoder* hold_asked_encoder(int64_t least_bytes, int64_t least_values);
 
@@ -36,13 +35,10 @@ struct CompressedChunkForm : CompressionForm {
 };
 HeldChunkEncoder* hold_compressed_chunks(const CompressedChunkForm& form);
 
-// Byte strings.
-HeldChunkEncoder* hold_string_encoder(const std::string& description);
 // The encoder with the smallest score; all must live as long.
 HeldChunkEncoder* hold_best_chunks(const std::vector<const LaChunkEncoder*>& encoders);
 
 // Codecs with blocks.
-HeldBlocksEncoder* hold_string_blocks(const std::string& description);
 HeldBlocksEncoder* hold_asked_blocks(int64_t least_bytes);
 // Blocks of the best child, compressed. Python is asked about blocks of so many bytes that it would sample.
 struct CompressedBlockForm : CompressionForm {
@@ -50,7 +46,6 @@ struct CompressedBlockForm : CompressionForm {
 };
 HeldBlocksEncoder* hold_compressed_blocks(const CompressedBlockForm& form);
 HeldBlocksEncoder* hold_best_blocks(const std::vector<const LaBlocksEncoder*>& encoders);
-HeldBlocksEncoder* hold_flat_blocks(const std::string& description);
 // Layouts.
 struct ChunkPageForm {
   LaChunkRules rules;

@@ -1,0 +1,11 @@
+// Encoders of chunks and of blocks.
+#pragma once
+
+#include "lance_arrow/encoder_tables.hpp"
+
+namespace lance_arrow::codecs {
+
+HeldChunkEncoder* hold_string_encoder(const std::string& description);
+HeldBlocksEncoder* hold_string_blocks(const std::string& description);
+
+}  // namespace lance_arrow::codecs
