@@ -13,8 +13,8 @@
 | `prune/` | zones and files in which no row, or every row, satisfies a filter |
 | `door/` | the parts of `_engine.pyx`: the Python interface of the C++ code; `door/encode/` those for writing |
 
-What it shares with codecs of all distributions are the public headers in `lance_arrow/include/`: outcomes, scratch memory,
-bits, offsets, C tables. It knows no codec: a codec has a folder in its distribution, and gives the engine capsules.
+What it shares with codecs are the public headers in `lance_arrow/include/`: outcomes, scratch memory, bits, offsets, C
+tables. It knows no codec of the format: each has a folder in its distribution, and hands capsules to the engine.
 
 A header declares the interface, a ``.cpp`` of the same name defines it. `lance_arrow.kernels` is the part for plugins;
 everything else here is internal to the package.

@@ -3,8 +3,8 @@
 description ── as one that was bound, but for counts and tables? ──► its layout, with these parameters
                                                                 └─► None: it must be bound
 
-Pages of a column differ in how many values they have, and in tables such as those of symbols. What is compared is bytes: what
-lies between the parameters must be equal, so both descriptions have the same fields in the same order.
+Pages of a column differ in how many values they have, and in tables such as those of symbols. What is compared is
+bytes: what lies between the parameters must be equal, so both descriptions have the same fields in the same order.
 """
 
 from __future__ import annotations
