@@ -173,10 +173,12 @@ class LeafNode(ColumnNode):
 
 
 class ItemJudge(Protocol):
-    """Judges items of dictionaries; threads share it."""
+    """Judges items of dictionaries, and numbers; threads share it."""
 
     null: bool
     """Whether null satisfies the condition."""
+    numbers: tuple[int, list[int], list[int], bool] | None
+    """The ranges of numbers that satisfy it, as for `engine.ReadForms`; None where items alone are judged."""
 
     def __call__(self, offsets: bytes, offset_bits: int, values: bytes) -> bytes | None:
         """Return a byte for each item, 1 where it satisfies the condition; None where that cannot be told of items."""

@@ -16,7 +16,7 @@ DEFAULT_PAGE_BYTES = 8 << 20
 MAX_PAGE_BYTES = (1 << 31) - 1
 """Values of one page fit 32-bit offsets, unless a single row does not."""
 MAX_PAGE_LEVELS = 1 << 25
-"""Most level entries of a page; far below the limit of FullZipLayout.num_items (u32), to limit memory."""
+"""Most level entries of a page; far below what 32 bits count, to limit memory."""
 
 _OFFSET_BYTES = {pa.string().id: 4, pa.binary().id: 4, pa.large_string().id: 8, pa.large_binary().id: 8}
 _VIEWS = (pa.string_view().id, pa.binary_view().id)

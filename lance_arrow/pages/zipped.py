@@ -4,7 +4,7 @@ buffer 0   entries: [control word: levels] [length, if widths vary] [value]
 buffer 1   row index: offset of each row, if rows have no common width
 
 The engine cuts the stream at row borders, splits entries into levels and places of values, and lets the value codec
-decode all of them. Source: lance.encodings21.FullZipLayout, lance.encodings23.ZippedValues; spec 6.
+decode all of them. Source: spec 6.
 """
 
 from __future__ import annotations

@@ -184,7 +184,7 @@ class TakePlan:
         num_values, values, offsets, nodes = done
         if self.blobs is not None and isinstance(values, tuple):
             values, _ = values
-        if self.leaf.judge is not None and offsets is None:
+        if offsets is True:
             return pa.Array.from_buffers(pa.bool_(), num_values, [None, values], 0)
         if isinstance(offsets, list):
             from lance_arrow.arrays.dictionaries import kept_dictionary  # noqa: PLC0415 - for dictionaries alone

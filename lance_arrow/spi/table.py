@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from google.protobuf.message import Message
 
-from lance_arrow.errors import PluginConflictError, PluginContractError, UnknownEncodingError
+from lance_arrow.errors import LanceError, PluginConflictError, PluginContractError, UnknownEncodingError
 from lance_arrow.spi.hookspecs import PROVIDE_HOOKS
 from lance_arrow.spi.keys import EncodingKey
 from lance_arrow.spi.loading import LoadedPlugins, PluginRecord
@@ -133,12 +133,16 @@ class EncodingTable:
             # The name comes from the file: it is quoted, and cut to the length of a name.
             advice = f"the file says to install {distribution[:_LONGEST_NAME]!r}"
         error = UnknownEncodingError(f"no installed plugin provides the encoding {key}; {advice}", detail=key)
+        self._blame(error, key)
+        return error
+
+    def _blame(self, error: LanceError, key: EncodingKey) -> None:
+        """Name the broken plugins that seem to provide a key."""
         for record in self.plugins.claimants(key):
             error.add_note(
                 f"plugin {record.name!r} of {record.distribution} {record.version} is broken: {record.error!r}"
             )
             error.__cause__ = record.error
-        return error
 
     def _find(self, table: Mapping[EncodingKey, Provided], key: EncodingKey) -> Provided:
         found = table.get(key)
@@ -209,11 +213,14 @@ class EncodingTable:
         elif len(found) == 1:
             return found[0]
         names = ", ".join(f"{p.plugin.name!r} of {p.plugin.distribution} {p.plugin.version}" for p in found)
-        raise PluginConflictError(
+        error = PluginConflictError(
             f"{key} is provided by {names}; decide with Settings(prefer={{'{key}': '<plugin name>'}}) "
             f"or LANCE_ARROW_PREFER='{key}=<plugin name>'" + (f" (now {wanted!r})" if wanted is not None else ""),
             detail=key,
         )
+        # What is preferred may be installed, and broken.
+        self._blame(error, key)
+        raise error
 
 
 class _Provisions(Mapping[EncodingKey, Provided]):

@@ -24,6 +24,9 @@ WORDS = {
     "out_of_line_bitpacking": r"out.of.line.bit.?pack|OutOfLineBitpack",
     "rle": r"\brle\b|RunLength",
     "variable_packed_struct": r"variable.packed.struct|VariablePackedStruct",
+    "full_zip": r"\"full_zip\"|FullZipLayout|full_zip_layout",
+    "mini_block": r"\"mini_block\"|MiniBlockLayout|mini_block_layout",
+    "planar": r"\"planar\"|PlanarLayout",
 }
 """Of those whose names say nothing else; others are found by their folder and their entry in a message."""
 ALLOWED = {

@@ -33,6 +33,10 @@ void add_ends(const std::vector<int64_t>& ends, int64_t base, uint8_t* offsets, 
 Form form_of(const LeafShape& shape, const std::vector<PageRef>& pages) {
   constexpr int64_t rows_per_lookup = 16;
   if (shape.form != Form::kStored && shape.form != Form::kJudged) return shape.form;
+  if (shape.numbers.has_value()) {
+    const auto can_be_judged = [](const PageRef& ref) { return ref.page->has_numbers() || ref.page->has_few_items(); };
+    return std::all_of(pages.begin(), pages.end(), can_be_judged) ? Form::kJudged : Form::kPlain;
+  }
   int64_t coded = 0, others = 0;
   for (const PageRef& ref : pages) (ref.page->has_few_items() ? coded : others) += ref.page->num_rows;
   if (coded == 0 || others > coded / rows_per_lookup || (others > 0 && shape.value_bits != 0)) return Form::kPlain;

@@ -20,14 +20,15 @@ struct BlobShape {
 };
 
 // How values of variable width come. `kStored` and `kJudged` are for pages of which most have a dictionary of few
-// items: others come as they are. Where not all of them have one, what is to be judged comes as codes.
+// items: others come as they are. Where not all of them have one, what is to be judged comes as codes. Numbers are
+// judged without one, too.
 enum class Form {
   kPlain,  // as they are
   kCodes,  // as codes into one dictionary
   kViews,  // as views
   kTextViews,  // as views that were checked as UTF-8
   kStored,  // as codes
-  kJudged,  // as flags, whether the items satisfy a condition
+  kJudged,  // as flags, whether the items, or numbers, satisfy a condition
   kKept,  // of a schema with dictionaries: as indices, and the items of each page
 };
 
@@ -51,6 +52,7 @@ struct LeafShape {
   std::vector<int64_t> list_parts;  // of fixed-size lists: bits of each part, were there a bitmap of each layer
   std::optional<BlobShape> blobs;
   std::optional<KeptShape> kept;  // of the form kKept
+  std::optional<NumberCondition> numbers;  // of the form kJudged, where numbers can be judged without items
 };
 
 struct Region {

@@ -1,4 +1,4 @@
-# Mini-block chunk words and headers. Source: spec section 3; MiniBlockLayout.has_large_chunk, .num_buffers.
+# Words and headers of chunks. Source: spec section 3.
 
 cdef extern from "engine/tables/chunk_tables.hpp" namespace "lance_arrow::engine" nogil:
     cdef struct HeaderForm:

@@ -21,6 +21,7 @@ cdef extern from "engine/plan/pages.hpp" namespace "lance_arrow::engine" nogil:
         int64_t index_bytes()
         cbool picks_selected(int64_t)
         cbool has_few_items()
+        cbool has_numbers()
         const Items* items()
 
     cdef struct PageBuffers:
@@ -33,8 +34,23 @@ cdef extern from "engine/plan/pages.hpp" namespace "lance_arrow::engine" nogil:
     cdef cppclass Lendable "lance_arrow::engine::Buffer":
         uint8_t* data()
 
+    enum class NumberKind:
+        kSigned
+        kUnsigned
+        kFloat
+
+    cdef cppclass NumberCondition:
+        NumberCondition()
+        NumberKind kind
+        int64_t bits
+        vector[uint64_t] lows
+        vector[uint64_t] highs
+        cbool nan_flag
+        cbool is_valid()
+
     cdef cppclass JudgedItems:
         JudgedItems(cbool, int64_t, cbool) except +
+        void judge_numbers(const NumberCondition&) except +
         void judge(const Items*, const uint8_t*) except +
 
     cdef cppclass LeafPart:
@@ -239,6 +255,7 @@ cdef extern from "engine/arrays/leaf_taking.hpp" namespace "lance_arrow::engine"
         Form form
         optional[BlobShape] blobs
         optional[KeptShape] kept
+        optional[NumberCondition] numbers
 
     cdef struct Region:
         uint8_t* bytes

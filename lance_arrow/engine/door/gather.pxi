@@ -115,7 +115,7 @@ def clear_null_indices(
 
     Null slots may hold any index, even one out of range. ``null_index`` is not compared with ``num_items``: it may
     name an item that the caller appended, so that null slots expand to nothing.
-    Source: MiniBlockLayout.dictionary; spec 3.
+    Source: spec 3.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-# Zipped rows of full-zip pages. Source: spec section 6; FullZipLayout.
+# Zipped rows. Source: spec section 6.
 #
 # A *region* is a byte range with whole rows, one per selected run of rows. Entries and values are numbered through all
 # regions in their order.

@@ -165,6 +165,8 @@ cdef class RowsInTheMaking:
             values = values, lent.buffer(out.positions)
         if out.form == Form.kCodes:
             offsets = out.num_items, lent.buffer(out.item_offsets), lent.buffer(out.items)
+        elif out.form == Form.kJudged:
+            offsets = True
         elif out.form == Form.kKept:
             offsets = [self._dictionary(out.dictionaries[number]) for number in range(out.dictionaries.size())]
         elif out.form == Form.kViews or out.form == Form.kTextViews:
@@ -190,8 +192,13 @@ cdef class RowsInTheMaking:
         if outcome.message != NULL:
             return refusal_of(outcome.in_leaf(leaf))
         verdict.reset(new JudgedItems(judge.null, self.num_rows, counts))
+        has_numbers = self.forms.shapes[leaf].numbers.has_value()
+        if has_numbers:
+            verdict.get().judge_numbers(self.forms.shapes[leaf].numbers.value())
         for number in range(refs.size()):
             items = refs[0][number].page.items()
+            if items == NULL and has_numbers:
+                continue
             found = None
             # Judging many items for few rows would take longer than reading the rows.
             if items != NULL and 0 < items.num_items <= max(MOST_JUDGED, self.num_rows):
@@ -241,7 +248,9 @@ cdef class ReadForms:
         give flags of rows then. It is called with ``(offsets, offset_bits, values)`` of a page's items. Values of one
         width are only counted: their offsets are empty, and `offset_bits` is minus the bits of a value. It returns a
         byte for each, 1 where the item satisfies it; or None if items cannot be judged. Its `null` tells whether null
-        satisfies it. ``list_parts``: of fixed-size lists, the bits
+        satisfies it. Its `numbers` are None, or ``(kind, lows, highs, nan)`` for numbers of `value_bits`: pages without items are
+        judged by them. ``kind`` is 0, 1 or 2 for numbers with a sign, without one, or floats. Then come the bits of the first and
+        of the last number of each range that satisfies the condition, and whether NaN does. ``list_parts``: of fixed-size lists, the bits
         of each part of a value, were there a bitmap of each layer. ``is_text``: whether plain values of variable width
         are checked as UTF-8. ``dimensions``: as `offset_bits`, of fixed-size lists of structs the structs of each, or 0;
         empty without such lists. ``lengths_per_row``: how many rows pages count for one row.
@@ -263,6 +272,7 @@ cdef class ReadForms:
         cdef LeafShape shape
         cdef BlobShape blobs
         cdef KeptShape kept
+        cdef NumberCondition condition
         self.judges = []
         for leaf in leaves:
             shape = LeafShape()
@@ -276,6 +286,13 @@ cdef class ReadForms:
                 shape.form = <Form><int>FORMS[form]
             else:
                 shape.form = Form.kJudged
+                if form.numbers is not None:
+                    condition = NumberCondition()
+                    kind, condition.lows, condition.highs, condition.nan_flag = form.numbers
+                    condition.kind, condition.bits = <NumberKind><int>kind, shape.value_bits
+                    if not condition.is_valid():
+                        raise InvalidArgumentError("ranges of numbers must ascend, and have a width that is judged")
+                    shape.numbers = condition
                 self.judges.append((self.shapes.size(), form))
             if shape.value_bits == 0 and shape.value_offset_bits not in (32, 64):
                 raise InvalidArgumentError("values of any length have offsets of 32 or 64 bits")
@@ -401,7 +418,7 @@ cdef class ReadForms:
             blobs with too many bytes for one read, they are a tuple of memory for the blobs and of their positions. For
             codes, the offsets are the dictionary: ``(num_items, offsets, values)``; for views, the buffers that they
             point to. For dictionaries, they are a list of ``(num_values, num_items, offsets or None, items)`` for each
-            page. Flags of judged values are bits, without offsets. A refusal if a leaf could not be read, or if
+            page. Flags of judged values are bits, and their offsets are True. A refusal if a leaf could not be read, or if
             leaves contradict each other or their types.
         requests, ranges, bytes_wanted, bytes_read
             What was read.
@@ -411,11 +428,11 @@ cdef class ReadForms:
         return self._take(rows, &request)
 
     def may_judge(self, PagesWithRows pages not None) -> bool:
-        """Tell whether pages of the one leaf have few items each, so that a condition can be judged by these."""
+        """Tell whether pages of the one leaf have few items each, or numbers, so that a condition can be judged by these."""
         if self.shapes.size() != 1 or not pages.are_all_read:
             return False
         for ref in pages.pages[0]:
-            if not ref.page.has_few_items():
+            if not (ref.page.has_few_items() or (self.shapes[0].numbers.has_value() and ref.page.has_numbers())):
                 return False
         return True
 

@@ -45,6 +45,8 @@ class ChunkedPage : public Page {
     return own_.form.num_items <= num_rows / kRowsPerItem;
   }
 
+  bool has_numbers() const override { return form_.rep == nullptr && !form_.has_items && form_.values->bits >= 8; }
+
   const Items* items() const override { return expands() ? &form_.items : nullptr; }
   const Items* kept_items() const override { return form_.keeps_items ? &form_.items : nullptr; }
 

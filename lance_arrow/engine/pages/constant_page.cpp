@@ -59,6 +59,8 @@ class ConstantPage : public Page {
            static_cast<int64_t>(scalar_.capacity());
   }
 
+  bool has_numbers() const override { return form_.max_rep == 0 && form_.value_bits >= 8; }
+
   // Nothing is read of its rows.
   Outcome plan(const LaRuns&, Ranges* out) const override {
     out->clear();
@@ -83,7 +85,7 @@ class ConstantPage : public Page {
   }
 
  private:
-  // Source: ConstantLayout.value_buffer: u32 number of Arrow buffers, u32 size of each, then their bytes.
+  // Source: spec 7. u32 number of Arrow buffers, u32 size of each, then their bytes.
   Outcome open_scalar(const std::vector<uint8_t>& stored) const {
     const auto size = static_cast<int64_t>(stored.size());
     const int64_t count = size < 4 ? 0 : load<uint32_t>(stored.data(), 0), header = 4 + 4 * count;

@@ -88,6 +88,19 @@ void JudgedItems::add_rows(int64_t count, Verdict verdict) {
   else marks_.resize(marks_.size() + static_cast<size_t>(count), verdict == Verdict::kAll ? 1 : 0);
 }
 
+Outcome JudgedItems::add_numbers(const uint8_t* values, int64_t count, const uint16_t* def) {
+  if (!numbers_.has_value()) return misuse("values without a dictionary are not judged");
+  const size_t before = counts_ ? 0 : marks_.size();
+  marks_.resize(before + static_cast<size_t>(count));
+  uint8_t* const marks = marks_.data() + before;
+  numbers_->mark(values, count, marks);
+  for (int64_t value = 0; def != nullptr && value < count; ++value)
+    marks[value] = def[value] > 0 ? null_flag_ : marks[value];
+  num_rows_ += count;
+  if (counts_) num_marked_ += sum_of_marks(marks, count);
+  return success();
+}
+
 // Bytes may lie anywhere: what loops read is copied to variables first, or compilers would read it again in each step.
 template <class Index>
 Outcome JudgedItems::add_by(const ItemIndices& wanted, const Page& page, uint8_t* marks) const {

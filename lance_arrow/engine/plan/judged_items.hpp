@@ -1,13 +1,15 @@
-// Rows of pages that are dictionaries as marks: whether the item of each satisfies a condition, which the caller told.
-// Or their number alone, where that is wanted.
+// Rows as marks: whether the item of each satisfies a condition, which the caller told, in pages that are dictionaries;
+// whether numbers lie in ranges, in others. Or the number of such rows alone, where that is wanted.
 //
 // Pages of which no item does are not read.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "engine/plan/dictionary_items.hpp"
+#include "engine/plan/number_condition.hpp"
 #include "lance_arrow/outcome.hpp"
 
 namespace lance_arrow::engine {
@@ -20,6 +22,9 @@ class JudgedItems {
     if (!counts) marks_.reserve(static_cast<size_t>(num_rows));
   }
 
+  // The same condition, on numbers of pages without items.
+  void judge_numbers(const NumberCondition& condition) { numbers_ = condition; }
+
   // What the caller says of the items of a page, 0 or 1 each.
   void judge(const Items* items, const uint8_t* flags);
 
@@ -29,6 +34,8 @@ class JudgedItems {
 
   Outcome add_indices(const ItemIndices& wanted, int64_t index_bytes, const Items& items);
   void add_rows(int64_t count, Verdict verdict);
+  // Numbers of a page without items; `def` is null where none is null.
+  Outcome add_numbers(const uint8_t* values, int64_t count, const uint16_t* def);
 
   bool counts() const { return counts_; }
   int64_t num_rows() const { return num_rows_; }
@@ -55,6 +62,7 @@ class JudgedItems {
   bool counts_;
   int64_t num_rows_ = 0, num_marked_ = 0;
   std::vector<Page> pages_;
+  std::optional<NumberCondition> numbers_;
   std::vector<uint8_t> marks_;  // where rows are counted, of those that were added last
 };
 

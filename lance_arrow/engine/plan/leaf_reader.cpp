@@ -136,7 +136,7 @@ class LeafReader {
         count += std::min(rows.stops[run], stop) - std::max(rows.starts[run], first);
       out->judged->add_rows(count, verdict);
       out->num_values += count;
-      out->num_formed = out->num_values;
+      out->num_formed = out->num_forgotten = out->num_values;
       return true;
     }
 

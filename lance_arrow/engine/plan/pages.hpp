@@ -157,7 +157,9 @@ struct LeafPart {
   std::unique_ptr<ItemCodes> coded;  // where values are wanted as codes into one dictionary
   std::unique_ptr<ValueViews> viewed;  // where they are wanted as views, whose bytes end at `num_bytes` in `values`
   std::unique_ptr<JudgedItems> judged;  // where it is wanted whether they satisfy a condition
-  int64_t num_formed = 0;  // values that have a code or a view; later ones lie in `values` and `ends`
+  int64_t num_formed = 0;  // values that have a code, a view or a mark; later ones lie in `values` and `ends`
+  int64_t def_formed = 0;  // levels of these, where they are marked
+  int64_t num_forgotten = 0;  // numbers that have a mark: `values` begins behind them
   int64_t end_formed = 0;  // where the bytes that views point to end
   std::vector<ItemSpan> spans;  // of pages that keep their items, in order
   std::vector<int64_t> item_starts, item_stops;  // of lists: their items in another column, ascending and disjoint
@@ -171,7 +173,7 @@ struct LeafPart {
     const int64_t* new_ends = ends.data() + num_formed;
     const int64_t count = num_values - num_formed;
     num_formed = num_values;
-    if (judged != nullptr) return misuse("values without a dictionary are not judged");
+    if (judged != nullptr) return mark_numbers(count);
     if (viewed != nullptr) {
       const Outcome outcome = viewed->add_values(new_ends, count, &values, &end_formed);
       num_bytes = end_formed;
@@ -194,6 +196,19 @@ struct LeafPart {
     }
     num_values += wanted.count;
     num_formed = num_values;
+    def_formed = static_cast<int64_t>(def.size());
+    if (judged != nullptr) num_forgotten = num_values;
+    return outcome;
+  }
+
+  // Marks the last numbers, which are forgotten then: the next ones take their place, in the cache.
+  Outcome mark_numbers(int64_t count) {
+    const int64_t num_levels = static_cast<int64_t>(def.size()) - def_formed;
+    if (num_levels != 0 && num_levels != count) return misuse("levels and numbers differ in number");
+    const Outcome outcome =
+        judged->add_numbers(values.data(), count, num_levels == 0 ? nullptr : def.data() + def_formed);
+    def_formed += num_levels;
+    num_forgotten = num_values;
     return outcome;
   }
 
@@ -224,7 +239,7 @@ struct LeafPart {
       out.values = values.reserve(0, (start + count + 7) / 8, limit);
       out.bit_offset = start;
     } else if (num_values + count <= limit / (bits / 8)) {
-      out.values = values.reserve(num_values * (bits / 8), count * (bits / 8), limit);
+      out.values = values.reserve((num_values - num_forgotten) * (bits / 8), count * (bits / 8), limit);
     }
     return out;
   }
@@ -244,7 +259,7 @@ struct LeafPart {
     spans.clear();
     item_starts.clear();
     item_stops.clear();
-    num_values = bit_offset = num_bytes = num_formed = end_formed = 0;
+    num_values = bit_offset = num_bytes = num_formed = end_formed = def_formed = num_forgotten = 0;
     coded.reset();
     viewed.reset();
     judged.reset();
@@ -335,6 +350,8 @@ class Page {
 
   // Whether values are indices into few items, compared with the rows: as codes they take less than expanded.
   virtual bool has_few_items() const { return false; }
+  // Whether values are numbers that are appended one for each row, so that they can be marked batch by batch.
+  virtual bool has_numbers() const { return false; }
   // The items, once the page is indexed; null where values are no indices.
   virtual const Items* items() const { return nullptr; }
   // The items, once the page is indexed, where values are indices into them and stay so; else null.

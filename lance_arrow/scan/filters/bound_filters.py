@@ -6,8 +6,10 @@ import importlib
 from collections.abc import Sequence
 from types import ModuleType
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from lance_arrow.arrays.column_paths import Path, parse_dot_path
 from lance_arrow.arrays.view_arrays import holds_views, without_views
@@ -94,6 +96,27 @@ def evaluated_mask(
         raise InvalidArgumentError(f"the filter {expression} cannot be evaluated: {error}") from error
     if not pa.types.is_boolean(found.type):
         raise InvalidArgumentError(f"the filter {expression} gives {found.type}, expected bool")
+    return found
+
+
+def is_number(type_: pa.DataType) -> bool:
+    """Whether values are of one width: numbers, and times."""
+    return bool((pa.types.is_primitive(type_) and not pa.types.is_boolean(type_)) or pa.types.is_decimal(type_))
+
+
+def flags_of(
+    native: ModuleType,
+    schema: pa.Schema,
+    name: str,
+    part: pc.Expression,
+    items: pa.Array,
+    pool: pa.MemoryPool | None,
+) -> NDArray[np.uint8]:
+    """Return whether each item satisfies a condition on a column, and behind them whether null does."""
+    few = pa.RecordBatch.from_arrays([pa.concat_arrays([items, pa.nulls(1, items.type)], pool)], [name])
+    flags = native.evaluate(part, schema, few, pool)
+    # Null flags count as no.
+    found: NDArray[np.uint8] = flags.fill_null(False).to_numpy(zero_copy_only=False).view(np.uint8)
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -18,7 +18,7 @@ from lance_arrow.arrays.schema_cache import PerTree
 from lance_arrow.arrays.viewed_leaves import unviewed
 from lance_arrow.pruning.zone_predicates import ZonePredicate
 from lance_arrow.pruning.zone_pruning import zone_predicate
-from lance_arrow.scan.filters.bound_filters import bound_to_values, evaluated_mask, native_bridge
+from lance_arrow.scan.filters.bound_filters import bound_to_values, evaluated_mask, is_number, native_bridge
 from lance_arrow.scan.predicates import MISFITS
 from lance_arrow.spi import FixedWidth
 from lance_arrow.statistics.zone_types import is_variable
@@ -61,11 +61,11 @@ class FilterPlan:
         """Whether the same rows satisfy it each time it is asked."""
         self._items: ItemFilters | None = None
         if self.native is not None and self.is_repeatable and self.paths is not None:
-            texts = _texts(self.paths, self.schema)
-            if texts:
-                from lance_arrow.scan.filters.item_filters import ItemFilters  # noqa: PLC0415 - for strings alone
+            columns = _judged_columns(self.paths, self.schema)
+            if columns:
+                from lance_arrow.scan.filters.item_filters import ItemFilters  # noqa: PLC0415 - for these alone
 
-                self._items = ItemFilters.of(self.native, self.expression, texts, self.schema)
+                self._items = ItemFilters.of(self.native, self.expression, columns, self.schema)
         of_items = frozenset() if self._items is None else self._items.names
         self._nodes = PerTree(partial(_mentioned, self.paths, dict.fromkeys(of_items)))
         self._judging: dict[frozenset[str], PerTree[tuple[ColumnNode, ...]]] = {}
@@ -75,23 +75,10 @@ class FilterPlan:
 
         None if it is about several columns, if the file lacks the column, or if items of its type cannot be judged.
         """
-        if self._items is not None:
-            return self.judging_nodes(roots, ()) or None if self._items.are_all else None
-        return None if self._numbers is None else self._numbers.of(roots)
-
-    @cached_property
-    def _numbers(self) -> PerTree[tuple[ColumnNode, ...] | None] | None:
-        """The one column that it mentions, if that has numbers."""
-        if self.native is None or not self.is_repeatable or self.paths is None or len(self.paths) != 1:
+        if self._items is None or not self._items.are_all:
             return None
-        (path,) = self.paths
-        if len(path) != 1:
-            return None
-        from lance_arrow.scan.filters.judges import Judge, is_number  # noqa: PLC0415 - for counts alone
-
-        type_ = self.schema.field(path[0]).type
-        judge = Judge.of(self.native, self.schema, path[0], self.expression) if is_number(type_) else None
-        return None if judge is None else PerTree(partial(_judged_numbers, path, type_, judge))
+        nodes = self.judging_nodes(roots, ())
+        return nodes if len(nodes) == 1 and isinstance(nodes[0], LeafNode) and nodes[0].judge is not None else None
 
     def for_scan(self) -> FilterPlan:
         """Return this plan for one scan, which may remember of its rows what the plan must not keep."""
@@ -129,9 +116,10 @@ class FilterPlan:
         return evaluated_mask(self.native, self.expression, self.schema, batch, pool)
 
 
-def _texts(paths: Sequence[Path], schema: pa.Schema) -> frozenset[str]:
-    """Return the columns of strings, or bytes, at some paths."""
-    return frozenset([path[0] for path in paths if len(path) == 1 and is_variable(schema.field(path[0]).type)])
+def _judged_columns(paths: Sequence[Path], schema: pa.Schema) -> frozenset[str]:
+    """Return the columns of strings, bytes and numbers at some paths."""
+    types = [(path[0], schema.field(path[0]).type) for path in paths if len(path) == 1]
+    return frozenset([name for name, type_ in types if is_variable(type_) or is_number(type_)])
 
 
 def _mentioned(
@@ -139,35 +127,32 @@ def _mentioned(
 ) -> tuple[ColumnNode, ...]:
     """Return the columns at some paths; all where paths are unknown.
 
-    Strings come as such in place of views; those of which items are judged as codes, or flags, where stored so.
+    Strings come as such in place of views; those of which items are judged as codes, or flags, where stored so. Numbers
+    that are judged come as flags.
     """
     wanted = tuple((root.field.name,) for root in roots) if paths is None else paths
     nodes = [unviewed(node) for node in project(roots, wanted, missing_ok=True)]
     return tuple(
         [
             _of_items(node, of_items[node.field.name])
-            if isinstance(node, LeafNode) and node.field.name in of_items and can_be_coded(node)
+            if isinstance(node, LeafNode) and node.field.name in of_items
             else node
             for node in nodes
         ]
     )
 
 
-def _judged_numbers(
-    path: Path, type_: pa.DataType, judge: ItemJudge, roots: Sequence[ColumnNode]
-) -> tuple[ColumnNode, ...] | None:
-    """Return a column of numbers of a type, to be judged; None where a file has none."""
-    nodes = project(roots, [path], missing_ok=True)
-    if len(nodes) != 1 or not isinstance(nodes[0], LeafNode) or nodes[0].field.type != type_:
-        return None
-    shape = nodes[0].leaf.shape
-    is_stored = nodes[0].column >= 0 and nodes[0].leaf.items is None
-    is_fit = is_stored and isinstance(shape, FixedWidth) and shape.bits == type_.bit_width
-    return (replace(nodes[0], judge=judge),) if is_fit else None
-
-
 def _of_items(leaf: LeafNode, judge: ItemJudge | None) -> LeafNode:
-    """Return a leaf of which items are judged; what callers see as a dictionary comes as such if it is wanted."""
+    """Return a leaf whose items, or numbers, are judged; what callers see as a dictionary comes as such if wanted."""
+    if not can_be_coded(leaf):
+        return leaf if judge is None or not _has_numbers(leaf) else replace(leaf, judge=judge)
     if judge is None and leaf.is_coded:
         return leaf
     return coded_as_stored(plain(leaf), judge)
+
+
+def _has_numbers(leaf: LeafNode) -> bool:
+    """Return whether values are numbers as files store them."""
+    shape, type_ = leaf.leaf.shape, leaf.field.type
+    is_stored = leaf.column >= 0 and leaf.leaf.items is None and len(leaf.offset_bits) == 1
+    return is_stored and is_number(type_) and isinstance(shape, FixedWidth) and shape.bits == type_.bit_width

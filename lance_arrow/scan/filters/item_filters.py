@@ -1,7 +1,8 @@
-"""`ItemFilters`: conditions on columns that come as dictionaries, evaluated once for each item in place of each row.
+"""`ItemFilters`: conditions on one column each, judged where its values are decoded, or once for each item.
 
-mode = 'AIR' AND (quantity < 24 OR flag = 'A') ─► mode = 'AIR', flag = 'A': flags of 7 and 3 items, taken by the codes
-                                               └► quantity < 24: by Arrow, row by row
+mode = 'AIR' AND (quantity < 24 OR price < cost) ─► mode = 'AIR': flags of 7 items, taken by the codes
+                                                 ├► quantity < 24: numbers up to 23, marked as they are decoded
+                                                 └► price < cost: by Arrow, row by row
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from lance_arrow import engine
 from lance_arrow.arrays.column_paths import parse_dot_path
 from lance_arrow.arrays.column_tree import ItemJudge
 from lance_arrow.arrays.view_arrays import codes_of
-from lance_arrow.scan.filters.judges import Judge, flags_of
+from lance_arrow.scan.filters.bound_filters import flags_of
+from lance_arrow.scan.filters.judges import Judge
 
 _MOST_REMEMBERED_BYTES = 256 << 10
 _DEEPEST = 8
@@ -60,7 +62,7 @@ class _Joined:
 
 
 class ItemFilters:
-    """A filter whose parts, joined by AND and OR, partly ask for one column of strings each.
+    """A filter whose parts, joined by AND and OR, partly ask for one column of strings, or numbers, each.
 
     Parameters
     ----------
@@ -92,7 +94,7 @@ class ItemFilters:
 
     @classmethod
     def of(
-        cls, native: ModuleType, bound: pc.Expression, texts: Collection[str], schema: pa.Schema
+        cls, native: ModuleType, bound: pc.Expression, columns: Collection[str], schema: pa.Schema
     ) -> ItemFilters | None:
         """Divide a filter that gives the same for equal rows.
 
@@ -102,17 +104,17 @@ class ItemFilters:
             The bridge.
         bound
             The filter, bound to `schema`.
-        texts
-            Columns of strings.
+        columns
+            Columns of strings and numbers.
         schema
             Schema of the rows, with values in place of dictionaries and views.
 
         Returns
         -------
         ItemFilters or None
-            None where no part asks for one column of strings alone.
+            None where no part asks for one of these columns alone.
         """
-        division = _Division(native, texts, schema)
+        division = _Division(native, columns, schema)
         joined = division.of(bound, is_or=False, depth=0)
         return None if joined is None else cls(native, schema, division.conditions, joined)
 
@@ -169,7 +171,7 @@ class ItemFilters:
         return Judge.of(self._native, self._schema, name, parts[0]) if len(parts) == 1 else None
 
     def _is_judged(self, batch: pa.RecordBatch, name: str) -> bool:
-        """Whether a column of strings came as flags of its rows."""
+        """Whether a column came as flags of its rows."""
         place = batch.schema.get_field_index(name)
         return place >= 0 and bool(pa.types.is_boolean(batch.schema.field(place).type))
 
@@ -207,14 +209,14 @@ class ItemFilters:
 
 
 class _Division:
-    """Divides a filter: parts that ask for one column of strings each become `conditions`."""
+    """Divides a filter: parts that ask for one of some columns alone become `conditions`."""
 
-    def __init__(self, native: ModuleType, texts: Collection[str], schema: pa.Schema) -> None:
-        self._native, self._texts, self._schema = native, texts, schema
+    def __init__(self, native: ModuleType, columns: Collection[str], schema: pa.Schema) -> None:
+        self._native, self._columns, self._schema = native, columns, schema
         self.conditions: list[tuple[str, pc.Expression]] = []
 
     def of(self, bound: pc.Expression, *, is_or: bool, depth: int) -> _Joined | None:
-        """Divide what is joined by AND, or by OR; None where no part asks for one column of strings alone."""
+        """Divide what is joined by AND, or by OR; None where no part asks for one of the columns alone."""
         parts = self._native.operands(bound, of_or=is_or)
         if depth > _DEEPEST or (depth and len(parts) == 1):
             return None
@@ -224,11 +226,11 @@ class _Division:
         joined: list[_Joined] = []
         for part in parts:
             paths = [parse_dot_path(path) for path in self._native.mentioned_columns(part, self._schema)]
-            if len(paths) == 1 and len(paths[0]) == 1 and paths[0][0] in self._texts:
+            if len(paths) == 1 and len(paths[0]) == 1 and paths[0][0] in self._columns:
                 of_items.setdefault(paths[0][0], []).append(part)
                 continue
-            has_texts = any([path[0] in self._texts for path in paths])
-            inner = self.of(part, is_or=not is_or, depth=depth + 1) if has_texts else None
+            has_columns = any([path[0] in self._columns for path in paths])
+            inner = self.of(part, is_or=not is_or, depth=depth + 1) if has_columns else None
             if inner is not None:
                 joined.append(inner)
             else:

@@ -1,14 +1,14 @@
-"""`Judge`: judges the items of pages' dictionaries, so that codes tell which rows satisfy a condition on one column."""
+"""`Judge`: judges the items of pages' dictionaries, and numbers, by a condition on one column."""
 
 from __future__ import annotations
 
 from types import ModuleType
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from lance_arrow.scan.filters.bound_filters import flags_of, is_number
+from lance_arrow.scan.filters.number_ranges import NumberRanges, number_ranges
 from lance_arrow.scan.predicates import MISFITS
 from lance_arrow.statistics.zone_types import is_text
 
@@ -17,7 +17,7 @@ _MOST_KNOWN_BYTES = 1 << 20
 
 
 class Judge:
-    """Judges items of pages' dictionaries, once for equal ones.
+    """Judges items of pages' dictionaries, once for equal ones; of numbers it tells the ranges.
 
     Parameters
     ----------
@@ -27,11 +27,22 @@ class Judge:
         The column, and the condition.
     null
         Whether null satisfies it.
+    numbers
+        As `number_ranges` returns it.
     """
 
-    def __init__(self, native: ModuleType, schema: pa.Schema, name: str, part: pc.Expression, *, null: bool) -> None:
+    def __init__(
+        self,
+        native: ModuleType,
+        schema: pa.Schema,
+        name: str,
+        part: pc.Expression,
+        *,
+        null: bool,
+        numbers: NumberRanges | None,
+    ) -> None:
         self._native, self._schema, self._name, self._part = native, schema, name, part
-        self.null = null
+        self.null, self.numbers = null, numbers
         self._known: dict[tuple[bytes, bytes], bytes | None] = {}
         self._known_bytes = 0
 
@@ -42,7 +53,8 @@ class Judge:
             (null,) = flags_of(native, schema, name, part, none, None)
         except MISFITS:
             return None
-        return cls(native, schema, name, part, null=bool(null))
+        numbers = number_ranges(native, schema, name, part) if is_number(none.type) else None
+        return cls(native, schema, name, part, null=bool(null), numbers=numbers)
 
     def __call__(self, offsets: bytes, offset_bits: int, values: bytes) -> bytes | None:
         """Return the flags of items, which come as `engine.ReadForms` has them.
@@ -87,24 +99,3 @@ class Judge:
         items = pa.Array.from_buffers(plain, num_items, [None, pa.py_buffer(offsets), pa.py_buffer(values)], 0)
         items.validate(full=True)
         return items.cast(pa.large_string() if is_large else pa.string()) if is_text(type_) else items
-
-
-def is_number(type_: pa.DataType) -> bool:
-    """Whether values are of one width: numbers, and times."""
-    return bool((pa.types.is_primitive(type_) and not pa.types.is_boolean(type_)) or pa.types.is_decimal(type_))
-
-
-def flags_of(
-    native: ModuleType,
-    schema: pa.Schema,
-    name: str,
-    part: pc.Expression,
-    items: pa.Array,
-    pool: pa.MemoryPool | None,
-) -> NDArray[np.uint8]:
-    """Return whether each item satisfies a condition on a column, and behind them whether null does."""
-    few = pa.RecordBatch.from_arrays([pa.concat_arrays([items, pa.nulls(1, items.type)], pool)], [name])
-    flags = native.evaluate(part, schema, few, pool)
-    # Null flags count as no.
-    found: NDArray[np.uint8] = flags.fill_null(False).to_numpy(zero_copy_only=False).view(np.uint8)
-    return found

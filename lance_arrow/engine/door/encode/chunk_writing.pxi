@@ -1,4 +1,4 @@
-# Mini-block chunks put together. Source: spec section 3; MiniBlockLayout.has_large_chunk, .repetition_index_depth.
+# Chunks put together. Source: spec section 3.
 
 cdef extern from "engine/encode/chunk_writing.hpp" namespace "lance_arrow::engine" nogil:
     cdef struct LevelCut:

@@ -1,4 +1,4 @@
-# Levels and values put together entry by entry. Source: spec section 6; FullZipLayout.
+# Levels and values put together entry by entry. Source: spec section 6.
 
 cdef extern from "engine/encode/zipping.hpp" namespace "lance_arrow::engine" nogil:
     cdef struct ZipLevels:

@@ -1,0 +1,27 @@
+// A condition on numbers: a few ranges, in which they satisfy it. Numbers are judged where they were decoded, batch by
+// batch, so that they never leave the cache.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace lance_arrow::engine {
+
+// How bytes are read: two's complement, without a sign, or as IEEE 754.
+enum class NumberKind : int { kSigned, kUnsigned, kFloat };
+
+struct NumberCondition {
+  NumberKind kind = NumberKind::kSigned;
+  int64_t bits = 64;  // 8, 16, 32 or 64; floats have 32 or 64
+  // Closed ranges, ascending and disjoint: the bits of the first and last number of each, as many as `bits`.
+  std::vector<uint64_t> lows, highs;
+  bool nan_flag = false;  // whether NaN satisfies it
+
+  // Whether it is what is said above.
+  bool is_valid() const;
+
+  // Whether each number satisfies it, 0 or 1, for `count` numbers that lie one after the other.
+  void mark(const uint8_t* values, int64_t count, uint8_t* marks) const;
+};
+
+}  // namespace lance_arrow::engine
