@@ -175,6 +175,8 @@ class LeafNode(ColumnNode):
 class ItemJudge(Protocol):
     """Judges items of dictionaries, and numbers; threads share it."""
 
+    type: pa.DataType
+    """Type of the values that are judged."""
     null: bool
     """Whether null satisfies the condition."""
     numbers: tuple[int, list[int], list[int], bool] | None

@@ -67,6 +67,7 @@ def test_threads_are_for_much_work(
 
 def test_many_rows_are_worth_threads(path: Path, windows: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_filter, "_ROWS_WORTH_THREADS", NUM_ROWS)
-    assert lance_arrow.dataset(path).count_rows(filter=pc.field("small") > 0) == (CODES > 0).sum()
+    # A filter that no other test counts by: what it counted would be known.
+    assert lance_arrow.dataset(path).count_rows(filter=pc.field("small") > 1) == (CODES > 1).sum()
     (count,) = windows
     assert count >= 2

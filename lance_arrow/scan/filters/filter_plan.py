@@ -145,7 +145,8 @@ def _mentioned(
 def _of_items(leaf: LeafNode, judge: ItemJudge | None) -> LeafNode:
     """Return a leaf whose items, or numbers, are judged; what callers see as a dictionary comes as such if wanted."""
     if not can_be_coded(leaf):
-        return leaf if judge is None or not _has_numbers(leaf) else replace(leaf, judge=judge)
+        # A file may store another type, which is cast.
+        return replace(leaf, judge=judge) if judge and _has_numbers(leaf) and leaf.field.type == judge.type else leaf
     if judge is None and leaf.is_coded:
         return leaf
     return coded_as_stored(plain(leaf), judge)

@@ -151,7 +151,7 @@ class ItemFilters:
             elif self._has_items(batch, name):
                 mask = self._rows_with(batch.column(name), number, pool)
             else:
-                mask = self._native.evaluate(part, self._schema, batch.select([name]), pool)
+                mask = self._of_rest(part, frozenset((name,)), batch, pool)
             found = mask if found is None else join(found, mask, memory_pool=pool)
         for inner in joined.inner:
             mask = self._mask(inner, batch, judged, pool)

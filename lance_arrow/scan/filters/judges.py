@@ -42,6 +42,7 @@ class Judge:
         numbers: NumberRanges | None,
     ) -> None:
         self._native, self._schema, self._name, self._part = native, schema, name, part
+        self.type = schema.field(name).type
         self.null, self.numbers = null, numbers
         self._known: dict[tuple[bytes, bytes], bytes | None] = {}
         self._known_bytes = 0
@@ -86,7 +87,7 @@ class Judge:
 
     def _items(self, offsets: bytes, offset_bits: int, values: bytes) -> pa.Array | None:
         """Make an array of items; None where they are not of the type."""
-        type_ = self._schema.field(self._name).type
+        type_ = self.type
         if offset_bits < 0:
             if not is_number(type_) or type_.bit_width != -offset_bits:
                 return None

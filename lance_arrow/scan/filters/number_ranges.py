@@ -29,6 +29,7 @@ _OTHERS = frozenset(
     ("and_kleene", "or_kleene", "and", "or", "invert", "true_unless_null", "is_null", "is_valid", "is_nan")
 )
 _SIGNED, _UNSIGNED, _FLOAT = range(3)
+_OTHER_FLOATS = (math.nan, 0.0, -0.0)
 
 NumberRanges: TypeAlias = tuple[int, list[int], list[int], bool]
 """As `engine.ReadForms` takes them: kind, bits of the first and last number of each range, whether NaN satisfies it."""
@@ -60,16 +61,22 @@ def number_ranges(native: ModuleType, schema: pa.Schema, name: str, part: pc.Exp
         tree = native.expression_tree(part, schema)
         literals = sorted(set(_literals(tree, type_, dtype)))
         probes = _probes(literals, dtype)
-        values = np.array([*probes, math.nan] if dtype.kind == "f" else probes, dtype)
+        values = np.array([*probes, *_OTHER_FLOATS] if dtype.kind == "f" else probes, dtype)
         items = pa.Array.from_buffers(type_, len(values), [None, pa.py_buffer(values)], 0)
         flags = flags_of(native, schema, name, part, items, None)
     except (_NotRanges, *MISFITS):
         return None
+    nan = False
+    if dtype.kind == "f":
+        nan, zero, negative_zero = (flags[len(probes) : len(values)] != 0).tolist()
+        # Lookups in a set tell them apart; comparisons do not.
+        if zero != negative_zero:
+            return None
     lows, highs = _joined(values[: len(probes)], flags[: len(probes)] != 0, literals, dtype)
     if len(lows) > _MOST_RANGES:
         return None
     kind = {"i": _SIGNED, "u": _UNSIGNED, "f": _FLOAT}[dtype.kind]
-    return kind, _bits(lows), _bits(highs), dtype.kind == "f" and bool(flags[len(probes)])
+    return kind, _bits(lows), _bits(highs), nan
 
 
 class _NotRanges(Exception):

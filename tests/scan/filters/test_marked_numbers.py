@@ -98,7 +98,7 @@ def scalars(table: pa.Table) -> st.SearchStrategy[pa.Scalar]:
     some = [column[place] for place in range(0, min(len(column), 40))]
     dtype = stored_as(column.type)
     if dtype.kind == "f":
-        others = [math.inf, -math.inf, 0.0, math.nan, 0.35]
+        others = [math.inf, -math.inf, 0.0, -0.0, math.nan, 0.35]
     elif pa.types.is_time64(column.type):
         others = [0, 86_399_999_999]
     else:
