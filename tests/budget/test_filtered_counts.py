@@ -69,7 +69,7 @@ def with_new_frames(path: Path, filter: pc.Expression) -> Callable[[], int]:
         (with_table, AIR, 280, 110),
         (with_new_dataset, AIR, 710, 260),
         (with_new_frames, AIR, 1090, 260),
-        (with_dataset, FEW, 250, 115),
+        (with_dataset, FEW, 260, 115),
         (with_new_dataset, FEW, 1650, 1280),
     ],
 )
