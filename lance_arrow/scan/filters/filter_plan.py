@@ -16,6 +16,7 @@ from lance_arrow.arrays.column_paths import Path, project
 from lance_arrow.arrays.column_tree import ColumnNode, ItemJudge, LeafNode
 from lance_arrow.arrays.schema_cache import PerTree
 from lance_arrow.arrays.viewed_leaves import unviewed
+from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.pruning.zone_predicates import ZonePredicate
 from lance_arrow.pruning.zone_pruning import zone_predicate
 from lance_arrow.scan.filters.bound_filters import bound_to_values, evaluated_mask, is_number, native_bridge
@@ -108,9 +109,8 @@ class FilterPlan:
         if self._items is not None:
             try:
                 found = self._items.mask(batch, pool)
-            except MISFITS:
-                # It may fail for an item that no row has.
-                found = None
+            except MISFITS as error:
+                raise InvalidArgumentError(f"the filter {self.expression} cannot be evaluated: {error}") from error
             if found is not None:
                 return found
         return evaluated_mask(self.native, self.expression, self.schema, batch, pool)

@@ -20,11 +20,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lance_arrow import engine
+from lance_arrow.arrays.arrow_arrays import batch_without_columns
 from lance_arrow.arrays.column_paths import parse_dot_path
 from lance_arrow.arrays.column_tree import ItemJudge
 from lance_arrow.arrays.view_arrays import codes_of
 from lance_arrow.scan.filters.bound_filters import flags_of
 from lance_arrow.scan.filters.judges import Judge
+from lance_arrow.scan.predicates import MISFITS
 
 _MOST_REMEMBERED_BYTES = 256 << 10
 _DEEPEST = 8
@@ -130,7 +132,7 @@ class ItemFilters:
         Raises
         ------
         pyarrow.ArrowException
-            A condition fails for an item, which a row need not have.
+            A condition fails for a row.
         """
         names = dict.fromkeys([name for name, _ in self._conditions])
         judged = {name for name in names if self._is_judged(batch, name)}
@@ -148,10 +150,10 @@ class ItemFilters:
             name, part = self._conditions[number]
             if name in judged:
                 mask = batch.column(name)
-            elif self._has_items(batch, name):
-                mask = self._rows_with(batch.column(name), number, pool)
             else:
-                mask = self._of_rest(part, frozenset((name,)), batch, pool)
+                mask = self._rows_with(batch.column(name), number, pool) if self._has_items(batch, name) else None
+                if mask is None:
+                    mask = self._of_rest(part, frozenset((name,)), batch, pool)
             found = mask if found is None else join(found, mask, memory_pool=pool)
         for inner in joined.inner:
             mask = self._mask(inner, batch, judged, pool)
@@ -161,9 +163,11 @@ class ItemFilters:
     def _of_rest(
         self, rest: pc.Expression, rest_names: frozenset[str], batch: pa.RecordBatch, pool: pa.MemoryPool | None
     ) -> pa.Array:
-        # Arrow decodes all dictionaries of a batch, whether the expression asks for them or not.
+        # Arrow decodes all dictionaries of a batch, whether the expression asks for them or not. Flags are not what the
+        # schema says of their column.
         names = [name for name in batch.schema.names if name in rest_names]
-        return self._native.evaluate(rest, self._schema, batch.select(names) if names else batch, pool)
+        asked = batch.select(names) if names else batch_without_columns(batch.num_rows)
+        return self._native.evaluate(rest, self._schema, asked, pool)
 
     def judge(self, name: str) -> ItemJudge | None:
         """Return what judges items of a column; None where null cannot be, or where several conditions ask for it."""
@@ -194,9 +198,13 @@ class ItemFilters:
             self._known[number] = items, found
         return found
 
-    def _rows_with(self, column: pa.DictionaryArray, number: int, pool: pa.MemoryPool | None) -> pa.Array:
+    def _rows_with(self, column: pa.DictionaryArray, number: int, pool: pa.MemoryPool | None) -> pa.Array | None:
+        """Return which rows have an item that satisfies a part; None where it fails for one, which no row may have."""
         indices = column.indices
-        known = self._flags(column.dictionary, number, pool)
+        try:
+            known = self._flags(column.dictionary, number, pool)
+        except MISFITS:
+            return None
         # Codes of nulls may be any number.
         bits = pa.allocate_buffer((len(column) + 7) // 8, pool)
         codes, width = codes_of(column)

@@ -192,3 +192,15 @@ def test_a_day_is_compared_as_it_is_stored(tmp_path: Path) -> None:
     lance_arrow.write_table(table, path)
     condition = (pc.field("x") >= datetime.date(1970, 1, 1)) & (pc.field("x") < datetime.date(1970, 2, 1))
     assert lance_arrow.dataset(path).count_rows(filter=condition) == 31
+
+
+def test_what_fails_for_a_row_beside_flags_is_told(tmp_path: Path) -> None:
+    table = pa.table({"x": [1, 2, 0] * 500, "y": [4.0] * 1500, "s": ["a", "b", "c"] * 500, "row": range(1500)})
+    path = str(tmp_path / "a.lance")
+    lance_arrow.write_table(table, path)
+    dataset = lance_arrow.dataset(path)
+    quotient = pc.divide(pc.field("row"), pc.field("x"))
+    with pytest.raises(lance_arrow.errors.InvalidArgumentError, match="divide by zero"):
+        dataset.to_table(columns=["s"], filter=(pc.field("y") > 3) & (quotient > 5))
+    nothing = pa.scalar(None, pa.bool_())
+    assert dataset.count_rows(filter=(pc.field("y") > 3) & ((pc.field("s") == "a") | nothing)) == 500
