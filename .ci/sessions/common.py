@@ -16,6 +16,7 @@ TEST_REQUIREMENTS = [
     "cloudpickle>=3",
     "grpcio-status>=1.67",
     "hypothesis>=6.100",
+    "obstore>=0.12",
     "pandas>=2.2",
     "psutil>=5.9",
     "pylance==14.0.2",

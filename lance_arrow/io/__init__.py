@@ -9,7 +9,8 @@ goes the other way, in order. This package does not interpret the bytes.
 | `ranges` | the pure planner: coalesces wanted ranges into few requests |
 | `fetching` | `fetch`, `fetch_segments`, `read_coalesced`: plan, read, cut; `read_end` |
 | `location`, `open_source` | find the filesystem of a caller's path, and open a source |
-| `local_source`, `fsspec_source`, `arrow_source`, `buffer_source` | the four kinds of source |
+| `local_source`, `fsspec_source`, `arrow_source`, `obstore_source`, `buffer_source` | the kinds of source |
+| `obstore_filesystem`, `obstore_stores`, `obstore_errors` | stores of obstore; imported for its objects alone |
 | `sized_open` | opening files of pyarrow filesystems without asking for their size |
 | `small_files` | reading many small files completely |
 | `foreign_errors` | exceptions of filesystems, without credentials in their text |

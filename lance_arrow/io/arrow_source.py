@@ -77,7 +77,7 @@ def open_arrow(
     """
     inner, path = unwrap_arrow(filesystem, path)
     if isinstance(inner, AbstractFileSystem):
-        return open_fsspec(inner, path, name=name, size_bytes=size_bytes)
+        return open_fsspec(inner, path, name=name, size_bytes=size_bytes, may_be_missing=may_be_missing)
     if isinstance(inner, arrow_fs.LocalFileSystem):
         return LocalSource(path, name=name)
     return ArrowSource(inner, path, name=name, size_bytes=size_bytes, may_be_missing=may_be_missing)

@@ -4,11 +4,12 @@
 |---|---|---|
 | local | a complete hidden file, synced if requested, gets its name by a hard link | all processes |
 | `memory://` | one step of the dictionary that holds the files | threads of one process |
-| s3fs, gcsfs, adlfs | conditional put (``If-None-Match``, ``ifGenerationMatch=0``) | all writers of the store |
+| s3fs, gcsfs, adlfs, obstore | conditional put (``If-None-Match``, ``ifGenerationMatch=0``) | writers of the store |
 | all others | none: a check before writing is a race | |
 
-`pipe_file(mode="create")` of fsspec guarantees this for every filesystem, but most check first and write then. So only
-the filesystems above are used. S3-compatible stores may ignore the condition, so each of them is tested once.
+`pipe_file(mode="create")` of fsspec guarantees this for every filesystem, but most check first and write then, and
+`FsspecStore` of obstore replaces the file. So only the filesystems above are used. S3-compatible stores may ignore the
+condition, so each of them is tested once.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ _CONDITIONAL: dict[str, dict[str, Any]] = {
     "gcsfs.core.GCSFileSystem": {"mode": "create"},
     # Has the condition under this name in every version.
     "adlfs.spec.AzureBlobFileSystem": {"overwrite": False},
+    "lance_arrow.io.obstore_filesystem.StoreFileSystem": {"mode": "create"},
 }
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 # ERROR_INVALID_FUNCTION and ERROR_NOT_SUPPORTED: what Windows says of FAT and of some shares.
@@ -137,7 +139,8 @@ def _condition(filesystem: AbstractFileSystem) -> dict[str, Any] | None:
     for kind in type(filesystem).__mro__:
         known = _CONDITIONAL.get(f"{kind.__module__}.{kind.__qualname__}")
         if known is not None:
-            return known
+            # Servers of HTTP have no conditions.
+            return known if getattr(filesystem, "has_conditional_put", True) else None
     return None
 
 

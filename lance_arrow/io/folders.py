@@ -10,7 +10,7 @@ from glob import has_magic
 from typing import TYPE_CHECKING, Literal
 
 from lance_arrow.io.foreign_errors import foreign_errors
-from lance_arrow.io.location import AnyFileSystem, Location
+from lance_arrow.io.location import AnyFileSystem, Location, is_of_obstore
 from lance_arrow.late_arrow import arrow_fs
 from lance_arrow.late_names import late_module
 
@@ -135,6 +135,9 @@ def list_first(
     """
     if filesystem is None:
         return None
+    if is_of_obstore(filesystem):
+        found: tuple[dict[str, int | None], bool] | None = filesystem.list_ordered(folder, count, after)
+        return found
     kinds = [f"{kind.__module__}.{kind.__qualname__}" for kind in type(filesystem).__mro__]
     if not isinstance(filesystem, spec.AbstractFileSystem) or _S3 not in kinds or not hasattr(filesystem, "call_s3"):
         return None
@@ -144,7 +147,7 @@ def list_first(
     prefix = f"{key.rstrip('/')}/"
     options = {"StartAfter": prefix + after} if after else {}
     try:
-        found = filesystem.call_s3(
+        answer = filesystem.call_s3(
             "list_objects_v2",
             Bucket=bucket,
             Prefix=prefix,
@@ -155,9 +158,9 @@ def list_first(
         )
     except FileNotFoundError:
         return {}, True
-    files = {one["Key"].removeprefix(prefix): one["Size"] for one in found.get("Contents", [])}
+    files = {one["Key"].removeprefix(prefix): one["Size"] for one in answer.get("Contents", [])}
     files.pop("", None)
-    return files, not found.get("IsTruncated")
+    return files, not answer.get("IsTruncated")
 
 
 def _local_sizes(folder: str) -> dict[str, int | None]:

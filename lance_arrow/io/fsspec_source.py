@@ -32,6 +32,7 @@ from fsspec.utils import tokenize
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError
 from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.local_source import LocalSource
+from lance_arrow.io.location import is_of_obstore
 from lance_arrow.io.source import (
     LOCAL_COALESCING,
     REMOTE_COALESCING,
@@ -87,7 +88,14 @@ def unwrap(filesystem: AbstractFileSystem, path: str) -> tuple[AbstractFileSyste
             return filesystem, filesystem._strip_protocol(path)
 
 
-def open_fsspec(filesystem: AbstractFileSystem, path: str, *, name: str, size_bytes: int | None = None) -> RangeSource:
+def open_fsspec(
+    filesystem: AbstractFileSystem,
+    path: str,
+    *,
+    name: str,
+    size_bytes: int | None = None,
+    may_be_missing: bool = False,
+) -> RangeSource:
     """Open a file of an fsspec filesystem with the cheapest source for its bytes.
 
     Parameters
@@ -98,6 +106,8 @@ def open_fsspec(filesystem: AbstractFileSystem, path: str, *, name: str, size_by
         Printable name for messages.
     size_bytes
         Size in bytes, if it is known from a listing: saves one request.
+    may_be_missing
+        As for `open_source`.
 
     Raises
     ------
@@ -109,6 +119,10 @@ def open_fsspec(filesystem: AbstractFileSystem, path: str, *, name: str, size_by
         return LocalSource(path, name=name)
     if isinstance(filesystem, WholeFileCacheFileSystem):
         return LocalSource(_local_copy(filesystem, path), name=name)
+    if is_of_obstore(filesystem):
+        from lance_arrow.io.obstore_source import ObstoreSource  # noqa: PLC0415 - it imports obstore
+
+        return ObstoreSource(filesystem, path, name=name, size_bytes=size_bytes, may_be_missing=may_be_missing)
     source = FsspecSource(filesystem, path, name=name, size_bytes=size_bytes)
     source.size()
     return source

@@ -15,6 +15,8 @@ from lance_arrow.redaction import redact
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
+    from obstore.fsspec import FsspecStore
+    from obstore.store import ObjectStore
 
 _SEPARATOR = os.sep
 
@@ -158,9 +160,18 @@ def _located(filesystem: object, path: str, name: str = "") -> Location:
             filesystem = _local_filesystem()
         if isinstance(filesystem, arrow_fs.FileSystem):
             return Location(filesystem, path, name)
+    if _is_fsspec(filesystem):
+        filesystem, path = unwrap(filesystem, path)
+    if _is_of_obstore(filesystem):
+        from lance_arrow.io.obstore_filesystem import as_filesystem  # noqa: PLC0415 - it imports obstore
+
+        of_store = as_filesystem(filesystem)
+        path = of_store.own_path(path)
+        return Location(of_store, path, name or of_store.printed(path))
     if not _is_fsspec(filesystem):
-        raise InvalidArgumentError(f"expected an fsspec or pyarrow filesystem, not {type(filesystem).__name__}")
-    filesystem, path = unwrap(filesystem, path)
+        raise InvalidArgumentError(
+            f"expected a filesystem of fsspec or pyarrow, or a store of obstore, not {type(filesystem).__name__}"
+        )
     return Location(filesystem, path, name)
 
 
@@ -170,6 +181,16 @@ def _local_filesystem() -> AbstractFileSystem:
     from fsspec.implementations.local import LocalFileSystem  # noqa: PLC0415 - for those who ask for the filesystem
 
     return LocalFileSystem()
+
+
+def is_of_obstore(filesystem: object) -> bool:
+    """Return whether a filesystem is a `StoreFileSystem`; obstore is not imported to find out."""
+    return type(filesystem).__module__ == "lance_arrow.io.obstore_filesystem"
+
+
+def _is_of_obstore(filesystem: object) -> TypeGuard[ObjectStore | FsspecStore]:
+    """Return whether an object is a store or a filesystem of obstore, which is imported then."""
+    return any(kind.__module__ in ("obstore.store", "obstore.fsspec") for kind in type(filesystem).__mro__)
 
 
 def _is_fsspec(filesystem: object) -> TypeGuard[AbstractFileSystem]:
@@ -183,5 +204,8 @@ def _print(filesystem: AnyFileSystem | None, path: str) -> str:
         return path
     if isinstance(filesystem, arrow_fs.FileSystem):
         return f"{filesystem.type_name}://{path}"
+    if is_of_obstore(filesystem):
+        shown: str = filesystem.printed(path)
+        return shown
     protocol = filesystem.protocol if isinstance(filesystem.protocol, str) else filesystem.protocol[0]
     return f"{protocol}://{path}"

@@ -68,7 +68,9 @@ def open_source(
         return open_arrow(
             place.filesystem, place.path, name=place.name, size_bytes=size_bytes, may_be_missing=may_be_missing
         )
-    return open_fsspec(place.filesystem, place.path, name=place.name, size_bytes=size_bytes)
+    return open_fsspec(
+        place.filesystem, place.path, name=place.name, size_bytes=size_bytes, may_be_missing=may_be_missing
+    )
 
 
 def locate(

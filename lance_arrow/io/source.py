@@ -85,6 +85,8 @@ THREADED_COALESCING = replace(
     many_requests=96,
     guesses_rows=True,
 )
+# Requests by obstore's own threads cost least, and any number of them is in flight (decision 0090).
+STORE_COALESCING = replace(THREADED_COALESCING)
 # One connection, or a file that is opened for each read: few, large requests, one after another.
 SERIAL_COALESCING = Coalescing(
     max_gap_bytes=1 << 20, max_span_bytes=16 << 20, requests_in_flight=1, whole_bytes=8 << 20

@@ -1,6 +1,7 @@
-"""A bucket over a folder: as much of S3's protocol as reading needs, on loopback, and a list of the requests.
+"""A bucket over a folder: as much of S3's protocol as tables need, on loopback, and a list of the requests.
 
-pyarrow's own client reads from it, whose requests no wrapper in Python sees.
+pyarrow's own client and obstore use it, whose requests no wrapper in Python sees. A conditional put is one step.
+Uploads in parts are not known here.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ import email.utils
 import threading
 import time
 import urllib.parse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
 from pyarrow import fs
@@ -34,12 +37,18 @@ class Bucket(ThreadingHTTPServer):
         How fast a connection carries bytes; as fast as it can when None.
     """
 
+    # As many connections as a client opens at once: the others would wait for a second.
+    request_queue_size = 256
+
     def __init__(self, folder: Path, *, seconds: float = 0.0, bytes_per_second: float | None = None) -> None:
         super().__init__(("127.0.0.1", 0), _Answers)
         self.folder = folder
         self.seconds, self.bytes_per_second = seconds, bytes_per_second
         self.requests: list[str] = []
         self.sent: list[int] = []
+        self.refusal: Callable[[str], int | None] = lambda _: None
+        """Returns a status instead of an answer, for method and path of a request."""
+        self.writing = threading.Lock()
 
     def filesystem(self) -> fs.S3FileSystem:
         """Return a filesystem of pyarrow that reads the bucket."""
@@ -49,6 +58,25 @@ class Bucket(ThreadingHTTPServer):
             access_key="key",
             secret_key="secret",
             region="us-east-1",
+        )
+
+    @property
+    def endpoint(self) -> str:
+        """URL of the server."""
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def store(self, **options: Any) -> Any:
+        """Return a store of obstore for the bucket."""
+        from obstore.store import S3Store  # noqa: PLC0415 - for tests of obstore alone
+
+        return S3Store(
+            BUCKET,
+            endpoint=self.endpoint,
+            access_key_id="key",
+            secret_access_key="secret",
+            region="us-east-1",
+            client_options={"allow_http": True},
+            **options,
         )
 
 
@@ -79,12 +107,13 @@ class _Answers(BaseHTTPRequestHandler):
         url = urllib.parse.urlsplit(self.path)
         asked = urllib.parse.parse_qs(url.query)
         time.sleep(self.server.seconds)
-        key = urllib.parse.unquote(url.path).removeprefix(f"/{BUCKET}").lstrip("/")
+        key = self._key(url.path)
         if "list-type" in asked:
-            self.server.requests.append("LIST")
-            self._answer(200, self._listed(asked["prefix"][0]))
+            if not self._refused("LIST"):
+                self._answer(200, self._listed({name: one for name, (one, *_) in asked.items()}))
             return
-        self.server.requests.append(f"{self.command} {key}")
+        if self._refused(f"{self.command} {key}"):
+            return
         file = self.server.folder / key
         if not file.is_file():
             self._answer(404, b"<Error><Code>NoSuchKey</Code></Error>")
@@ -94,8 +123,10 @@ class _Answers(BaseHTTPRequestHandler):
         headers, status = {}, 200
         # Arrow's client asks for ranges with a first and a last byte.
         first, dash, last = self.headers.get("Range", "").removeprefix("bytes=").partition("-")
+        if dash and not first and size:
+            first, last = str(max(size - int(last), 0)), ""
         if dash:
-            if int(first) >= size:
+            if int(first or 0) >= size:
                 self._answer(416, b"<Error><Code>InvalidRange</Code></Error>")
                 return
             # Others ask for all bytes from one on.
@@ -114,7 +145,7 @@ class _Answers(BaseHTTPRequestHandler):
         for name, value in {"Content-Length": str(len(body)), **(headers or {})}.items():
             self.send_header(name, value)
         self.end_headers()
-        if self.command != "GET":
+        if self.command == "HEAD":
             return
         if self.server.bytes_per_second is None:
             self.wfile.write(body)
@@ -124,23 +155,75 @@ class _Answers(BaseHTTPRequestHandler):
             self.wfile.write(piece)
             time.sleep(len(piece) / self.server.bytes_per_second)
 
-    def _listed(self, prefix: str) -> bytes:
-        """Answer with the files and folders right below a prefix."""
-        folder = self.server.folder / prefix
-        entries = sorted(folder.iterdir()) if folder.is_dir() else []
-        files = "".join(
-            f"<Contents><Key>{escape(prefix + one.name)}</Key><Size>{one.stat().st_size}</Size>"
+    def do_PUT(self) -> None:
+        key = self._key(urllib.parse.urlsplit(self.path).path)
+        data = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        time.sleep(self.server.seconds)
+        if self._refused(f"PUT {key}"):
+            return
+        file, source = self.server.folder / key, self.headers.get("x-amz-copy-source")
+        if source is not None:
+            data = (self.server.folder / self._key(f"/{source.lstrip('/')}")).read_bytes()
+        with self.server.writing:
+            if self.headers.get("If-None-Match") == "*" and file.exists():
+                self._answer(412, b"<Error><Code>PreconditionFailed</Code></Error>")
+                return
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(data)
+        etag = f'"{file.stat().st_mtime_ns:x}"'
+        self._answer(200, f"<CopyObjectResult><ETag>{escape(etag)}</ETag></CopyObjectResult>".encode(), {"ETag": etag})
+
+    def do_DELETE(self) -> None:
+        key = self._key(urllib.parse.urlsplit(self.path).path)
+        time.sleep(self.server.seconds)
+        if not self._refused(f"DELETE {key}"):
+            (self.server.folder / key).unlink(missing_ok=True)
+            self._answer(204, b"")
+
+    def do_POST(self) -> None:
+        """Delete many objects."""
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        time.sleep(self.server.seconds)
+        if self._refused("DELETE many"):
+            return
+        keys = [str(one.text) for one in ElementTree.fromstring(body).iter() if one.tag.endswith("Key")]
+        for key in keys:
+            (self.server.folder / key).unlink(missing_ok=True)
+        told = "".join(f"<Deleted><Key>{escape(key)}</Key></Deleted>" for key in keys)
+        self._answer(200, f"<DeleteResult>{told}</DeleteResult>".encode())
+
+    def _key(self, path: str) -> str:
+        return urllib.parse.unquote(path).removeprefix(f"/{BUCKET}").lstrip("/")
+
+    def _refused(self, request: str) -> bool:
+        """Note a request, and answer it if it is refused."""
+        self.server.requests.append(request)
+        status = self.server.refusal(request)
+        if status is not None:
+            self._answer(status, f"<Error><Code>Refused</Code><Message>{status} of the test</Message></Error>".encode())
+        return status is not None
+
+    def _listed(self, asked: dict[str, str]) -> bytes:
+        """Answer with the files below a prefix, or with files and folders right below it."""
+        prefix, after = asked.get("prefix", ""), asked.get("start-after", "")
+        most = int(asked.get("max-keys", 1000))
+        top = self.server.folder
+        found: dict[str, Path | None] = {}
+        for file in (top / prefix[: prefix.rfind("/") + 1]).rglob("*"):
+            key = file.relative_to(top).as_posix()
+            if file.is_file() and key.startswith(prefix) and key > after:
+                name, slash, _ = key.removeprefix(prefix).partition("/")
+                is_folder = slash and "delimiter" in asked
+                found[f"{prefix}{name}/" if is_folder else key] = None if is_folder else file
+        names = sorted(found)[:most]
+        told = "".join(
+            f"<CommonPrefixes><Prefix>{escape(name)}</Prefix></CommonPrefixes>"
+            if (one := found[name]) is None
+            else f"<Contents><Key>{escape(name)}</Key><Size>{one.stat().st_size}</Size>"
             "<LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents>"
-            for one in entries
-            if one.is_file()
+            for name in names
         )
-        folders = "".join(
-            f"<CommonPrefixes><Prefix>{escape(prefix + one.name)}/</Prefix></CommonPrefixes>"
-            for one in entries
-            if one.is_dir()
-        )
-        count = len(entries)
         return (
-            f"<ListBucketResult><Prefix>{escape(prefix)}</Prefix><KeyCount>{count}</KeyCount>"
-            f"<IsTruncated>false</IsTruncated>{files}{folders}</ListBucketResult>"
+            f"<ListBucketResult><Prefix>{escape(prefix)}</Prefix><KeyCount>{len(names)}</KeyCount>"
+            f"<IsTruncated>false</IsTruncated>{told}</ListBucketResult>"
         ).encode()

@@ -1,0 +1,106 @@
+"""What differs between the kinds of obstore's stores, and how a caller waits for them.
+
+This module imports obstore. Import it only for an object of obstore.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from fsspec.asyn import get_loop, sync
+from obstore.store import AzureStore, GCSStore, HTTPStore, LocalStore, MemoryStore, S3Store
+
+from lance_arrow.errors import InvalidArgumentError, UnsupportedError
+from lance_arrow.redaction import redact
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
+
+_Answer = TypeVar("_Answer")
+_PROTOCOLS: dict[type, str] = {
+    S3Store: "s3", AzureStore: "az", GCSStore: "gs", HTTPStore: "http", LocalStore: "file", MemoryStore: "memory",
+}  # fmt: skip
+# Directory buckets of S3 list names without order.
+_UNORDERED_BUCKETS = "--x-s3"
+
+_numbers = itertools.count()
+_users: list[int] = []
+"""The process whose threads obstore uses, once it does."""
+
+
+def has_suffix_ranges(store: ObjectStore) -> bool:
+    """Return whether a store returns the last bytes of an object whose size is unknown."""
+    return not isinstance(store, AzureStore)
+
+
+def is_in_process(store: ObjectStore) -> bool:
+    """Return whether requests of a store do not leave this machine."""
+    return isinstance(store, MemoryStore | LocalStore)
+
+
+def run(work: Coroutine[Any, Any, _Answer]) -> _Answer:
+    """Wait for a coroutine of obstore; the wait can be interrupted.
+
+    Raises
+    ------
+    UnsupportedError
+        The process was forked after obstore was used: its threads do not exist here, and a request would never end.
+    """
+
+    async def awaited() -> _Answer:
+        return await work
+
+    try:
+        check_process()
+    except UnsupportedError:
+        work.close()
+        raise
+    found: _Answer = sync(get_loop(), awaited)
+    return found
+
+
+def check_process() -> None:
+    """Raise if the threads of obstore belong to the parent of this process; see `run`."""
+    if not _users:
+        _users.append(os.getpid())
+    elif _users[0] != os.getpid():
+        raise UnsupportedError(
+            "obstore was used before this process was forked, and its threads do not survive a fork; "
+            "start processes with multiprocessing's 'spawn' or 'forkserver'"
+        )
+
+
+def lists_in_order(store: ObjectStore) -> bool:
+    """Return whether a store lists objects in the order of names, and begins after a name at the cost of one page."""
+    if not isinstance(store, S3Store | GCSStore):
+        return False
+    return not str(store.config.get("bucket", "")).endswith(_UNORDERED_BUCKETS)
+
+
+def printed_and_token(store: ObjectStore) -> tuple[str, str, str]:
+    """Return the protocol of a store, what stands before its paths when they are printed, and its token.
+
+    Raises
+    ------
+    InvalidArgumentError
+        It is no store.
+    """
+    kind = next((kind for kind in _PROTOCOLS if isinstance(store, kind)), None)
+    if kind is None:
+        raise InvalidArgumentError(f"expected a store of obstore, not {type(store).__name__}")
+    protocol = _PROTOCOLS[kind]
+    if isinstance(store, MemoryStore):
+        return protocol, "memory://", f"memory {next(_numbers)}"
+    if isinstance(store, LocalStore):
+        prefix = f"{str(store.prefix or '').rstrip('/')}/"
+        return protocol, f"file://{prefix}", f"file {prefix}"
+    if isinstance(store, HTTPStore):
+        return protocol, f"{redact(store.url).rstrip('/')}/", f"{store.url} {store.client_options}"
+    config = store.config
+    bucket = config.get("bucket") or config.get("container_name", "")
+    prefix = f"{store.prefix.strip('/')}/" if store.prefix else ""
+    facts = sorted(map(str, config.items())), sorted(map(str, (store.client_options or {}).items()))
+    return protocol, f"{protocol}://{bucket}/{prefix}", f"{protocol} {prefix} {facts} {store.credential_provider!r}"
