@@ -113,7 +113,7 @@ def resolve(
     filesystem
         An fsspec or a pyarrow filesystem.
     storage_options
-        For the filesystem of a URL, as in fsspec. Never printed.
+        For the filesystem of a URL, as in fsspec. URLs of S3 may be opened by obstore, see `obstore_urls`. Never printed.
 
     Returns
     -------
@@ -142,6 +142,11 @@ def resolve(
         return Location(None, text)
     from fsspec.core import url_to_fs  # noqa: PLC0415 - for URLs alone
 
+    from lance_arrow.io.obstore_urls import open_url  # noqa: PLC0415
+
+    by_obstore = open_url(text, storage_options or {})
+    if by_obstore is not None:
+        return _located(*by_obstore)
     with foreign_errors():
         found, path = url_to_fs(text, **(storage_options or {}))
     # The URL has more than filesystem and path: the archive, the host.

@@ -25,7 +25,7 @@ from obstore.store import HTTPStore, LocalStore
 
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError
 from lance_arrow.io.obstore_errors import store_errors
-from lance_arrow.io.obstore_stores import check_process, lists_in_order, printed_and_token, run
+from lance_arrow.io.obstore_stores import check_process, lists_in_order, place_and_token, run
 from lance_arrow.redaction import redact
 
 if TYPE_CHECKING:
@@ -70,7 +70,9 @@ class StoreFileSystem(AsyncFileSystem):  # type: ignore[misc]
             facts = tokenize(type(given).__qualname__, given.protocol, given.storage_args, given.storage_options)
         else:
             self._store = given
-            self.protocol, self._shown_before, facts = printed_and_token(given)
+            # Paths of a store are no URLs: no protocol of another filesystem may stand for it.
+            self.protocol = "obstore"
+            self._shown_before, facts = place_and_token(given)
         self.token = hashlib.sha256(facts.encode()).hexdigest()
 
     @property
@@ -79,8 +81,20 @@ class StoreFileSystem(AsyncFileSystem):  # type: ignore[misc]
         return self.token
 
     def unstrip_protocol(self, name: str) -> str:
-        """Return the URL of a path."""
-        return self.printed(name)
+        """Return the URL of a path.
+
+        Raises
+        ------
+        UnsupportedError
+            A store was given, whose paths are no URLs.
+        """
+        if self._store is not None:
+            raise UnsupportedError(
+                "paths of a store of obstore have no URLs; use obstore.fsspec.FsspecStore for clones and other bases",
+                path=self.printed(name),
+            )
+        found: str = super().unstrip_protocol(name)
+        return found
 
     def printed(self, path: str) -> str:
         """Return a path with its protocol and bucket, without credentials."""
@@ -123,7 +137,7 @@ class StoreFileSystem(AsyncFileSystem):  # type: ignore[misc]
     @property
     def has_conditional_put(self) -> bool:
         """Whether the store can create an object only if it does not exist."""
-        return self.protocol not in _HTTP
+        return self.protocol not in _HTTP and not isinstance(self._store, HTTPStore)
 
     @classmethod
     def _strip_protocol(cls, path: str) -> str:

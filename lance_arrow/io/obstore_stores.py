@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 _Answer = TypeVar("_Answer")
-_PROTOCOLS: dict[type, str] = {
-    S3Store: "s3", AzureStore: "az", GCSStore: "gs", HTTPStore: "http", LocalStore: "file", MemoryStore: "memory",
-}  # fmt: skip
 # Directory buckets of S3 list names without order.
 _UNORDERED_BUCKETS = "--x-s3"
 
@@ -80,27 +77,26 @@ def lists_in_order(store: ObjectStore) -> bool:
     return not str(store.config.get("bucket", "")).endswith(_UNORDERED_BUCKETS)
 
 
-def printed_and_token(store: ObjectStore) -> tuple[str, str, str]:
-    """Return the protocol of a store, what stands before its paths when they are printed, and its token.
+def place_and_token(store: ObjectStore) -> tuple[str, str]:
+    """Return what stands before the paths of a store when they are printed, and what tells two stores apart.
 
     Raises
     ------
     InvalidArgumentError
         It is no store.
     """
-    kind = next((kind for kind in _PROTOCOLS if isinstance(store, kind)), None)
-    if kind is None:
-        raise InvalidArgumentError(f"expected a store of obstore, not {type(store).__name__}")
-    protocol = _PROTOCOLS[kind]
     if isinstance(store, MemoryStore):
-        return protocol, "memory://", f"memory {next(_numbers)}"
+        return "memory://", f"memory {next(_numbers)}"
     if isinstance(store, LocalStore):
         prefix = f"{str(store.prefix or '').rstrip('/')}/"
-        return protocol, f"file://{prefix}", f"file {prefix}"
+        return f"file://{prefix}", f"file {prefix}"
     if isinstance(store, HTTPStore):
-        return protocol, f"{redact(store.url).rstrip('/')}/", f"{store.url} {store.client_options}"
-    config = store.config
+        return f"{redact(store.url).rstrip('/')}/", f"{store.url} {store.client_options}"
+    if not isinstance(store, S3Store | AzureStore | GCSStore):
+        raise InvalidArgumentError(f"expected a store of obstore, not {type(store).__name__}")
+    config: dict[str, Any] = dict(store.config)
+    protocol = "s3" if isinstance(store, S3Store) else "az" if isinstance(store, AzureStore) else "gs"
     bucket = config.get("bucket") or config.get("container_name", "")
     prefix = f"{store.prefix.strip('/')}/" if store.prefix else ""
     facts = sorted(map(str, config.items())), sorted(map(str, (store.client_options or {}).items()))
-    return protocol, f"{protocol}://{bucket}/{prefix}", f"{protocol} {prefix} {facts} {store.credential_provider!r}"
+    return f"{protocol}://{bucket}/{prefix}", f"{protocol} {prefix} {facts} {store.credential_provider!r}"

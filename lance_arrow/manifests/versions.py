@@ -178,19 +178,19 @@ def _since(root: Location, files: Mapping[str, int | None], since: int) -> tuple
     return tuple(sorted(found, key=lambda manifest: manifest.version))
 
 
-def _first_files(root: Location, folder: str) -> Mapping[str, int | None]:
-    """Return the newest manifests of a long history, if a store lists them first; empty if that is not certain."""
+def _first_files(root: Location, folder: str) -> Mapping[str, int | None] | None:
+    """Return the newest manifests of a long history, if a store lists them first; None if that is not certain."""
     found = list_first(root.filesystem, folder, _NEWEST)
     if found is None:
-        return {}
+        return None
     files, is_all = found
     if is_all:
         return files
     if not files or any(len(name) != _V2_CHARACTERS or not name.removesuffix(SUFFIX).isdecimal() for name in files):
-        return {}
+        return None
     # Manifests of the other scheme may follow those of this one, and would make the result wrong.
     others = list_first(root.filesystem, folder, 1, after=str(1 << 64))
-    return files if others is not None and all(_is_detached(name) for name in others[0]) else {}
+    return files if others is not None and all(_is_detached(name) for name in others[0]) else None
 
 
 def _is_detached(name: str) -> bool:
@@ -203,7 +203,8 @@ def _files(root: Location, *, newest: bool = False) -> Mapping[str, int | None]:
     folder = posixpath.join(root.path, VERSIONS)
     if root.is_local:
         return dict.fromkeys(list_names(root.given, folder))
-    return (newest and _first_files(root, folder)) or list_sizes(root.filesystem, folder)
+    first = _first_files(root, folder) if newest else None
+    return list_sizes(root.filesystem, folder) if first is None else first
 
 
 def open_version(

@@ -156,3 +156,13 @@ def test_obstore_is_imported_for_its_objects_alone(tmp_path: Path) -> None:
         "assert not [name for name in sys.modules if name.startswith('obstore')]\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
+
+
+def test_a_clone_needs_urls(server: Bucket) -> None:
+    filesystem = fsspec_of(server)
+    table = LanceTable.create(f"{BUCKET}/table", ROWS, filesystem=filesystem)
+    table.shallow_clone(f"{BUCKET}/clone", filesystem=filesystem)
+    clone = LanceTable.open(f"{BUCKET}/clone", filesystem=filesystem, allow_external_bases=True)
+    assert clone.count_rows("id < 7") == 7
+    with pytest.raises(UnsupportedError, match="FsspecStore"):
+        LanceTable.open("table", filesystem=server.store()).shallow_clone("other", filesystem=server.store())
