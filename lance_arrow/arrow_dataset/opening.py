@@ -20,8 +20,9 @@ from lance_arrow.arrow_dataset.places import as_arrow
 from lance_arrow.choices import Blobs, Dictionaries, Json, Strings, Verify, fixed_strings
 from lance_arrow.errors import InvalidArgumentError, TableNotFoundError
 from lance_arrow.io import AnyFileSystem, foreign_errors
+from lance_arrow.manifests.path_kinds import AskedPath
 from lance_arrow.manifests.references import line_name
-from lance_arrow.manifests.versions import VersionChoice, newest_manifest, open_version, table_location
+from lance_arrow.manifests.versions import VersionChoice, open_version, table_location
 from lance_arrow.runtime import default_runtime
 
 
@@ -126,7 +127,8 @@ def dataset(
         ]
     if not locations:
         raise InvalidArgumentError("an empty list of files has no schema; name at least one")
-    newest = None if many else newest_manifest(locations[0])
+    asked = None if many else AskedPath(locations[0])
+    newest = None if asked is None else asked.newest
     if newest is not None:
         if partitioning is not None:
             raise InvalidArgumentError("a table has no partitioning", path=locations[0].name, detail=partitioning)
@@ -142,12 +144,14 @@ def dataset(
     if line_name(branch) is not None:
         raise TableNotFoundError("branch needs a table, and there is no table at this path", path=locations[0].name)
     paths = [location.path for location in locations]
+    # pyarrow asks what a single path is.
+    is_listed = many or (asked is not None and asked.is_file)
 
     def found(options: ReadOptions) -> LanceDataset:
         # pyarrow raises what its filesystems do, and names paths itself.
         with foreign_errors(), in_no_table():
             dataset = pads.dataset(
-                paths if many else paths[0],
+                paths if is_listed else paths[0],
                 format=LanceFormat(version=version, tag=tag, as_of=as_of, read_options=options),
                 filesystem=as_arrow(locations[0].given),
                 schema=schema,
@@ -156,7 +160,11 @@ def dataset(
             )
         return LanceDataset.from_dataset(dataset)
 
-    files = found(options)
+    try:
+        files = found(options)
+    finally:
+        if asked is not None:
+            asked.forget()
     if strings == "dictionary":
         seen = None if many else with_dictionaries(files, schema)
         files = found(_with_stored_dictionaries(files)) if seen is None else seen

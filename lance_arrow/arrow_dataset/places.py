@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from functools import cache
+from typing import Any
 
 import pyarrow
 from pyarrow.fs import FileSystem, FSSpecHandler, LocalFileSystem, PyFileSystem, SubTreeFileSystem
 
 from lance_arrow.io import AnyFileSystem, is_local_kind
+from lance_arrow.io.location import is_of_obstore
 from lance_arrow.scan.file_place import FilePlace, Following
 from lance_arrow.scan.row_restriction import unrestricted
 
@@ -65,7 +67,22 @@ def as_arrow(filesystem: AnyFileSystem | None) -> FileSystem:
     """Return a filesystem as pyarrow's datasets want it; None is the local one."""
     if isinstance(filesystem, FileSystem):
         return filesystem
+    if is_of_obstore(filesystem):
+        return PyFileSystem(_ListsOnce(filesystem))
     return _local() if is_local_kind(filesystem) else PyFileSystem(FSSpecHandler(filesystem))
+
+
+class _ListsOnce(FSSpecHandler):  # type: ignore[misc]
+    """Finds the files below a folder by one listing; pyarrow's handler asks seven times what the folder is."""
+
+    def get_file_info_selector(self, selector: Any) -> list[Any]:
+        depth = None if selector.recursive else 1
+        found = self.fs.find(selector.base_dir, maxdepth=depth, withdirs=True, detail=True)
+        if selector.base_dir in found:
+            raise NotADirectoryError(selector.base_dir)
+        if not found and not selector.allow_not_found:
+            raise FileNotFoundError(selector.base_dir)
+        return [self._create_file_info(path, facts) for path, facts in found.items()]
 
 
 @cache

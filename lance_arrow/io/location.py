@@ -113,7 +113,7 @@ def resolve(
     filesystem
         An fsspec or a pyarrow filesystem.
     storage_options
-        For the filesystem of a URL, as in fsspec. URLs of S3 may be opened by obstore, see `obstore_urls`. Never printed.
+        For the filesystem of a URL, as in fsspec, and of S3 by the names of the reference, too. Never printed.
 
     Returns
     -------

@@ -8,15 +8,18 @@ This module imports obstore. Import it only for an object of obstore: `location`
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import datetime
 import errno
 import hashlib
 from collections.abc import Sequence
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 import obstore
-from fsspec.asyn import AsyncFileSystem
+from fsspec.asyn import AsyncFileSystem, get_loop
 from fsspec.spec import AbstractBufferedFile
 from fsspec.utils import tokenize
 from obstore.exceptions import GenericError, NotSupportedError
@@ -25,7 +28,8 @@ from obstore.store import HTTPStore, LocalStore
 
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError
 from lance_arrow.io.obstore_errors import store_errors
-from lance_arrow.io.obstore_stores import check_process, lists_in_order, place_and_token, run
+from lance_arrow.io.obstore_stores import check_process, end_of, lists_in_order, place_and_token, run
+from lance_arrow.io.source import THREADED_COALESCING
 from lance_arrow.redaction import redact
 
 if TYPE_CHECKING:
@@ -64,6 +68,7 @@ class StoreFileSystem(AsyncFileSystem):  # type: ignore[misc]
         super().__init__()
         self._store: ObjectStore | None = None
         self._buckets: Any = None
+        self._asked: tuple[str, Future[Any] | None] = "", None
         if isinstance(given, FsspecStore):
             self._buckets = given
             self.protocol, self._shown_before = given.protocol, ""
@@ -163,6 +168,19 @@ class StoreFileSystem(AsyncFileSystem):  # type: ignore[misc]
         except OSError:
             return False
 
+    def ask_end(self, path: str) -> Future[Any]:
+        """Begin to ask for the end of an object, before it is known to be one; the next opening takes the answer."""
+        store, key = self.placed(path)
+        check_process()
+        asked = asyncio.run_coroutine_threadsafe(end_of(store, key, THREADED_COALESCING.tail_bytes), get_loop())
+        self._asked = path, asked
+        return asked
+
+    def take_asked(self, path: str) -> Future[Any] | None:
+        """Return the answer that `ask_end` is to bring for a path, once; None if it was not asked, or only others."""
+        (asked_path, found), self._asked = self._asked, ("", None)
+        return found if asked_path == path else None
+
     def list_ordered(self, folder: str, count: int, after: str) -> tuple[dict[str, int], bool] | None:
         """Return names and sizes of the first files directly in a folder, by their names; see `folders.list_first`."""
         store, key = self.placed(folder)
@@ -224,18 +242,40 @@ class StoreFileSystem(AsyncFileSystem):  # type: ignore[misc]
     async def _find(
         self, path: str, maxdepth: int | None = None, withdirs: bool = False, **kwargs: Any
     ) -> list[str] | dict[str, Any]:
-        if maxdepth is not None or withdirs:
+        if maxdepth is not None and maxdepth > 1:
             found: list[str] | dict[str, Any] = await super()._find(path, maxdepth, withdirs, **kwargs)
             return found
         store, key = self.placed(path)
         folder, inside = path.rstrip("/"), _inside(key)
-        with store_errors(self.printed(path)):
-            listed = await store.list(key or None, chunk_size=_LISTED_AT_ONCE).collect_async()
-        entries = {name: _described(name, one) for one in listed if (name := _joined(folder, one["path"], inside))}
+        entries: dict[str, Any] = {}
+        if maxdepth == 1:
+            with contextlib.suppress(FileNotFoundError):
+                entries = {one["name"]: one for one in await self._ls(path, detail=True)}
+            if not withdirs:
+                entries = {name: one for name, one in entries.items() if one["type"] == "file"}
+        else:
+            with store_errors(self.printed(path)):
+                listed = await store.list(key or None, chunk_size=_LISTED_AT_ONCE).collect_async()
+            for one in listed:
+                name = _joined(folder, one["path"], inside)
+                entries[name] = _described(name, one)
+                while withdirs and (name := name.rpartition("/")[0]) not in (folder, "") and name not in entries:
+                    entries[name] = {"name": name, "size": 0, "type": "directory"}
         if not entries and key and await self._isfile(path):
             entries = {path: await self._info(path)}
         names = sorted(entries)
         return {name: entries[name] for name in names} if kwargs.get("detail") else names
+
+    async def _isfile(self, path: str) -> bool:
+        store, key = self.placed(path)
+        if not key:
+            return False
+        with store_errors(self.printed(path)):
+            try:
+                await store.head_async(key)
+            except FileNotFoundError:
+                return False
+        return True
 
     async def _pipe_file(self, path: str, value: Any, mode: str = "overwrite", **_: Any) -> None:
         store, key = self.placed(path)

@@ -17,10 +17,10 @@ import numpy as np
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.obstore_errors import store_errors
-from lance_arrow.io.obstore_stores import check_process, has_suffix_ranges, is_in_process, run
+from lance_arrow.io.obstore_stores import check_process, end_of, is_in_process, run
 from lance_arrow.io.source import (
     LOCAL_COALESCING,
-    STORE_COALESCING,
+    THREADED_COALESCING,
     Bytes,
     Coalescing,
     Positions,
@@ -73,7 +73,7 @@ class ObstoreSource:
         self._filesystem = filesystem
         self._path = path
         self._store, self._key = filesystem.placed(path)
-        self.coalescing: Coalescing = LOCAL_COALESCING if is_in_process(self._store) else STORE_COALESCING
+        self.coalescing: Coalescing = LOCAL_COALESCING if is_in_process(self._store) else THREADED_COALESCING
         self._closed = False
         self._meta: ObjectMeta | None = None
         self._end: tuple[int, Bytes] | None = None
@@ -92,8 +92,10 @@ class ObstoreSource:
     def identity(self) -> Hashable | None:
         """Return store, path, size, and ETag, version and time of change."""
         if self._meta is None:
-            self._meta = self._head()
+            # Its end is read next: one request for both. What is known of the size may be older.
+            self._size = self._opened(may_be_missing=False)
         meta = self._meta
+        assert meta is not None
         return (
             self._filesystem.token,
             self._path,
@@ -140,7 +142,7 @@ class ObstoreSource:
     def _opened(self, may_be_missing: bool) -> int:
         """Ask for the end of the object, and keep it; returns the size."""
         try:
-            self._meta = self._ask_end() if has_suffix_ranges(self._store) else self._head()
+            self._meta = self._ask_end()
         except FileNotFoundError:
             if not may_be_missing and self._filesystem.is_folder(self._path):
                 raise is_a_directory(self.name) from None
@@ -148,9 +150,14 @@ class ObstoreSource:
         return int(self._meta["size"])
 
     def _ask_end(self) -> ObjectMeta:
+        asked = self._filesystem.take_asked(self._path)
         try:
             with store_errors(self.name):
-                meta, data = run(self._end_of())
+                meta, data = (
+                    asked.result()
+                    if asked is not None
+                    else run(end_of(self._store, self._key, self.coalescing.tail_bytes))
+                )
         except (FileNotFoundError, PermissionError):
             raise
         except OSError as error:
@@ -158,15 +165,12 @@ class ObstoreSource:
             if error.errno not in (errno.EIO, errno.ENOTSUP):
                 raise
             return self._head()
-        end = np.frombuffer(data, np.uint8)
-        end.setflags(write=False)
-        if len(end) <= min(meta["size"], self.coalescing.tail_bytes):
-            self._end = int(meta["size"]) - len(end), end
+        if data is not None:
+            end = np.frombuffer(data, np.uint8)
+            end.setflags(write=False)
+            if len(end) <= meta["size"]:
+                self._end = int(meta["size"]) - len(end), end
         return meta
-
-    async def _end_of(self) -> tuple[ObjectMeta, Any]:
-        answer = await self._store.get_async(self._key, options={"range": {"suffix": self.coalescing.tail_bytes}})
-        return answer.meta, await answer.bytes_async()
 
     def _head(self) -> ObjectMeta:
         with store_errors(self.name):

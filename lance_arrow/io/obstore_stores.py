@@ -17,6 +17,7 @@ from lance_arrow.errors import InvalidArgumentError, UnsupportedError
 from lance_arrow.redaction import redact
 
 if TYPE_CHECKING:
+    from obstore import ObjectMeta
     from obstore.store import ObjectStore
 
 _Answer = TypeVar("_Answer")
@@ -31,6 +32,14 @@ _users: list[int] = []
 def has_suffix_ranges(store: ObjectStore) -> bool:
     """Return whether a store returns the last bytes of an object whose size is unknown."""
     return not isinstance(store, AzureStore)
+
+
+async def end_of(store: ObjectStore, key: str, num_bytes: int) -> tuple[ObjectMeta, Any]:
+    """Return facts of an object and its last bytes, by one request; facts alone of stores without suffix ranges."""
+    if not has_suffix_ranges(store):
+        return await store.head_async(key), None
+    answer = await store.get_async(key, options={"range": {"suffix": num_bytes}})
+    return answer.meta, await answer.bytes_async()
 
 
 def is_in_process(store: ObjectStore) -> bool:

@@ -10,7 +10,8 @@ Options have the names of s3fs, or those of the reference, which are the names o
 |---|---|
 | `key`, `secret`, `token` | `aws_access_key_id`, `aws_secret_access_key`, `aws_session_token` |
 | `anon` | `aws_skip_signature` |
-| `endpoint_url`; `client_kwargs` with `endpoint_url`, `region_name`, keys | `aws_endpoint`, `allow_http`, `aws_region` |
+| `endpoint_url`, or in `client_kwargs` | `aws_endpoint`, `allow_http` |
+| `region_name` in `client_kwargs` | `aws_region` |
 | `requester_pays` | `aws_request_payer` |
 """
 
@@ -97,7 +98,8 @@ def open_url(url: str, storage_options: Mapping[str, Any]) -> tuple[FsspecStore,
         return None
     from obstore.fsspec import FsspecStore  # noqa: PLC0415 - where it is installed
 
-    return FsspecStore("s3", config=config, client_options=client), path
+    make: Any = FsspecStore
+    return make("s3", config=config, client_options=client), path
 
 
 def translated(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
@@ -171,6 +173,9 @@ def _is_sure(config: Mapping[str, Any]) -> bool:
     environ = os.environ
     if _ENDPOINT not in config and _REGION not in config:
         # A region of the environment need not be that of the bucket; s3fs asks.
+        return False
+    if any(name.startswith("AWS_ENDPOINT") for name in environ):
+        # Both read these variables, in different order.
         return False
     if str(config.get(_UNSIGNED, "")).lower() == "true":
         return True

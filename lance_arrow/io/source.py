@@ -75,8 +75,8 @@ REMOTE_COALESCING = Coalescing(
     least_gap_bytes=128 << 10,
     whole_bytes=8 << 20,
 )
-# Requests by threads of ours cost a client little, and all of them are in flight: fewer bytes between ranges are read
-# (decision 0061).
+# Requests by threads of ours, or of obstore, cost a client little, and all of them are in flight: fewer bytes between
+# ranges are read (decisions 0061 and 0090).
 THREADED_COALESCING = replace(
     REMOTE_COALESCING,
     requests_in_flight=32,
@@ -85,8 +85,6 @@ THREADED_COALESCING = replace(
     many_requests=96,
     guesses_rows=True,
 )
-# Requests by obstore's own threads cost least, and any number of them is in flight (decision 0090).
-STORE_COALESCING = replace(THREADED_COALESCING)
 # One connection, or a file that is opened for each read: few, large requests, one after another.
 SERIAL_COALESCING = Coalescing(
     max_gap_bytes=1 << 20, max_span_bytes=16 << 20, requests_in_flight=1, whole_bytes=8 << 20

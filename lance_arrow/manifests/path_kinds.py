@@ -8,8 +8,9 @@ import posixpath
 
 from lance_arrow.errors import TableNotFoundError
 from lance_arrow.io import Location, file_exists, foreign_errors, list_tree
+from lance_arrow.io.location import is_of_obstore
 from lance_arrow.late_arrow import arrow_fs
-from lance_arrow.manifests.versions import is_table
+from lance_arrow.manifests.versions import ManifestFile, is_table, newest_manifest
 
 
 class PathKind(enum.Enum):
@@ -22,8 +23,41 @@ class PathKind(enum.Enum):
     """A folder without manifests."""
 
 
+class AskedPath:
+    """What a path is, asked as a table and as a file: at once of a store of obstore.
+
+    Other filesystems take two requests more to say that a path is no file, so they are asked for files last.
+
+    Parameters
+    ----------
+    place
+        The path.
+
+    Raises
+    ------
+    CorruptManifestError, OSError
+        As `newest_manifest`.
+    """
+
+    def __init__(self, place: Location) -> None:
+        self._files = place.filesystem if is_of_obstore(place.given) else None
+        self._path = place.path
+        # The answer has the end of the file: opening it takes no request.
+        asked = None if self._files is None else self._files.ask_end(place.path)
+        self.newest: ManifestFile | None = newest_manifest(place)
+        # What is wrong with a file is said where it is opened.
+        self.is_file = self.newest is None and asked is not None and asked.exception() is None
+        if not self.is_file:
+            self.forget()
+
+    def forget(self) -> None:
+        """Forget an answer that was not used."""
+        if self._files is not None:
+            self._files.take_asked(self._path)
+
+
 def kind_of(place: Location) -> PathKind:
-    """Return the kind of a path: one request for a file, two or three otherwise.
+    """Return the kind of a path; a store of obstore is asked at once whether it is a file or a table.
 
     Raises
     ------
@@ -31,9 +65,16 @@ def kind_of(place: Location) -> PathKind:
         As `is_table`.
     """
     try:
-        if file_exists(place):
+        if is_of_obstore(place.given):
+            asked = AskedPath(place)
+            asked.forget()
+            is_file, has_versions = asked.is_file, asked.newest is not None
+        else:
+            is_file = file_exists(place)
+            has_versions = not is_file and is_table(place)
+        if is_file:
             return PathKind.FILE
-        if is_table(place):
+        if has_versions:
             return PathKind.TABLE
         return PathKind.FOLDER if _is_folder(place) else PathKind.FILE
     except OSError:

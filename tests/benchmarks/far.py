@@ -3,7 +3,8 @@
 `python tests/benchmarks/far.py [--milliseconds 30] [--megabytes 90] [--rows 1000000] [--rounds 3]`. The store waits so
 long before each answer, and carries so many bytes a second on each connection. Each way runs in a process of its own,
 which has read another table of the store before; all take turns. Our doors read through obstore, and `table s3fs`
-through s3fs. Prints least times, processor time of the reader, requests and bytes; ratios are to the reference. Asserts nothing but that all read as many rows.
+through s3fs. Prints least times, processor time of the reader, requests and bytes; ratios are to the reference. Asserts
+nothing but that all read as many rows.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ def reader(way: str, port: int) -> Callable[[str, str, Sequence[int]], int]:
     files = s3fs.S3FileSystem(
         key="key", secret="secret", client_kwargs={"endpoint_url": endpoint, "region_name": "us-east-1"}
     )
-    return _parquet(files) if way == "parquet" else _ours(way.split()[0], files, f"{BUCKET}/")
+    return _parquet(files) if way == "parquet" else _ours(way.partition(" ")[0], files, f"{BUCKET}/")
 
 
 def _reference(options: dict[str, str]) -> Callable[[str, str, Sequence[int]], int]:
@@ -213,7 +214,8 @@ def main() -> None:
                 if len({found for *_, found in least.values()}) > 1 and case != "open":
                     raise AssertionError(f"{case}: {least}")
                 figures = "\n  ".join(
-                    f"{way} {1e3 * seconds:6.0f} ms, processor {1e3 * processor:4.0f}, {requests:3} {sent / 1e6:6.2f} MB"
+                    f"{way:<10} {1e3 * seconds:6.0f} ms, processor {1e3 * processor:4.0f}"
+                    f" {requests:4} {sent / 1e6:6.2f} MB"
                     f" ratio {seconds / least['reference'][0]:4.2f}"
                     for way, (seconds, processor, requests, sent, _) in least.items()
                 )
