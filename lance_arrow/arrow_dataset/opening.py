@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from glob import has_magic
 from typing import Any
 
 import pyarrow as pa
@@ -20,6 +19,7 @@ from lance_arrow.arrow_dataset.places import as_arrow
 from lance_arrow.choices import Blobs, Dictionaries, Json, Strings, Verify, fixed_strings
 from lance_arrow.errors import InvalidArgumentError, TableNotFoundError
 from lance_arrow.io import AnyFileSystem, foreign_errors
+from lance_arrow.io.location import has_query, is_pattern
 from lance_arrow.manifests.path_kinds import AskedPath
 from lance_arrow.manifests.references import line_name
 from lance_arrow.manifests.versions import VersionChoice, open_version, table_location
@@ -115,7 +115,7 @@ def dataset(
         raise InvalidArgumentError("schema names the columns, unify_schemas takes those of the files: give one")
     named: Sequence[Any] = uri if many else [uri]  # type: ignore[assignment]
     locations = [table_location(one, filesystem, storage_options) for one in named]
-    if any(has_magic(location.path) for location in locations):
+    if any(map(is_pattern, locations)):
         from lance_arrow.io.globs import matched_files  # noqa: PLC0415 - it imports fsspec
 
         matched = [matched_files(location) for location in locations]
@@ -127,6 +127,8 @@ def dataset(
         ]
     if not locations:
         raise InvalidArgumentError("an empty list of files has no schema; name at least one")
+    # A URL with a query names one file, whose folder cannot be listed.
+    many = many or has_query(locations[0])
     asked = None if many else AskedPath(locations[0])
     newest = None if asked is None else asked.newest
     if newest is not None:

@@ -10,9 +10,11 @@ from glob import has_magic
 from typing import TYPE_CHECKING, Literal
 
 from lance_arrow.io.foreign_errors import foreign_errors
+from lance_arrow.io.http_answers import answer_of
 from lance_arrow.io.location import AnyFileSystem, Location, is_of_obstore
 from lance_arrow.late_arrow import arrow_fs
 from lance_arrow.late_names import late_module
+from lance_arrow.redaction import redact
 
 if TYPE_CHECKING:
     from fsspec import asyn, spec
@@ -81,6 +83,11 @@ def _entries(filesystem: AnyFileSystem, folder: str, kind: Literal["file", "dire
             found = filesystem.ls(folder, detail=True)
         except (FileNotFoundError, NotADirectoryError):
             return {}
+        except Exception as error:
+            answer = answer_of(error, redact(folder))
+            if answer is None:
+                raise
+            raise answer from None
         return {
             posixpath.basename(info["name"].rstrip("/")): info.get("size") for info in found if info["type"] == kind
         }

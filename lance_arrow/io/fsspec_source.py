@@ -31,6 +31,7 @@ from fsspec.utils import tokenize
 
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError
 from lance_arrow.io.foreign_errors import foreign_errors
+from lance_arrow.io.http_answers import answer_of
 from lance_arrow.io.local_source import LocalSource
 from lance_arrow.io.location import is_of_obstore
 from lance_arrow.io.source import (
@@ -241,7 +242,10 @@ class FsspecSource:
             with self._exclusively():
                 try:
                     self._info = self._filesystem.info(self._path)
-                except FileNotFoundError:
+                except FileNotFoundError as error:
+                    answer = answer_of(error, self.name)
+                    if answer is not None:
+                        raise answer from None
                     # A cached listing may be older than the file.
                     folder = posixpath.dirname(self._path)
                     if folder not in self._filesystem.dircache:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import errno
-from glob import has_magic
 
 from fsspec.implementations.arrow import ArrowFSWrapper
 from pyarrow import fs as arrow_fs
 
 from lance_arrow.io.foreign_errors import foreign_errors
-from lance_arrow.io.location import Location
+from lance_arrow.io.location import Location, is_pattern
 
 
 @foreign_errors()
@@ -18,7 +17,7 @@ def matches_of(place: Location) -> dict[str, str] | None:
 
     None if the path has no wildcard, or if it exists as it is written.
     """
-    if not has_magic(place.path):
+    if not is_pattern(place):
         return None
     filesystem = place.filesystem
     seen = ArrowFSWrapper(filesystem) if isinstance(filesystem, arrow_fs.FileSystem) else filesystem

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from glob import has_magic
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 from lance_arrow.errors import InvalidArgumentError
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 _SEPARATOR = os.sep
+_WITH_QUERIES = ("http://", "https://")
 
 # A string: local files are read without importing fsspec, which imports asyncio.
 AnyFileSystem: TypeAlias = "AbstractFileSystem | arrow_fs.FileSystem"
@@ -186,6 +188,24 @@ def _local_filesystem() -> AbstractFileSystem:
     from fsspec.implementations.local import LocalFileSystem  # noqa: PLC0415 - for those who ask for the filesystem
 
     return LocalFileSystem()
+
+
+def is_http(place: Location) -> bool:
+    """Return whether a server of HTTP has a path, which need not list folders."""
+    if is_of_obstore(place.given):
+        return not place.filesystem.has_folders
+    return place.path.startswith(_WITH_QUERIES)
+
+
+def has_query(place: Location) -> bool:
+    """Return whether a path is a URL with a query: it names one file."""
+    return place.path.startswith(_WITH_QUERIES) and "?" in place.path
+
+
+def is_pattern(place: Location) -> bool:
+    """Return whether a path has wildcards; a query is none."""
+    path = place.path.partition("?")[0] if has_query(place) else place.path
+    return has_magic(path)
 
 
 def is_of_obstore(filesystem: object) -> bool:

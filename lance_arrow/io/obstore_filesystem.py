@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _HTTP = ("http", "https")
 _WITHOUT_BUCKETS = ("file", "memory")
-_NO_FOLDER = f"(os error {errno.ENOTDIR})"
+_NO_LISTING = (f"(os error {errno.ENOTDIR})", "405 Method Not Allowed", "501 Not Implemented")
 _LISTED_AT_ONCE = 1000
 _PART_BYTES = 10 << 20
 
@@ -140,9 +140,14 @@ class StoreFileSystem(AsyncFileSystem):  # type: ignore[misc]
             return self._buckets._construct_store(bucket), inner.strip("/")
 
     @property
+    def has_folders(self) -> bool:
+        """Whether the store lists folders: of servers of HTTP, only those of WebDAV do."""
+        return self.protocol not in _HTTP and not isinstance(self._store, HTTPStore)
+
+    @property
     def has_conditional_put(self) -> bool:
         """Whether the store can create an object only if it does not exist."""
-        return self.protocol not in _HTTP and not isinstance(self._store, HTTPStore)
+        return self.has_folders
 
     @classmethod
     def _strip_protocol(cls, path: str) -> str:
@@ -223,9 +228,7 @@ class StoreFileSystem(AsyncFileSystem):  # type: ignore[misc]
                 listed = await store.list_with_delimiter_async(key or None)
             except (GenericError, NotSupportedError) as error:
                 # Of HTTP servers, only those of WebDAV list folders. On a disk, a file is no folder.
-                if not isinstance(store, HTTPStore) and not (
-                    isinstance(store, LocalStore) and _NO_FOLDER in str(error)
-                ):
+                if not isinstance(store, HTTPStore | LocalStore) or not any(one in str(error) for one in _NO_LISTING):
                     raise
                 raise FileNotFoundError(key) from None
             folder, inside = path.rstrip("/"), _inside(key)

@@ -8,7 +8,7 @@ import posixpath
 
 from lance_arrow.errors import TableNotFoundError
 from lance_arrow.io import Location, file_exists, foreign_errors, list_tree
-from lance_arrow.io.location import is_of_obstore
+from lance_arrow.io.location import is_http, is_of_obstore
 from lance_arrow.late_arrow import arrow_fs
 from lance_arrow.manifests.versions import ManifestFile, is_table, newest_manifest
 
@@ -36,7 +36,7 @@ class AskedPath:
     Raises
     ------
     CorruptManifestError, OSError
-        As `newest_manifest`.
+        As `newest_manifest`; where HTTP lists no folders, opening the path says what is wrong.
     """
 
     def __init__(self, place: Location) -> None:
@@ -44,7 +44,13 @@ class AskedPath:
         self._path = place.path
         # The answer has the end of the file: opening it takes no request.
         asked = None if self._files is None else self._files.ask_end(place.path)
-        self.newest: ManifestFile | None = newest_manifest(place)
+        try:
+            self.newest: ManifestFile | None = newest_manifest(place)
+        except OSError:
+            # Servers of HTTP refuse listings of files that they serve.
+            if not is_http(place):
+                raise
+            self.newest = None
         # What is wrong with a file is said where it is opened.
         self.is_file = self.newest is None and asked is not None and asked.exception() is None
         if not self.is_file:

@@ -197,10 +197,9 @@ def test_answers_of_a_web_server(server: http.server.HTTPServer, monkeypatch: py
         with pytest.raises(FileNotFoundError):
             LanceFile(url)
     if status == 500:
-        aiohttp = pytest.importorskip("aiohttp")
-        with pytest.raises(aiohttp.ClientResponseError) as answered:
+        # Not an exception of the client, which callers need not know.
+        with pytest.raises(OSError, match="the server answered 500 Internal Server Error") as answered:
             LanceTable.open(url)
-        assert answered.value.status == 500
         assert f"127.0.0.1:{server.server_port}/t.lance" in str(answered.value)
 
 

@@ -22,6 +22,7 @@ from pyarrow import fs
 
 BUCKET = "bucket"
 _PACED_BYTES = 1 << 20
+_HIDDEN = ".being-written-"
 
 
 class Bucket(ThreadingHTTPServer):
@@ -169,9 +170,18 @@ class _Answers(BaseHTTPRequestHandler):
                 self._answer(412, b"<Error><Code>PreconditionFailed</Code></Error>")
                 return
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(data)
+            # An object appears as a whole.
+            hidden = file.with_name(f"{_HIDDEN}{file.name}")
+            hidden.write_bytes(data)
+            hidden.replace(file)
         etag = f'"{file.stat().st_mtime_ns:x}"'
         self._answer(200, f"<CopyObjectResult><ETag>{escape(etag)}</ETag></CopyObjectResult>".encode(), {"ETag": etag})
+
+    def do_PROPFIND(self) -> None:
+        """Refuse to list a folder, as servers without WebDAV do."""
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if not self._refused("PROPFIND"):
+            self._answer(405, b"")
 
     def do_DELETE(self) -> None:
         key = self._key(urllib.parse.urlsplit(self.path).path)
@@ -211,7 +221,7 @@ class _Answers(BaseHTTPRequestHandler):
         found: dict[str, Path | None] = {}
         for file in (top / prefix[: prefix.rfind("/") + 1]).rglob("*"):
             key = file.relative_to(top).as_posix()
-            if file.is_file() and key.startswith(prefix) and key > after:
+            if file.is_file() and not file.name.startswith(_HIDDEN) and key.startswith(prefix) and key > after:
                 name, slash, _ = key.removeprefix(prefix).partition("/")
                 is_folder = slash and "delimiter" in asked
                 found[f"{prefix}{name}/" if is_folder else key] = None if is_folder else file
