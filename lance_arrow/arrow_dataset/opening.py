@@ -58,7 +58,7 @@ def dataset(
     version, tag, as_of, branch
         Version of a table to read, as for `LanceTable.open`.
     filesystem, storage_options
-        fsspec or pyarrow filesystem of the paths; options for the filesystem of a URL.
+        fsspec or pyarrow filesystem of the paths, or store of obstore; options for the filesystem of a URL.
     dictionaries
         ``"keep"`` dictionary columns as such, or ``"decode"`` them to plain values, at any depth.
     strings

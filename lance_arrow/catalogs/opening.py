@@ -24,7 +24,7 @@ def catalog(
     root
         Folder that holds the tables as ``NAME.lance``: local path or URL.
     filesystem, storage_options
-        fsspec or pyarrow filesystem of the path; options for the filesystem of a URL.
+        fsspec or pyarrow filesystem of the path, or store of obstore; options for the filesystem of a URL.
 
     Raises
     ------

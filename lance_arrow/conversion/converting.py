@@ -81,7 +81,7 @@ def convert(
     preset
         As for `WriteOptions`.
     filesystem, target_filesystem
-        fsspec or pyarrow filesystems of the paths.
+        fsspec or pyarrow filesystems of the paths, or stores of obstore.
     storage_options
         Options for the filesystems of URLs, sources and target alike.
     dry_run

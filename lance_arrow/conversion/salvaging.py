@@ -68,7 +68,7 @@ def salvage(
         Whether to read files outside of the table's folder, and blobs at addresses that a file names. What is there
         counts as lost otherwise.
     filesystem, target_filesystem
-        fsspec or pyarrow filesystems of the paths.
+        fsspec or pyarrow filesystems of the paths, or stores of obstore.
     storage_options
         Options for the filesystems of URLs, source and target alike.
     on_progress

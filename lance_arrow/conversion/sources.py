@@ -93,7 +93,7 @@ def find_sources(
     sources
         One path or URL, or several.
     filesystem, storage_options
-        fsspec or pyarrow filesystem of the paths; options for the filesystem of a URL.
+        fsspec or pyarrow filesystem of the paths, or store of obstore; options for the filesystem of a URL.
 
     Raises
     ------

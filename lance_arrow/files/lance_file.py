@@ -51,7 +51,7 @@ class LanceFile(FrameReads):
     source
         Local path, URL (chains too), path-like object, `pyarrow.Buffer`, bytes.
     filesystem
-        fsspec or pyarrow filesystem that `source` is a path of.
+        fsspec or pyarrow filesystem, or store of obstore, that `source` is a path of.
     storage_options
         Options for the filesystem of a URL.
     dictionaries

@@ -210,7 +210,7 @@ class LanceWriter(OneFileWriter):
     file_version, preset, rows_per_zone, checksums, column_options, allow_private_encodings, page_bytes
         As for `WriteOptions`.
     filesystem
-        fsspec or pyarrow filesystem that `sink` is a path of.
+        fsspec or pyarrow filesystem, or store of obstore, that `sink` is a path of.
     storage_options
         Options for the filesystem of a URL.
     runtime

@@ -84,7 +84,7 @@ def build_zones(
     rows_per_zone
         Rows of every zone except the last. Zones are joined if the map would exceed a thousandth of the column.
     filesystem, storage_options
-        fsspec or pyarrow filesystem of the paths; options for the filesystem of a URL.
+        fsspec or pyarrow filesystem of the paths, or store of obstore; options for the filesystem of a URL.
     on_progress
         Called after every batch.
 

@@ -113,7 +113,7 @@ def resolve(
         Local path, URL, chain of URLs (``zip://a.lance::s3://bucket/b.zip``), `pathlib.Path`, an object with ``fs`` and
         ``path`` (UPath, an fsspec open file); with `filesystem`, a path in it.
     filesystem
-        An fsspec or a pyarrow filesystem.
+        An fsspec or a pyarrow filesystem, or a store of obstore.
     storage_options
         For the filesystem of a URL, as in fsspec, and of S3 by the names of the reference, too. Never printed.
 

@@ -131,7 +131,7 @@ class LanceTable(TableReads, TableEdits, TableUpkeep, TableSettings, TableCopies
         branch
             Name of the branch; the main branch when None.
         filesystem, storage_options
-            fsspec or pyarrow filesystem of the path; options for the filesystem of a URL.
+            fsspec or pyarrow filesystem of the path, or store of obstore; options for the filesystem of a URL.
         dictionaries, blobs, json, allow_external_blobs, verify
             As for `LanceFile`.
         strings, read_dictionary
