@@ -10,6 +10,7 @@ second part for developers, which repeats URLs and headers. Only the first part 
 | `AlreadyExistsError` | `FileExistsError` |
 | `NotSupportedError` | `OSError` with ``ENOTSUP`` |
 | `ValueError`, `InvalidPathError` | `OSError` with ``EINVAL`` |
+| `OSError` of a writer | by its text, as the exceptions above |
 | all others | `OSError` with ``EIO`` |
 """
 
@@ -31,6 +32,7 @@ _NUMBERS = {
     "NotSupportedError": errno.ENOTSUP,
     "InvalidPathError": errno.EINVAL,
 }
+_OF_WRITERS = {"The operation lacked": errno.EACCES, "Object at location": errno.ENOENT}
 
 
 class store_errors:
@@ -68,6 +70,9 @@ def translated(error: BaseException, name: str) -> BaseException:
         number = _NUMBERS.get(own, errno.EIO)
     elif isinstance(error, FileNotFoundError) and error.errno is None:
         number = errno.ENOENT
+    elif type(error) is OSError and error.errno is None:
+        # What a writer of obstore raises has no other type.
+        number = next((number for said, number in _OF_WRITERS.items() if str(error).startswith(said)), errno.EIO)
     elif isinstance(error, ValueError) and not isinstance(error, LanceError | UnicodeError):
         number = errno.EINVAL
     else:

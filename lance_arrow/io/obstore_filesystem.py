@@ -358,7 +358,9 @@ class StoreFile(AbstractBufferedFile):  # type: ignore[misc]
         with store_errors(self.fs.printed(self.path)):
             self._writer.write(self.buffer.getvalue())
             if final:
-                self._writer.close()
+                # It is closed then even if closing fails: nothing is left to abort.
+                writer, self._writer = self._writer, None
+                writer.close()
         return True
 
     def discard(self) -> None:

@@ -168,6 +168,15 @@ def test_a_file_appears_when_it_is_closed(server: Bucket, kind: str, num_bytes: 
     assert list_names(place.filesystem, "") == ["sunk"]
 
 
+def test_a_refused_upload_is_one_error(server: Bucket) -> None:
+    server.refusal = lambda request: 403 if request.startswith("PUT") else None
+    sink = open_sink(resolve("refused", server.store()))
+    sink.write(b"x" * 1000)
+    with pytest.raises(PermissionError, match="refused") as caught:
+        sink.close()
+    assert not getattr(caught.value, "__notes__", [])
+
+
 def test_a_file_is_created_once(root: Location) -> None:
     place = root.at(f"{root.path}/one")
     assert can_create_exclusively(root.filesystem)
