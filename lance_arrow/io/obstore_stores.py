@@ -68,11 +68,16 @@ def run(work: Coroutine[Any, Any, _Answer]) -> _Answer:
     return found
 
 
+def is_usable() -> bool:
+    """Return whether no parent of this process used obstore before it was forked."""
+    return not _users or _users[0] == os.getpid()
+
+
 def check_process() -> None:
     """Raise if the threads of obstore belong to the parent of this process; see `run`."""
     if not _users:
         _users.append(os.getpid())
-    elif _users[0] != os.getpid():
+    elif not is_usable():
         raise UnsupportedError(
             "obstore was used before this process was forked, and its threads do not survive a fork; "
             "start processes with multiprocessing's 'spawn' or 'forkserver'"

@@ -18,6 +18,7 @@ Options have the names of s3fs, or those of the reference, which are the names o
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -87,7 +88,7 @@ def open_url(url: str, storage_options: Mapping[str, Any]) -> tuple[FsspecStore,
         return None
     has_s3fs = find_spec("s3fs") is not None
     options = {**_defaults(protocol), **storage_options}
-    if has_s3fs and not _is_usual(protocol):
+    if has_s3fs and not (_is_usual(protocol) and _is_usable()):
         return None
     config, client, unknown = translated(options)
     if unknown and not has_s3fs:
@@ -166,6 +167,12 @@ def _is_usual(protocol: str) -> bool:
     kind = registry.get(protocol)
     name = known_implementations[protocol]["class"] if kind is None else f"{kind.__module__}.{kind.__name__}"
     return name in ("s3fs.S3FileSystem", "s3fs.core.S3FileSystem")
+
+
+def _is_usable() -> bool:
+    """Return whether obstore can be used in this process: s3fs can be after a fork."""
+    stores = sys.modules.get("lance_arrow.io.obstore_stores")
+    return stores is None or bool(stores.is_usable())
 
 
 def _is_sure(config: Mapping[str, Any]) -> bool:

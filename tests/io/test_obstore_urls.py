@@ -18,7 +18,7 @@ from fsspec.registry import _registry
 import lance_arrow
 from lance_arrow import LanceFile, LanceTable
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.io import obstore_urls, resolve
+from lance_arrow.io import obstore_stores, obstore_urls, resolve
 from lance_arrow.io.location import is_of_obstore
 
 KEYS = {"key": "some", "secret": "word"}
@@ -159,6 +159,15 @@ def test_what_the_caller_registered_is_honoured(monkeypatch: pytest.MonkeyPatch)
     assert opens("s3://bucket/x", options)
     monkeypatch.setitem(_registry, "s3", MemoryFileSystem)
     assert not opens("s3://bucket/x", options)
+
+
+def test_a_forked_process_goes_on_with_s3fs(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(monkeypatch, "obstore", "s3fs")
+    options = {**KEYS, "region": "us-east-1"}
+    monkeypatch.setattr(obstore_stores, "_users", [0])
+    assert not opens("s3://bucket/x", options)
+    installed(monkeypatch, "obstore")
+    assert opens("s3://bucket/x", options)
 
 
 def test_options_of_the_configuration_count(monkeypatch: pytest.MonkeyPatch) -> None:
