@@ -86,7 +86,8 @@ class ObstoreSource:
     @property
     def kept_from(self) -> int | None:
         """Offset from which the bytes to the end of the object are in memory; None if none are."""
-        return None if self._end is None else self._end[0]
+        kept = self._end
+        return None if kept is None else kept[0]
 
     @foreign_errors()
     def identity(self) -> Hashable | None:
@@ -114,8 +115,9 @@ class ObstoreSource:
         empty = np.empty(0, np.uint8)
         empty.setflags(write=False)
         out = [empty] * len(starts)
-        if self._end is not None:
-            first, end = self._end
+        kept = self._end
+        if kept is not None:
+            first, end = kept
             for index in np.flatnonzero((starts >= first) & (sizes > 0)).tolist():
                 out[index] = end[int(starts[index]) - first : int(stops[index]) - first]
             sizes = np.where(starts >= first, 0, sizes)
@@ -162,7 +164,7 @@ class ObstoreSource:
             raise
         except OSError as error:
             # Empty objects have no last bytes, and some servers do not know ranges without a start.
-            if error.errno not in (errno.EIO, errno.ENOTSUP):
+            if not _is_of_range(error):
                 raise
             return self._head()
         if data is not None:
@@ -186,7 +188,7 @@ class ObstoreSource:
             raise
         except OSError as error:
             # A range behind the end of an object has no error of its own.
-            if error.errno == errno.EIO and (size := int(self._head()["size"])) < max(stops):
+            if _is_of_range(error) and (size := int(self._head()["size"])) < max(stops):
                 raise truncated(self.name, size, max(stops), 0) from None
             raise
 
@@ -213,3 +215,9 @@ class ObstoreSource:
         for part, answers in enumerate(parts):
             out[part::num_calls] = answers
         return out
+
+
+def _is_of_range(error: OSError) -> bool:
+    """Return whether a store refused a range as such; other errors were repeated by obstore already."""
+    said = str(error.strerror).lower()
+    return error.errno == errno.ENOTSUP or (error.errno == errno.EIO and ("range" in said or "partial" in said))
