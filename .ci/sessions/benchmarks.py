@@ -83,7 +83,7 @@ def bench_threads(session: nox.Session) -> None:
 @nox.session
 def bench_far(session: nox.Session) -> None:
     """Time reads of a far store on loopback beside the reference and Parquet; prints least times, asserts nothing."""
-    _bench(session, "far")
+    _bench(session, "far", "s3fs")
 
 
 @nox.session
