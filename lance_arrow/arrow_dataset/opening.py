@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from glob import has_magic
 from typing import Any
 
 import pyarrow as pa
@@ -19,10 +20,10 @@ from lance_arrow.arrow_dataset.places import as_arrow
 from lance_arrow.choices import Blobs, Dictionaries, Json, Strings, Verify, fixed_strings
 from lance_arrow.errors import InvalidArgumentError, TableNotFoundError
 from lance_arrow.io import AnyFileSystem, foreign_errors
-from lance_arrow.io.location import has_query, is_pattern
+from lance_arrow.io.location import has_query
 from lance_arrow.manifests.path_kinds import AskedPath
 from lance_arrow.manifests.references import line_name
-from lance_arrow.manifests.versions import VersionChoice, open_version, table_location
+from lance_arrow.manifests.versions import VersionChoice, newest_manifest, open_version, table_location
 from lance_arrow.runtime import default_runtime
 
 
@@ -115,7 +116,7 @@ def dataset(
         raise InvalidArgumentError("schema names the columns, unify_schemas takes those of the files: give one")
     named: Sequence[Any] = uri if many else [uri]  # type: ignore[assignment]
     locations = [table_location(one, filesystem, storage_options) for one in named]
-    if any(map(is_pattern, locations)):
+    if any(has_magic(location.path) for location in locations):
         from lance_arrow.io.globs import matched_files  # noqa: PLC0415 - it imports fsspec
 
         matched = [matched_files(location) for location in locations]
@@ -127,10 +128,11 @@ def dataset(
         ]
     if not locations:
         raise InvalidArgumentError("an empty list of files has no schema; name at least one")
+    is_far = filesystem is not None or "://" in locations[0].name
     # A URL with a query names one file, whose folder cannot be listed.
-    many = many or has_query(locations[0])
-    asked = None if many else AskedPath(locations[0])
-    newest = None if asked is None else asked.newest
+    many = many or (is_far and has_query(locations[0]))
+    asked = AskedPath(locations[0]) if is_far and not many else None
+    newest = None if many else newest_manifest(locations[0]) if asked is None else asked.newest
     if newest is not None:
         if partitioning is not None:
             raise InvalidArgumentError("a table has no partitioning", path=locations[0].name, detail=partitioning)
