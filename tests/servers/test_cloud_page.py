@@ -39,7 +39,8 @@ def test_the_example_runs(
         monkeypatch.setenv(name, value)
     filesystems = fsspec.get_filesystem_class(URLS[store].partition(":")[0])
     filesystems.clear_instance_cache()
-    (example,) = [block for block in blocks(PAGE, "python") if "s3://" in block.text]
+    # A later one shows options of obstore.
+    example, _ = [block for block in blocks(PAGE, "python") if "s3://" in block.text]
     text = example.text.replace("s3://bucket", URLS[store])
     if store == "gcs":
         # The emulator ignores the condition of a put, so commits are refused unless there is one writer.
