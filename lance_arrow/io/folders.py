@@ -10,7 +10,6 @@ from glob import has_magic
 from typing import TYPE_CHECKING, Literal
 
 from lance_arrow.io.foreign_errors import foreign_errors
-from lance_arrow.io.http_answers import answer_of
 from lance_arrow.io.location import AnyFileSystem, Location, is_of_obstore
 from lance_arrow.late_arrow import arrow_fs
 from lance_arrow.late_names import late_module
@@ -19,10 +18,13 @@ from lance_arrow.redaction import redact
 if TYPE_CHECKING:
     from fsspec import asyn, spec
     from fsspec.implementations import local
+
+    from lance_arrow.io import http_answers
 else:
     # Local folders are listed without fsspec.
     asyn, spec = late_module("fsspec.asyn"), late_module("fsspec.spec")
     local = late_module("fsspec.implementations.local")
+    http_answers = late_module("lance_arrow.io.http_answers")
 
 _S3 = "s3fs.core.S3FileSystem"
 # Directory buckets of S3 list names without order.
@@ -84,7 +86,7 @@ def _entries(filesystem: AnyFileSystem, folder: str, kind: Literal["file", "dire
         except (FileNotFoundError, NotADirectoryError):
             return {}
         except Exception as error:
-            answer = answer_of(error, redact(folder))
+            answer = http_answers.answer_of(error, redact(folder))
             if answer is None:
                 raise
             raise answer from None

@@ -31,7 +31,6 @@ from fsspec.utils import tokenize
 
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError
 from lance_arrow.io.foreign_errors import foreign_errors
-from lance_arrow.io.http_answers import answer_of
 from lance_arrow.io.local_source import LocalSource
 from lance_arrow.io.location import is_of_obstore
 from lance_arrow.io.source import (
@@ -243,6 +242,8 @@ class FsspecSource:
                 try:
                     self._info = self._filesystem.info(self._path)
                 except FileNotFoundError as error:
+                    from lance_arrow.io.http_answers import answer_of  # noqa: PLC0415 - for what is missing
+
                     answer = answer_of(error, self.name)
                     if answer is not None:
                         raise answer from None
