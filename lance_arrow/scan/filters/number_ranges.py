@@ -156,7 +156,8 @@ def _joined(
     """Return the first and last number of each range: gaps go up to the number before the next literal."""
     known = set(literals)
     _, last = _ends(dtype)
-    lows, highs = [], []
+    lows: list[int | float] = []
+    highs: list[int | float] = []
     was_set = False
     for place, (start, flag) in enumerate(zip(probes.tolist(), flags.tolist(), strict=True)):
         is_last = place + 1 == len(probes)
