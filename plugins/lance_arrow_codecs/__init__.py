@@ -1,5 +1,6 @@
-"""Compressive encodings of 2.1 and 2.2, one module per case of `CompressiveEncoding`, and buffer schemes.
+"""Compressive encodings of 2.1 to 2.3, a folder per case of `CompressiveEncoding`, and buffer schemes.
 
-Input: encoded chunks, blocks or values. Output: blocks of values. Modules import only `lance_arrow.spi`, `.kernels`,
-`.proto` and `.errors`, and never each other: the scope binds the children of composites.
+Input: encoded chunks, blocks or values. Output: blocks of values. Packages import only `lance_arrow.spi`, `.kernels`,
+`.proto` and `.errors`, and never each other: the scope binds the children of composites. `native` has their native
+parts, one piece from each folder; the codecs of 2.0 use those of FSST and bit-packing.
 """

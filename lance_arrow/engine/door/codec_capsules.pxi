@@ -46,7 +46,7 @@ def compressed_codec(child, frames, int64_t most_bytes, prefixes=None) -> object
         own = <const LaFramePrefixes*>PyCapsule_GetPointer(prefixes, _PREFIXES)
     held = hold_compressed(
         <const LaChunkCodec*>PyCapsule_GetPointer(child, _CHUNK),
-        <const LaFrameCodec*>PyCapsule_GetPointer(frames, _FRAMES), own, most_bytes)
+        frame_codec_of(frames), own, most_bytes)
     parts = (child, frames, prefixes)
     return chunk_capsule(held, parts)
 
@@ -54,7 +54,7 @@ def compressed_codec(child, frames, int64_t most_bytes, prefixes=None) -> object
 def compressed_values_codec(frames not None, int64_t most_bytes) -> object:
     """Zipped values of any length, each the content of a frame of at most so many bytes; `frames` is a capsule."""
     cdef HeldValueCodec* held = hold_compressed_values(
-        <const LaFrameCodec*>PyCapsule_GetPointer(frames, _FRAMES), most_bytes)
+        frame_codec_of(frames), most_bytes)
     return value_capsule(held, frames)
 
 

@@ -145,7 +145,7 @@ cdef RunCounter _run_counter(counter) except *:
     if counter is not None:
         made.bytes_per_run, frames, made.most_frame_bytes = counter
         for frame in frames:
-            made.frames.push_back(<const LaFrameCodec*>PyCapsule_GetPointer(frame, _FRAMES))
+            made.frames.push_back(frame_codec_of(frame))
     return made
 
 

@@ -233,11 +233,8 @@ def variable_parts_codec(
     object or None
         None for offsets that have no native form.
     """
-    cdef const LaFrameCodec* own = NULL
     cdef PartsForm form = PartsForm.kBlock if is_block else PartsForm.kJoined if is_joined else PartsForm.kApart
-    if frames is not None:
-        own = <const LaFrameCodec*>PyCapsule_GetPointer(frames, _FRAMES)
     return chunk_capsule(
         hold_variable_parts(
-            offset_bits, chunk_codec_of(offsets), own, most_frame_bytes, form),
+            offset_bits, chunk_codec_of(offsets), frame_codec_of(frames), most_frame_bytes, form),
         (offsets, frames))
