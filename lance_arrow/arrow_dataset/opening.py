@@ -21,7 +21,6 @@ from lance_arrow.choices import Blobs, Dictionaries, Json, Strings, Verify, fixe
 from lance_arrow.errors import InvalidArgumentError, TableNotFoundError
 from lance_arrow.io import AnyFileSystem, foreign_errors
 from lance_arrow.io.location import has_query
-from lance_arrow.manifests.path_kinds import AskedPath
 from lance_arrow.manifests.references import line_name
 from lance_arrow.manifests.versions import VersionChoice, newest_manifest, open_version, table_location
 from lance_arrow.runtime import default_runtime
@@ -131,7 +130,11 @@ def dataset(
     is_far = filesystem is not None or "://" in locations[0].name
     # A URL with a query names one file, whose folder cannot be listed.
     many = many or (is_far and has_query(locations[0]))
-    asked = AskedPath(locations[0]) if is_far and not many else None
+    asked = None
+    if is_far and not many:
+        from lance_arrow.manifests.path_kinds import AskedPath  # noqa: PLC0415 - for far paths alone
+
+        asked = AskedPath(locations[0])
     newest = None if many else newest_manifest(locations[0]) if asked is None else asked.newest
     if newest is not None:
         if partitioning is not None:

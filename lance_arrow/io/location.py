@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from glob import has_magic
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 from lance_arrow.errors import InvalidArgumentError
@@ -24,6 +23,8 @@ _WITH_QUERIES = ("http://", "https://")
 
 # A string: local files are read without importing fsspec, which imports asyncio.
 AnyFileSystem: TypeAlias = "AbstractFileSystem | arrow_fs.FileSystem"
+
+_WILDCARDS = frozenset("*?[")
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
@@ -205,7 +206,8 @@ def has_query(place: Location) -> bool:
 def is_pattern(place: Location) -> bool:
     """Return whether a path has wildcards; a query is none."""
     path = place.path.partition("?")[0] if has_query(place) else place.path
-    return has_magic(path)
+    # As `glob.has_magic`, whose module costs each dataset an import.
+    return not _WILDCARDS.isdisjoint(path)
 
 
 def is_of_obstore(filesystem: object) -> bool:

@@ -60,7 +60,7 @@ def test_a_file_is_read_with_few_modules(path: Path) -> None:
     own = {one for one in modules if one.startswith("lance_arrow")}
     assert len(own) <= 124, sorted(own)
     # Protobuf 34, pluggy 13, and importlib.metadata, which imports email.
-    assert len(modules) <= 193, sorted(modules - own)
+    assert len(modules) <= 194, sorted(modules - own)
 
 
 @pytest.mark.parametrize(
@@ -135,4 +135,4 @@ def test_a_dataset_is_read_without_plugins_of_old_versions(path: Path) -> None:
     filters = ("lance_arrow.pruning", "lance_arrow.statistics", "lance_arrow.scan.filters")
     assert not named(modules, *old, *writers, *tables, *filters, "pandas", "pyarrow.parquet", "fsspec", "asyncio")
     # What is known of files that were opened before, and what views need, are modules of their own.
-    assert len(modules) <= 239, len(modules)
+    assert len(modules) <= 240, len(modules)
