@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from glob import has_magic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.dataset as pads
@@ -19,11 +19,14 @@ from lance_arrow.arrow_dataset.lance_format import LanceFormat
 from lance_arrow.arrow_dataset.places import as_arrow
 from lance_arrow.choices import Blobs, Dictionaries, Json, Strings, Verify, fixed_strings
 from lance_arrow.errors import InvalidArgumentError, TableNotFoundError
-from lance_arrow.io import AnyFileSystem, foreign_errors
+from lance_arrow.io import AnyFileSystem, Location, foreign_errors
 from lance_arrow.io.location import has_query
 from lance_arrow.manifests.references import line_name
 from lance_arrow.manifests.versions import VersionChoice, newest_manifest, open_version, table_location
 from lance_arrow.runtime import default_runtime
+
+if TYPE_CHECKING:
+    from lance_arrow.manifests.path_kinds import AskedPath
 
 
 def dataset(
@@ -130,11 +133,7 @@ def dataset(
     is_far = filesystem is not None or "://" in locations[0].name
     # A URL with a query names one file, whose folder cannot be listed.
     many = many or (is_far and has_query(locations[0]))
-    asked = None
-    if is_far and not many:
-        from lance_arrow.manifests.path_kinds import AskedPath  # noqa: PLC0415 - for far paths alone
-
-        asked = AskedPath(locations[0])
+    asked = _asked(locations[0]) if is_far and not many else None
     newest = None if many else newest_manifest(locations[0]) if asked is None else asked.newest
     if newest is not None:
         if partitioning is not None:
@@ -233,6 +232,13 @@ def _with_stored_dictionaries(dataset: LanceDataset) -> ReadOptions:
         paths = () if opened is None else stored_dictionaries(opened[0].rows)
     options: ReadOptions = dataset.format.read_options
     return replace(options, read_dictionary=(*options.read_dictionary, *paths))
+
+
+def _asked(place: Location) -> AskedPath:
+    """Ask what a far path is."""
+    from lance_arrow.manifests.path_kinds import AskedPath  # noqa: PLC0415 - for far paths alone
+
+    return AskedPath(place)
 
 
 def _seen_with(
