@@ -134,7 +134,7 @@ def _numbers(values: Iterable[pa.Scalar], type_: pa.DataType, dtype: np.dtype[An
 
 
 def _probes(literals: list[int | float], dtype: np.dtype[Any]) -> list[int | float]:
-    """Return each literal, and a number of each gap around them: the first one, and the last one of the first gap."""
+    """Return each literal, and the first number of each gap before, between and after them."""
     if len(literals) > _MOST_LITERALS:
         raise _NotRanges
     first, last = _ends(dtype)
