@@ -110,13 +110,18 @@ _FORMER_MODULES = frozenset(
         "chunk_tables",
         "chunk_writing",
         "distinct",
-        "frames",
         "gather",
         "interleave",
         "levels",
+        "offsets",
+        "row_order",
+        "rows",
+        "shred",
+        "slots",
+        "streams",
+        "summaries",
+        "zipping",
     )
-    + ("offsets", "packing", "row_order", "rows", "run_encoding", "runs", "shred", "slots", "streams")
-    + ("summaries", "variable_chunks", "zipping")
 )
 
 
