@@ -2,5 +2,5 @@
 
 Input: encoded chunks, blocks or values. Output: blocks of values. Packages import only `lance_arrow.spi`, `.kernels`,
 `.proto` and `.errors`, and never each other: the scope binds the children of composites. `native` has their native
-parts, one piece from each folder; the codecs of 2.0 use those of FSST and bit-packing.
+parts, one piece from each folder; the codecs of 2.0 use two of them.
 """
