@@ -230,7 +230,7 @@ def demo(
     plan = flights.plan(None if engine == "auto" else engine)
     for note in plan.notes:
         print(to_printable(f"note: {note}"), file=sys.stderr)
-    title = f"Ingesting flights.csv.gz with {'Spark' if plan.engine == 'spark' else 'pyarrow'}"
+    title = f"Ingesting flights.csv.bz2 with {'Spark' if plan.engine == 'spark' else 'pyarrow'}"
     with view("progress").progress(title, "bytes") as on_progress:
         return flights.run(keep, on_progress=on_progress, engine=plan)
 

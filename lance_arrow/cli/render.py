@@ -134,7 +134,7 @@ def _(report: HelpReport, console: Console) -> None:
 def _write_demo(report: Any, console: Console) -> None:
     print_line(
         console,
-        f"flights.csv.gz, {size(report.source_bytes)}: {report.num_rows:,} rows ingested by {report.engine} into "
+        f"flights.csv.bz2, {size(report.source_bytes)}: {report.num_rows:,} rows ingested by {report.engine} into "
         f"{count(len(report.files), 'Lance file')}, {size(report.num_bytes)}, in {report.convert_seconds:.2f} s",
     )
     for step in report.steps:

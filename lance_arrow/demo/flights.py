@@ -2,7 +2,7 @@
 
 | Output | Content |
 |---|---|
-| `flights.csv.gz`, `airlines.csv` | the sources |
+| `flights.csv.bz2`, `airlines.csv` | the sources |
 | `trips.lance` | a table of all flights, with the tag `flown` and the branch `trial` |
 | `flights.lance` | a file of all flights |
 | `flights/2013-01.lance`, `flights/2013-02.lance` | a folder of files |
@@ -132,7 +132,7 @@ def plan(engine: str | None = None) -> DemoPlan:
 
 
 def data_directory() -> Path:
-    """Return the folder of `flights.csv.gz` and `airlines.csv`, in a source tree and in an installed wheel."""
+    """Return the folder of `flights.csv.bz2` and `airlines.csv`, in a source tree and in an installed wheel."""
     folder = importlib.resources.files("lance_arrow.demo")
     if not isinstance(folder, Path):
         raise NotADirectoryError(f"the demo's files are inside {folder}, expected an installed folder")
@@ -173,7 +173,7 @@ def run(
 
 
 def _run(folder: Path, on_progress: Progress | None, planned: DemoPlan, *, is_kept: bool) -> DemoReport:
-    for name in ("flights.csv.gz", "airlines.csv"):
+    for name in ("flights.csv.bz2", "airlines.csv"):
         shutil.copyfile(data_directory() / name, folder / name)
     begun = time.perf_counter()
     place = folder / "trips.lance"
@@ -184,7 +184,7 @@ def _run(folder: Path, on_progress: Progress | None, planned: DemoPlan, *, is_ke
     _write_files(trips, folder)
     files = sorted((place / "data").iterdir())
     report = DemoReport(
-        source_bytes=(folder / "flights.csv.gz").stat().st_size,
+        source_bytes=(folder / "flights.csv.bz2").stat().st_size,
         engine=planned.engine,
         files=[str(path.relative_to(folder)) for path in files],
         num_rows=trips.count_rows(),

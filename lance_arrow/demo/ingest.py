@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
+import bz2
 import importlib
 import json
 import os
@@ -87,7 +87,7 @@ def choose_engine(engine: str | None) -> tuple[str, str | None]:
 
 
 def ingest(source: Path, table: Path, *, engine: str, on_progress: Progress | None) -> None:
-    """Create a table of ``flights.csv.gz``, sorted by origin and hour.
+    """Create a table of ``flights.csv.bz2``, sorted by origin and hour.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def ingest(source: Path, table: Path, *, engine: str, on_progress: Progress | No
         return
     by_spark(source, table)
     if on_progress is not None:
-        size = (source / "flights.csv.gz").stat().st_size
+        size = (source / "flights.csv.bz2").stat().st_size
         on_progress(size, size)
 
 
@@ -128,7 +128,7 @@ def by_spark(source: Path, table: Path) -> None:
     LanceError
         The job failed, or took too long; the message has the reason, `detail` the standard error output.
     """
-    command = [sys.executable, "-m", "lance_arrow.spark.jobs", "ingest", str(source / "flights.csv.gz"), str(table)]
+    command = [sys.executable, "-m", "lance_arrow.spark.jobs", "ingest", str(source / "flights.csv.bz2"), str(table)]
     command += ["--read", "header=true", "--schema", _SCHEMA, "--cluster-by", ",".join(CLUSTER_BY)]
     # So few rows are one partition: for more, Spark samples keys in a job that reads the CSV again.
     command += ["--num-files", "1", "--write", f"maxRowsPerFile={ROWS_PER_FILE}"]
@@ -184,7 +184,7 @@ def _failed(reason: str, said: object) -> LanceError:
 
 def by_pyarrow(source: Path, table: Path, on_progress: Progress | None) -> None:
     """Read, sort and write in this process."""
-    parts = [_stored(pa.Table.from_batches([batch])) for batch in _batches(source / "flights.csv.gz", on_progress)]
+    parts = [_stored(pa.Table.from_batches([batch])) for batch in _batches(source / "flights.csv.bz2", on_progress)]
     rows = pa.concat_tables(parts).sort_by([(name, "ascending") for name in CLUSTER_BY])
     LanceTable.create(
         table,
@@ -198,7 +198,7 @@ def by_pyarrow(source: Path, table: Path, on_progress: Progress | None) -> None:
 def _batches(path: Path, on_progress: Progress | None) -> Iterator[pa.RecordBatch]:
     total = path.stat().st_size
     # Unbuffered: Arrow reads ahead in its own thread, so `tell` of a buffered file could be too high.
-    with path.open("rb", buffering=0) as raw, gzip.open(raw) as text:
+    with path.open("rb", buffering=0) as raw, bz2.open(raw) as text:
         options = pyarrow.csv.ReadOptions(block_size=_BLOCK_BYTES, use_threads=False)
         types = pyarrow.csv.ConvertOptions(
             column_types={"time_hour": pa.timestamp("us", "UTC"), **dict.fromkeys(_TEXT, pa.string())},

@@ -37,7 +37,7 @@ def report(folder: Path) -> flights.DemoReport:
 
 
 def test_data_is_small() -> None:
-    files = [file for file in flights.data_directory().iterdir() if file.name.endswith((".csv", ".csv.gz"))]
+    files = [file for file in flights.data_directory().iterdir() if file.name.endswith((".csv", ".csv.bz2"))]
     assert len(files) == 2
     assert sum(file.stat().st_size for file in files) <= MAX_DATA_BYTES
 
@@ -58,7 +58,7 @@ def test_every_version_reads_as_the_reference_reads_it(
 
 
 def test_every_flight_is_there(folder: Path, report: flights.DemoReport) -> None:
-    source = pyarrow.csv.read_csv(flights.data_directory() / "flights.csv.gz")
+    source = pyarrow.csv.read_csv(flights.data_directory() / "flights.csv.bz2")
     found = lance_arrow.LanceTable.open(folder / "trips.lance", version=1).to_table()
     keys = ["time_hour", "carrier", "flight", "origin", "dest"]
     source = source.set_column(
@@ -77,7 +77,7 @@ def test_progress_reaches_the_end(tmp_path: Path) -> None:
     flights.run(tmp_path, engine="pyarrow", on_progress=lambda done, total: seen.append((done, total)))
     assert len(seen) > 3
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
-    assert seen[-1][0] == seen[-1][1] == (flights.data_directory() / "flights.csv.gz").stat().st_size
+    assert seen[-1][0] == seen[-1][1] == (flights.data_directory() / "flights.csv.bz2").stat().st_size
 
 
 def test_report_is_plain_data(report: flights.DemoReport) -> None:
@@ -100,7 +100,7 @@ def test_every_receipt_has_figures(report: flights.DemoReport) -> None:
 def test_what_is_kept(folder: Path, report: flights.DemoReport) -> None:
     assert report.kept == str(folder)
     made = sorted(path.name for path in folder.iterdir())
-    assert made == ["airlines.csv", "airlines.lance", "flights", "flights.csv.gz", "flights.lance", "trips.lance"]
+    assert made == ["airlines.csv", "airlines.lance", "flights", "flights.csv.bz2", "flights.lance", "trips.lance"]
     table = lance_arrow.LanceTable.open(folder / "trips.lance")
     assert {name: tag.version for name, tag in table.tags.items()} == {"flown": 2}
     assert list(table.branches) == ["trial"]

@@ -34,7 +34,7 @@ def _python(*arguments: str, cwd: Path, input: str | None = None) -> subprocess.
 @pytest.fixture
 def bare(tmp_path: Path) -> Path:
     """A checkout without compiled modules."""
-    ignore = shutil.ignore_patterns("*.so", "__pycache__", "*.csv.gz")
+    ignore = shutil.ignore_patterns("*.so", "__pycache__", "*.csv.bz2")
     shutil.copytree(CHECKOUT / "lance_arrow", tmp_path / "checkout" / "lance_arrow", ignore=ignore)
     return tmp_path / "checkout"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
+import bz2
 import re
 import shutil
 from pathlib import Path
@@ -22,16 +22,16 @@ PAGE = DOCS / "spark.md"
 OTHERS = ("how_to/stream_with_spark.md", "coming_from/lance_spark.md")
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # Spark resolves relative paths where its JVM was started, which is not where the test may write.
-PLACE = re.compile(r"""(["'])(\w+\.lance|flights\.csv\.gz|warehouse|checkpoint(?:_\w+)?)\1""")
+PLACE = re.compile(r"""(["'])(\w+\.lance|flights\.csv\.bz2|warehouse|checkpoint(?:_\w+)?)\1""")
 
 
 def run(page: Path, tmp_path: Path, beginning: str = "", num_lines: int | None = None) -> dict[str, object]:
     """Run the blocks of a page that begin so, with all or some lines of the flights, and return their names."""
     # What `lance-arrow demo --keep` leaves there.
-    shutil.copy(data_directory() / "flights.csv.gz", tmp_path)
+    shutil.copy(data_directory() / "flights.csv.bz2", tmp_path)
     if num_lines is not None:
-        lines = gzip.decompress((tmp_path / "flights.csv.gz").read_bytes()).splitlines(keepends=True)
-        (tmp_path / "flights.csv.gz").write_bytes(gzip.compress(b"".join(lines[:num_lines])))
+        lines = bz2.decompress((tmp_path / "flights.csv.bz2").read_bytes()).splitlines(keepends=True)
+        (tmp_path / "flights.csv.bz2").write_bytes(bz2.compress(b"".join(lines[:num_lines])))
     text = page.read_text()
     if pyspark.__version__.startswith("4.1."):
         # Which bounds no micro-batches.
@@ -57,7 +57,7 @@ def test_other_pages_run(name: str, tmp_path: Path, whole_run: bool) -> None:
 def test_the_page_runs(tmp_path: Path) -> None:
     report = run(PAGE, tmp_path)["report"]
     assert isinstance(report, jobs.JobReport)
-    source = pyarrow.csv.read_csv(tmp_path / "flights.csv.gz")
+    source = pyarrow.csv.read_csv(tmp_path / "flights.csv.bz2")
     short = pc.sum(pc.less_equal(source["distance"], 100)).as_py()
     assert report.counts["rows_quarantined"] == short > 0
     assert report.counts["rows_written"] == source.num_rows - short
@@ -70,7 +70,7 @@ def test_the_four_lines_of_the_readme_run(tmp_path: Path, capsys: pytest.Capture
     [block] = [found[1] for found in BLOCK.finditer(readme.read_text()) if found[1].startswith(import_line)]
     assert len(block.replace("\n\n", "\n").splitlines()) == 4
     run(readme, tmp_path, import_line)
-    source = pyarrow.csv.read_csv(tmp_path / "flights.csv.gz")
+    source = pyarrow.csv.read_csv(tmp_path / "flights.csv.bz2")
     table = LanceTable.open(tmp_path / "all.lance")
     assert table.count_rows() == source.num_rows
     late = source.filter(pc.greater(source["dep_delay"], 60)).group_by("carrier").aggregate([([], "count_all")])
