@@ -38,14 +38,22 @@ int null_level(const std::vector<uint8_t>& layers, size_t node) {
   return level;
 }
 
+// Offsets may lie anywhere: what the loop reads is copied to variables first, or compilers would read it in each step.
+template <class Offset>
+void store_offsets(const int64_t* __restrict ends, int64_t count, int64_t base, uint8_t* __restrict offsets) {
+  for (int64_t value = 0; value < count; ++value)
+    store<Offset>(offsets, value, static_cast<Offset>(base + ends[value]));
+}
+
 template <class Offset>
 void copy_variable(const Leaf& leaf, uint8_t* values, uint8_t* offsets) {
-  int64_t base = 0, at = 1;
+  int64_t base = 0;
   store<Offset>(offsets, 0, 0);
+  uint8_t* to = offsets + sizeof(Offset);
   for (const auto& part : leaf.parts) {
     if (values != nullptr) copy_bytes(values + base, part->values.data(), part->num_bytes);
-    for (int64_t value = 0; value < part->num_values; ++value)
-      store<Offset>(offsets, at++, static_cast<Offset>(base + part->ends[static_cast<size_t>(value)]));
+    store_offsets<Offset>(part->ends.data(), part->num_values, base, to);
+    to += part->num_values * static_cast<int64_t>(sizeof(Offset));
     base += part->num_bytes;
   }
 }

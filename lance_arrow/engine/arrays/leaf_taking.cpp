@@ -139,14 +139,28 @@ Outcome LeafTaking::make_room(ResultMemory* memory) {
   return outcome;
 }
 
-// Large values of variable width are decoded where Arrow wants them: growing and copying cost fresh pages.
+// Large values of variable width are decoded where Arrow wants them: growing and copying cost fresh pages. Where pages
+// do not tell how much memory they need, the first of them do.
 Outcome LeafTaking::lend_large(const LaRuns& rows, ResultMemory* memory) {
   if (shape_->value_bits != 0 || (form_ != Form::kPlain && !is_viewed())) return success();
+  LeafPart* part = leaf_.parts[0].get();
   const int64_t num_bytes = expected_bytes(*pages_, rows);
-  if (num_bytes <= 0 || num_bytes > limits_.bytes) return success();
+  if (num_bytes > limits_.bytes) return success();
+  if (num_bytes <= 0) {
+    const auto lend = [](void* self, int64_t size) {
+      auto* taking = static_cast<LeafTaking*>(self);
+      taking->lent_ = {taking->memory_->allocate(size), size};
+      return taking->lent_.bytes;
+    };
+    const bool is_one_each = leaf_.offset_bits.size() == 1 && leaf_.offset_bits[0] == 0;
+    if (form_ == Form::kPlain && is_one_each && !shape_->blobs.has_value())
+      part->lender = {num_selected(rows), lend, this};
+    memory_ = memory;
+    return success();
+  }
   Region* lent = is_viewed() ? &lent_bytes_ : &lent_;
   const Outcome outcome = allocate(memory, num_bytes, lent);
-  if (outcome.message == nullptr) leaf_.parts[0]->values.lend(lent->bytes, num_bytes, true);
+  if (outcome.message == nullptr) part->values.lend(lent->bytes, num_bytes, true);
   return outcome;
 }
 

@@ -148,6 +148,7 @@ class LeafTaking {
   Leaf leaf_;
   std::vector<ListParts> list_parts_;  // of each part of the rows
   Region lent_;  // where values, codes or views are decoded as Arrow wants them
+  ResultMemory* memory_ = nullptr;  // that more is lent of while rows are read
   Region lent_bytes_;  // where the bytes are that views point to
 };
 

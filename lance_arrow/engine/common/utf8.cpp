@@ -1,5 +1,7 @@
 #include "engine/common/utf8.hpp"
 
+#include <algorithm>
+
 namespace lance_arrow::engine {
 
 namespace {
@@ -21,6 +23,18 @@ int64_t character_size(const uint8_t* text, int64_t room) {
   const bool overlong = lead == 0xF0 && text[1] < 0x90;
   const bool too_large = lead == 0xF4 && text[1] >= 0x90;
   return overlong || too_large ? 0 : 4;
+}
+
+// Whether there are no other characters. Without an early end within a block, it is a loop of vectors.
+bool is_ascii(const uint8_t* text, int64_t size) {
+  constexpr int64_t block = 4096;
+  for (int64_t first = 0; first < size; first += block) {
+    const int64_t stop = std::min(size, first + block);
+    uint8_t any = 0;
+    for (int64_t position = first; position < stop; ++position) any |= text[position];
+    if (any >= 0x80) return false;
+  }
+  return true;
 }
 
 // Length of the ASCII prefix, to a multiple of 32 bytes or to the end.
@@ -75,24 +89,27 @@ Outcome check_utf8(const StoredOffsets& stored, const uint8_t* data, int64_t dat
     const uint8_t* offsets = stored.bytes;
     const int64_t num_values = stored.num_bytes / static_cast<int64_t>(sizeof(Offset)) - 1;
     if (num_values <= 0) return success();
-    // A border inside a character shows as a continuation byte at the border; the end of all data is no border.
-    bool descends = false, splits = false;
     const uint64_t end = static_cast<uint64_t>(data_bytes);
-    for (int64_t value = 0; value < num_values; ++value) {
-      const uint64_t start = load<Offset>(offsets, value);
-      descends |= start > load<Offset>(offsets, value + 1) || start > end;
-      if (start < end) splits |= (data[start] & 0xC0) == 0x80;
-    }
+    Offset descends = 0;  // as wide as offsets, so that it is a loop of vectors
+    for (int64_t value = 0; value < num_values; ++value)
+      descends |= load<Offset>(offsets, value) > load<Offset>(offsets, value + 1) ? Offset{1} : Offset{0};
     const uint64_t last = load<Offset>(offsets, num_values);
-    if (descends || last > end) {
+    if (descends != 0 || last > end) {
       for (int64_t value = 0; value < num_values; ++value) {
         const uint64_t stop = load<Offset>(offsets, value + 1);
         if (load<Offset>(offsets, value) > stop || stop > end)
           return corrupt("the offsets of strings are wrong", value);
       }
     }
-    const int64_t first = static_cast<int64_t>(load<Offset>(offsets, 0));
-    if (!splits && valid_utf8(data + first, static_cast<int64_t>(last) - first)) return success();
+    const int64_t first = static_cast<int64_t>(load<Offset>(offsets, 0)), size = static_cast<int64_t>(last) - first;
+    if (is_ascii(data + first, size)) return success();
+    // A border inside a character shows as a continuation byte at the border; the end of all data is no border.
+    bool splits = false;
+    for (int64_t value = 0; value < num_values; ++value) {
+      const uint64_t start = load<Offset>(offsets, value);
+      if (start < end) splits |= (data[start] & 0xC0) == 0x80;
+    }
+    if (!splits && valid_utf8(data + first, size)) return success();
     return first_invalid_value<Offset>(offsets, num_values, data);
   });
 }

@@ -166,31 +166,76 @@ struct Items {
     }
   }
 
+  // Items of a small dictionary, each at the begin of a place of its own, so that most are copied by one move.
+  struct PaddedItems {
+    static constexpr int64_t kMost = 256, kPlace = 16;
+    int64_t sizes[kMost];
+    uint8_t bytes[kMost * kPlace];  // the first ones of longer items
+  };
+
+  // False where there are many items, compared with values, or where one of them lies outside its bytes.
+  template <class Offset>
+  bool pad(int64_t num_values, PaddedItems* to) const {
+    if (num_items > PaddedItems::kMost || num_items > num_values) return false;
+    for (int64_t item = 0; item < num_items; ++item) {
+      const uint64_t start = load<Offset>(offsets, item), stop = load<Offset>(offsets, item + 1);
+      if (start > stop || stop > static_cast<uint64_t>(values_bytes)) return false;
+      to->sizes[item] = static_cast<int64_t>(stop - start);
+      copy_bytes(to->bytes + item * PaddedItems::kPlace, values + start,
+                 std::min(to->sizes[item], PaddedItems::kPlace));
+    }
+    return true;
+  }
+
   // Nulls are empty. Measured before anything is copied: one piece of memory serves all.
   template <class Index, class Offset>
   Outcome copy_variable(const ItemIndices& wanted, LaValues* out) const {
+    PaddedItems padded;
+    const bool is_padded = pad<Offset>(wanted.count, &padded);
+    // Copied, or compilers would read them again after each store.
+    const uint8_t* const indices = wanted.indices;
+    const int64_t count = wanted.count;
+    int64_t* const ends = out->ends;
     int64_t end = out->end;
-    for (int64_t value = 0; value < wanted.count; ++value) {
-      if (!is_null(wanted, value)) {
-        const auto item = static_cast<int64_t>(index_of<Index>(wanted, value));
-        const uint64_t start = load<Offset>(offsets, item), stop = load<Offset>(offsets, item + 1);
-        if (start > stop || stop > static_cast<uint64_t>(values_bytes))
-          return corrupt("a dictionary item lies outside its bytes", value);
-        end += static_cast<int64_t>(stop - start);
+    if (is_padded && wanted.def == nullptr) {
+      for (int64_t value = 0; value < count; ++value) {
+        end += padded.sizes[static_cast<size_t>(load<Index>(indices, value))];
+        ends[value] = end;
       }
-      out->ends[value] = end;
+    } else {
+      for (int64_t value = 0; value < count; ++value) {
+        if (!is_null(wanted, value)) {
+          const auto item = static_cast<int64_t>(load<Index>(indices, value));
+          const uint64_t start = load<Offset>(offsets, item), stop = load<Offset>(offsets, item + 1);
+          if (start > stop || stop > static_cast<uint64_t>(values_bytes))
+            return corrupt("a dictionary item lies outside its bytes", value);
+          end += static_cast<int64_t>(stop - start);
+        }
+        ends[value] = end;
+      }
     }
     uint8_t* to = out->reserve(out->host, out->end, end - out->end);
     if (to == nullptr) return above_limit();
+    const uint8_t *const stop = to + (end - out->end), *const from = values, *const from_offsets = offsets;
+    const int64_t num_bytes = values_bytes;
     int64_t before = out->end;
-    for (int64_t value = 0; value < wanted.count; ++value) {
-      const int64_t size = out->ends[value] - before;
-      if (size > 0) {
-        const auto item = static_cast<int64_t>(index_of<Index>(wanted, value));
-        std::memcpy(to, values + load<Offset>(offsets, item), static_cast<size_t>(size));
-        to += size;
+    for (int64_t value = 0; value < count; ++value) {
+      const int64_t size = ends[value] - before;
+      before = ends[value];
+      if (size == 0) continue;
+      const auto item = static_cast<int64_t>(load<Index>(indices, value));
+      constexpr int64_t place = PaddedItems::kPlace;
+      // Whole places are copied where there is room: bytes behind the item are those of the next value, which comes
+      // later.
+      const bool has_place = size <= place && stop - to >= place;
+      if (has_place && is_padded) {
+        std::memcpy(to, padded.bytes + item * place, place);
+      } else {
+        const auto start = static_cast<int64_t>(load<Offset>(from_offsets, item));
+        if (has_place && num_bytes - start >= place) std::memcpy(to, from + start, place);
+        else copy_bytes(to, from + start, size);
       }
-      before = out->ends[value];
+      to += size;
     }
     out->end = end;
     return success();

@@ -1,10 +1,10 @@
 // What pages and the engine say to each other: ranges to read, and a part of a leaf that opened rows are appended to.
 #pragma once
 
-#include <cstdlib>
 #include <memory>
 #include <vector>
 
+#include "engine/plan/buffer.hpp"
 #include "engine/plan/item_codes.hpp"
 #include "engine/plan/judged_items.hpp"
 #include "engine/plan/select_rows.hpp"
@@ -13,70 +13,6 @@
 #include "lance_arrow/codec_tables.hpp"
 
 namespace lance_arrow::engine {
-
-// Growing bytes that are never cleared, or a region lent by the caller: fixed, or left for own memory when it is full.
-class Buffer {
- public:
-  Buffer() = default;
-  ~Buffer() {
-    if (!lent_) std::free(bytes_);
-  }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-
-  void lend(uint8_t* bytes, int64_t size, bool may_outgrow = false) {
-    if (!lent_) std::free(bytes_);
-    bytes_ = bytes;
-    room_ = size;
-    lent_ = true;
-    may_outgrow_ = may_outgrow;
-  }
-
-  // Memory from `end` on with room for num_bytes; null above the limit, or where lent memory ends.
-  uint8_t* reserve(int64_t end, int64_t num_bytes, int64_t limit) {
-    if (num_bytes < 0 || end < 0 || num_bytes > limit - end) return nullptr;
-    if (end + num_bytes > room_ || bytes_ == nullptr) {
-      if (lent_ && end + num_bytes > room_) {
-        if (!may_outgrow_ || !leave(end, num_bytes)) return nullptr;
-      } else if (!lent_) {
-        const int64_t room = std::max({end + num_bytes, 2 * room_, int64_t{1024}});
-        auto* grown = static_cast<uint8_t*>(std::realloc(bytes_, static_cast<size_t>(room)));
-        if (grown == nullptr) return nullptr;
-        bytes_ = grown;
-        room_ = room;
-      }
-    }
-    return bytes_ + end;
-  }
-
-  const uint8_t* data() const { return bytes_; }
-  uint8_t* data() { return bytes_; }
-  int64_t room() const { return room_; }
-  bool is_lent() const { return lent_; }
-
-  void end_loan() {
-    if (!lent_) return;
-    bytes_ = nullptr;
-    room_ = 0;
-    lent_ = false;
-  }
-
- private:
-  bool leave(int64_t end, int64_t num_bytes) {
-    const int64_t room = end + num_bytes + end / 2;
-    auto* own = static_cast<uint8_t*>(std::malloc(static_cast<size_t>(room)));
-    if (own == nullptr) return false;
-    copy_bytes(own, bytes_, end);
-    bytes_ = own;
-    room_ = room;
-    lent_ = false;
-    return true;
-  }
-
-  uint8_t* bytes_ = nullptr;
-  int64_t room_ = 0;
-  bool lent_ = false, may_outgrow_ = false;
-};
 
 // Bytes within a range that mean something of their own: values, or (chunk >= 0) the header of a chunk.
 struct Piece {
@@ -145,8 +81,16 @@ struct ItemSpan {
   int64_t page_row;  // first row of the page
 };
 
+// Who lends the memory where values of variable width belong in the end, once it can be told how much they need.
+struct Lender {
+  int64_t num_values = 0;  // of all that will be appended
+  uint8_t* (*lend)(void* host, int64_t num_bytes) = nullptr;  // null where there is no such memory
+  void* host = nullptr;
+};
+
 struct LeafPart {
   int64_t limit = 0;
+  Lender lender;
   std::vector<LevelPart> levels;
   std::vector<uint16_t> rep, def;
   int64_t num_values = 0;
@@ -231,6 +175,7 @@ struct LeafPart {
   LaValues place(int64_t count, int64_t bits) {
     LaValues out{nullptr, 0, nullptr, num_bytes, &LeafPart::reserve, this};
     if (bits == 0) {
+      if (lender.lend != nullptr) move_to_loan();
       ends.resize(static_cast<size_t>(num_values + count));
       out.ends = ends.data() + num_values;
       out.values = values.reserve(num_bytes, 0, limit);
@@ -244,6 +189,22 @@ struct LeafPart {
     return out;
   }
 
+  // The first batch tells how much all values need: they are moved once, and the others are decoded where they belong.
+  void move_to_loan() {
+    constexpr int64_t least_bytes = 64 << 10;  // less is copied in the end
+    if (num_bytes < least_bytes) return;
+    const double expected = static_cast<double>(num_bytes) / static_cast<double>(num_values) *
+                            static_cast<double>(lender.num_values) * 17 / 16;
+    uint8_t* const lent = expected < static_cast<double>(limit)
+                              ? lender.lend(lender.host, std::max(static_cast<int64_t>(expected), num_bytes))
+                              : nullptr;
+    if (lent != nullptr) {
+      copy_bytes(lent, values.data(), num_bytes);
+      values.lend(lent, std::max(static_cast<int64_t>(expected), num_bytes), true);
+    }
+    lender = {};
+  }
+
   void took(int64_t count, const LaValues& out) {
     num_values += count;
     num_bytes = out.end;
@@ -252,6 +213,7 @@ struct LeafPart {
   // Forgets what was read, and keeps the memory.
   void clear() {
     values.end_loan();
+    lender = {};
     levels.clear();
     rep.clear();
     def.clear();
@@ -266,10 +228,8 @@ struct LeafPart {
   }
 };
 
-inline int64_t kept_bytes(const Buffer& buffer) { return buffer.room(); }
-
 inline int64_t kept_bytes(const LeafPart& part) {
-  return part.values.room() + lance_arrow::kept_bytes(part.rep) + lance_arrow::kept_bytes(part.def) +
+  return kept_bytes(part.values) + lance_arrow::kept_bytes(part.rep) + lance_arrow::kept_bytes(part.def) +
          lance_arrow::kept_bytes(part.ends);
 }
 
