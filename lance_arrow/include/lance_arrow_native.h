@@ -5,7 +5,9 @@
  * named LANCE_ARROW_FRAME_CODEC; what has none is served by its `decode`, or `decompress`, as always. A codec of zipped
  * values, or a buffer scheme, that keeps some values as they are behind a head may say so by a method
  * `native_stored()`, which returns a capsule named LANCE_ARROW_STORED_VALUES. A buffer scheme that can decompress the
- * first bytes of a frame alone says so by `native_prefixes()`, with a capsule named LANCE_ARROW_FRAME_PREFIXES.
+ * first bytes of a frame alone says so by `native_prefixes()`, with a capsule named LANCE_ARROW_FRAME_PREFIXES. A codec
+ * of chunks of numbers that can compare them without making a column says so by `native_marks()`, with a capsule named
+ * LANCE_ARROW_CHUNK_MARKS.
  *
  * Functions must not keep pointers, call Python, or touch a byte outside what they are given, whatever the bytes say.
  * They may be called from any thread, from several at once, and again by the same thread before they return (a codec
@@ -24,6 +26,7 @@ extern "C" {
 #define LANCE_ARROW_STORED_VALUES "lance_arrow.stored_values/1"
 #define LANCE_ARROW_FRAME_CODEC "lance_arrow.frame_codec/1"
 #define LANCE_ARROW_FRAME_PREFIXES "lance_arrow.frame_prefixes/1"
+#define LANCE_ARROW_CHUNK_MARKS "lance_arrow.chunk_marks/1"
 
 /* NULL for success, else a static ASCII sentence: what is wrong with the bytes, as the message of an error that names
  * their column and page. Two sentences say nothing of the bytes, and make the engine call `decode` for the same values:
@@ -104,6 +107,33 @@ typedef struct LaFramePrefixes {
   LaRefusal (*decompress)(const void* self, const uint8_t* frame, int64_t size, uint8_t* out, int64_t out_bytes,
                           int64_t prefix_bytes);
 } LaFramePrefixes;
+
+/* Numbers that satisfy a condition. */
+#define LA_SIGNED 0 /* two's complement */
+#define LA_UNSIGNED 1
+#define LA_FLOAT 2 /* IEEE 754, of 32 or 64 bits */
+
+typedef struct LaNumberRanges {
+  int64_t kind;
+  int64_t bits; /* 8, 16, 32 or 64 */
+  /* Closed ranges, ascending and disjoint: the bits of the first and last number of each. */
+  const uint64_t* lows;
+  const uint64_t* highs;
+  int64_t num_ranges;
+  int64_t nan_mark; /* 1 where NaN satisfies it, else 0 */
+} LaNumberRanges;
+
+/* What a codec says of the numbers of a chunk without making a column of them. The engine asks where a filter is all
+ * that wants a column. A function that is NULL, or refuses with LA_LEFT, makes it decode them, and compare. */
+typedef struct LaChunkMarks {
+  int64_t struct_bytes; /* sizeof(LaChunkMarks) of the header that the codec was compiled with: later ones have more */
+  const void* self;
+  /* Writes a byte for each selected number, back to back: 1 where it lies in a range, else 0. */
+  LaRefusal (*select_where)(const void* self, const LaChunk* chunk, const LaRuns* runs, const LaNumberRanges* ranges,
+                            uint8_t* marks);
+  /* Bounds of all numbers of the chunk, which are integers of this kind: none is outside. They may be too wide. */
+  LaRefusal (*summarise)(const void* self, const LaChunk* chunk, int64_t kind, uint64_t* least, uint64_t* greatest);
+} LaChunkMarks;
 
 /* ---- Writing ------------------------------------------------------------------------------------------------------
  *

@@ -26,7 +26,7 @@ from lance_arrow.settings import above_limit
 from lance_arrow.spi.blocks import BlockShape, BlockSlice, Bytes, NumBytes, PackedStruct, VariableWidth
 from lance_arrow.spi.chunks import ChunkBatch, ValueBatch
 from lance_arrow.spi.codecs import BoundChunkCodec, BoundPerValueCodec
-from lance_arrow.spi.native import native_side
+from lance_arrow.spi.native import marks_side, native_side
 from lance_arrow.spi.scratch import block_bytes, field_bytes, new_block
 
 _INT32_MAX = np.iinfo(np.int32).max
@@ -64,7 +64,7 @@ def chunk_side(codec: BoundChunkCodec, most_bytes: int, limit: str = "max_batch_
         values = ChunkBatch(np.frombuffer(data, np.uint8), starts, sizes, value_starts)
         return _decoded(codec, values, most_bytes, limit)
 
-    return native_codecs.called_chunks(bits, codec.num_buffers, decode, own)
+    return native_codecs.called_chunks(bits, codec.num_buffers, decode, own, marks_side(codec))
 
 
 def _decoded(codec: Any, values: ChunkBatch | ValueBatch, most_bytes: int, limit: str) -> _Decoded:

@@ -200,6 +200,7 @@ else:
             "lance_arrow.spi.native": (
                 "HasNativeEncoder",
                 "HasNativeFrames",
+                "HasNativeMarks",
                 "HasNativePage",
                 "HasNativePages",
                 "HasNativePrefixes",
@@ -207,6 +208,7 @@ else:
                 "NativeSide",
                 "ReadNatively",
                 "include_dir",
+                "marks_side",
                 "native_side",
                 "prefixes_side",
                 "stored_side",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "HasNativeEncoder",
     "HasNativeFrames",
+    "HasNativeMarks",
     "HasNativePage",
     "HasNativePages",
     "HasNativePrefixes",
@@ -28,6 +29,7 @@ __all__ = [
     "NativeSide",
     "ReadNatively",
     "include_dir",
+    "marks_side",
     "native_side",
     "prefixes_side",
     "stored_side",
@@ -57,6 +59,13 @@ class HasNativePrefixes(Protocol):
 
     def native_prefixes(self) -> Any | None:
         """Return a capsule named ``lance_arrow.frame_prefixes/1``, or None."""
+
+
+class HasNativeMarks(Protocol):
+    """A bound codec of chunks of numbers that compares them without making a column, or knows bounds of a chunk."""
+
+    def native_marks(self) -> Any | None:
+        """Return a capsule named ``lance_arrow.chunk_marks/1``, or None."""
 
 
 class HasNativePage(Protocol):
@@ -117,6 +126,12 @@ class HasNativePages(Protocol):
 def native_side(codec: object) -> Any | None:
     """Return the codec's capsule, or None when it has no native side."""
     offer = getattr(codec, "native", None)
+    return None if offer is None else offer()
+
+
+def marks_side(codec: object) -> Any | None:
+    """Return the capsule that compares numbers of chunks, or None if the codec has none."""
+    offer = getattr(codec, "native_marks", None)
     return None if offer is None else offer()
 
 

@@ -32,7 +32,8 @@ from lance_arrow.spi import (
     ValueBatch,
 )
 from lance_arrow.spi.codecs import HasParameters
-from lance_arrow.spi.native import native_side
+from lance_arrow.spi.native import marks_side, native_side
+from lance_arrow.testing.marks_suite import mark_differences
 from lance_arrow.testing.native_suite import native_differences
 from lance_arrow.testing.samples import SAMPLE_NAMES, Destination, Sample, make_sample
 from lance_arrow.testing.scattered import some
@@ -176,12 +177,18 @@ class CodecSuite(CodecWriteSuite):
         bound = self.bind(encoded, suite_context, suite_shape)
         assert not list(native_differences(bound, suite_context, encoded.units, encoded.counts))
 
+    def test_native_marks_agree(self, suite_context: DecodeContext, suite_shape: BlockShape, suite_sample: str) -> None:
+        sample = make_sample(suite_shape, suite_sample, self.chunk_values)
+        encoded = self.encode(sample, suite_context)
+        bound = self.bind(encoded, suite_context, suite_shape)
+        assert not list(mark_differences(bound, encoded.units, encoded.counts))
+
     def test_native_side_never_gives_other_values_of_damaged_bytes(
         self, suite_context: DecodeContext, suite_shape: BlockShape
     ) -> None:
         encoded = self.encode(self.hostile_sample(suite_shape), suite_context)
         bound = self.bind(encoded, suite_context, suite_shape)
-        if native_side(bound) is None:
+        if native_side(bound) is None and marks_side(bound) is None:
             return
         for unit, buffer, content in some(list(encoded.buffers()), 6):
             damages = [content[:size] for size in {0, len(content) // 2, max(len(content) - 1, 0)}]
@@ -196,6 +203,8 @@ class CodecSuite(CodecWriteSuite):
                 units, counts = one.units[unit : unit + 1], one.counts[unit : unit + 1]
                 found = native_differences(bound, suite_context, units, counts, may_refuse=True)
                 assert not list(found), f"unit {unit}, buffer {buffer}"
+                marked = mark_differences(bound, units, counts, may_refuse=True)
+                assert not list(marked), f"unit {unit}, buffer {buffer}"
 
     def test_bytes_outside_the_data_are_refused(self, suite_context: DecodeContext, suite_shape: BlockShape) -> None:
         encoded = self.encode(self.hostile_sample(suite_shape), suite_context)

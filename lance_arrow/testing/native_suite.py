@@ -46,8 +46,8 @@ def native_differences(
         return
     for number, (buffers, count) in enumerate(zip(units, counts, strict=True)):
         arrays = [np.frombuffer(buffer, np.uint8) for buffer in buffers]
-        expected = _decoded(bound, arrays, count)
-        for starts, stops in _selections(count):
+        expected = decoded_values(bound, arrays, count)
+        for starts, stops in chunk_selections(count):
             found = _selected(capsule, bits, arrays, count, starts, stops)
             if isinstance(found, LanceError):
                 if expected is not None and not may_refuse:
@@ -61,7 +61,7 @@ def native_differences(
                 yield f"unit {number}: other values at {starts.tolist()[:4]}"
 
 
-def _selections(count: int) -> Iterator[tuple[Any, Any]]:
+def chunk_selections(count: int) -> Iterator[tuple[Any, Any]]:
     """Yield all values, the first, the last, every seventh, and a long run with single values around it."""
     if count < 1:
         return
@@ -95,7 +95,7 @@ def _split(values: bytes, ends: list[int] | None, count: int, bits: int) -> list
     return [values[at * width : (at + 1) * width] for at in range(count)]
 
 
-def _decoded(bound: Any, arrays: list[Any], count: int) -> list[bytes] | None:
+def decoded_values(bound: Any, arrays: list[Any], count: int) -> list[bytes] | None:
     """Return the values of the chunk from `decode`; None if it raises."""
     data = np.concatenate([*arrays, np.zeros(1, np.uint8)])
     sizes = np.array([[len(array)] for array in arrays], np.int64).reshape(len(arrays), 1)

@@ -34,7 +34,9 @@ Form form_of(const LeafShape& shape, const std::vector<PageRef>& pages) {
   constexpr int64_t rows_per_lookup = 16;
   if (shape.form != Form::kStored && shape.form != Form::kJudged) return shape.form;
   if (shape.numbers.has_value()) {
-    const auto can_be_judged = [](const PageRef& ref) { return ref.page->has_numbers() || ref.page->has_few_items(); };
+    const auto can_be_judged = [&](const PageRef& ref) {
+      return (ref.page->has_numbers() && ref.page->value_bits == shape.numbers->bits) || ref.page->has_few_items();
+    };
     return std::all_of(pages.begin(), pages.end(), can_be_judged) ? Form::kJudged : Form::kPlain;
   }
   int64_t coded = 0, others = 0;

@@ -47,6 +47,7 @@ struct CalledChunks {
   const LaChunkCodec* own;
   void* decode;
   DecodeChunks call;
+  const LaChunkMarks* marks;  // null: numbers are decoded to be compared
 
   static LaRefusal select(const void* self, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
     const auto& form = *static_cast<const CalledChunks*>(self);
@@ -59,6 +60,12 @@ struct CalledChunks {
     const Leased<DecodedChunks> decoded;
     const LaRefusal refusal = form.call(form.decode, chunk, 1, &*decoded);
     return refusal != nullptr ? refusal : pick(form.bits, *decoded, 0, chunk->num_values, *runs, out);
+  }
+
+  // What the codec says of numbers that are not decoded; null where nothing.
+  static const LaChunkMarks* marks_of(const LaChunkCodec* codec) {
+    if (codec->select != &CalledChunks::select) return nullptr;
+    return static_cast<const CalledChunks*>(codec->self)->marks;
   }
 
   // The codec, if Python decodes all of its chunks, several in one call.

@@ -32,8 +32,8 @@ HeldValueCodec* hold_called(int64_t bits, const LaValueCodec* own, void* decode,
 }
 
 HeldChunkCodec* hold_called_chunks(int64_t bits, int64_t num_buffers, const LaChunkCodec* own, void* decode,
-                                   DecodeChunks call) {
-  return hold(std::make_shared<CalledChunks>(CalledChunks{bits, own, decode, call}), bits, num_buffers, 0);
+                                   DecodeChunks call, const LaChunkMarks* marks) {
+  return hold(std::make_shared<CalledChunks>(CalledChunks{bits, own, decode, call, marks}), bits, num_buffers, 0);
 }
 
 }  // namespace lance_arrow::engine

@@ -28,6 +28,6 @@ using DecodeChunks = LaRefusal (*)(const void*, const LaChunk* chunks, int64_t n
 // where `own` is null.
 HeldValueCodec* hold_called(int64_t bits, const LaValueCodec* own, void* decode, Expand expand);
 HeldChunkCodec* hold_called_chunks(int64_t bits, int64_t num_buffers, const LaChunkCodec* own, void* decode,
-                                   DecodeChunks call);
+                                   DecodeChunks call, const LaChunkMarks* marks);
 
 }  // namespace lance_arrow::engine

@@ -12,7 +12,8 @@ cdef extern from "engine/bind/codec_holders.hpp" namespace "lance_arrow::engine"
         const void*, const LaChunk* chunks, int64_t num_chunks, DecodedChunks* out) noexcept nogil
     HeldValueCodec* hold_called(int64_t bits, const LaValueCodec* own, void* decode, Expand expand) except +
     HeldChunkCodec* hold_called_chunks(
-        int64_t bits, int64_t num_buffers, const LaChunkCodec* own, void* decode, DecodeChunks call) except +
+        int64_t bits, int64_t num_buffers, const LaChunkCodec* own, void* decode, DecodeChunks call,
+        const LaChunkMarks* marks) except +
     HeldChunkCodec* hold_compressed(
         const LaChunkCodec*, const LaFrameCodec*, const LaFramePrefixes*, int64_t most_bytes) except +
     HeldValueCodec* hold_compressed_values(const LaFrameCodec*, int64_t most_bytes) except +
@@ -21,6 +22,7 @@ cdef extern from "engine/bind/codec_holders.hpp" namespace "lance_arrow::engine"
 
 cdef extern from "engine/bind/called_codecs.hpp" namespace "lance_arrow::engine" nogil:
     cbool are_offsets(const DecodedChunks&, int64_t num_values) noexcept
+    cbool asks_python(const char*) noexcept
 
 
 def zstd_decoder() -> object | None:
@@ -208,13 +210,15 @@ def called_codec(int64_t bits, decode, own=None) -> object:
     return value_capsule(held, parts)
 
 
-def called_chunks_codec(int64_t bits, int64_t num_buffers, decode, own=None) -> object:
+def called_chunks_codec(int64_t bits, int64_t num_buffers, decode, own=None, marks=None) -> object:
     """Chunks of values of `bits` each, or (0) of any length, that a Python function decodes.
 
     ``decode(data, starts, sizes, value_starts)`` gets several chunks, as `ChunkBatch` has them. It returns the decoded
-    bytes of all values and, for values of any length, offsets as for `called_codec`. `own` is as there, too.
+    bytes of all values and, for values of any length, offsets as for `called_codec`. `own` is as there, too. `marks` is
+    the capsule that compares numbers which are not decoded.
     """
     cdef const LaChunkCodec* c_side = NULL
+    cdef const LaChunkMarks* told = NULL
     if own is not None:
         c_side = <const LaChunkCodec*>PyCapsule_GetPointer(own, _CHUNK)
         if c_side.bits != bits or c_side.num_buffers != num_buffers:
@@ -223,8 +227,14 @@ def called_chunks_codec(int64_t bits, int64_t num_buffers, decode, own=None) -> 
                 f"its shape of {bits} in {num_buffers}")
         if c_side.plain_bytes > 0:
             return own
+    if marks is not None:
+        told = chunk_marks_of(marks)
+        if told.struct_bytes < <int64_t>sizeof(LaChunkMarks):
+            raise PluginContractError(f"the marks of a codec have {told.struct_bytes} bytes, expected {sizeof(LaChunkMarks)}")
+        if bits not in (8, 16, 32, 64):
+            raise PluginContractError(f"a codec of values of {bits} bits marks numbers")
     call = bits, decode
     cdef HeldChunkCodec* held = hold_called_chunks(
-        bits, num_buffers, c_side, <void*>call, <DecodeChunks>_call_chunks)
-    parts = (own, call)
+        bits, num_buffers, c_side, <void*>call, <DecodeChunks>_call_chunks, told)
+    parts = (own, call, marks)
     return chunk_capsule(held, parts)

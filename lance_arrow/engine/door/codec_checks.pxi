@@ -65,3 +65,70 @@ def expand_values(capsule, const uint8_t[::1] data not None, const int64_t[::1] 
             raise refusal(b"a value lies outside the data", value, 0)
     cdef const char* refused = codec.expand(codec.self_, &data[0], &starts[0], &sizes[0], count, &place)
     return _taken(&part, codec.bits, count, place, refused)
+
+
+def mark_numbers(capsule not None, list buffers not None, int64_t num_values, const int64_t[::1] starts not None,
+                 const int64_t[::1] stops not None, int kind, int64_t bits, const uint64_t[::1] lows not None,
+                 const uint64_t[::1] highs not None, bint nan_mark) -> tuple[bytes | None, tuple[int, int] | None]:
+    """Ask what compares numbers of a chunk, whose `bits` are those of the codec.
+
+    Parameters
+    ----------
+    buffers, num_values, starts, stops
+        As of `select_values`; the number of buffers is the codec's.
+    kind
+        0: two's complement, 1: without a sign, 2: IEEE 754.
+    lows, highs, nan_mark
+        Bits of the first and last number of each range, and whether NaN satisfies the condition.
+
+    Returns
+    -------
+    marks, bounds
+        A byte for each selected number; bits of the least and greatest number of the chunk. None for what the codec
+        does not tell.
+
+    Raises
+    ------
+    CorruptPageError
+        The codec refuses the bytes.
+    """
+    cdef const LaChunkMarks* told = chunk_marks_of(capsule)
+    cdef vector[const uint8_t*] addresses
+    cdef vector[int64_t] sizes
+    cdef vector[uint8_t] marks
+    cdef const uint8_t[::1] view
+    cdef LaChunk chunk
+    cdef LaRuns runs
+    cdef LaNumberRanges ranges
+    cdef uint64_t least = 0, greatest = 0
+    cdef int64_t count = 0, run
+    cdef const char* refused
+    if lows.shape[0] != highs.shape[0]:
+        raise refusal(b"ranges have first and last numbers of different number", -1, 0)
+    for buffer in buffers:
+        view = buffer
+        addresses.push_back(&view[0] if view.shape[0] else <const uint8_t*>addresses.data())
+        sizes.push_back(view.shape[0])
+    for run in range(starts.shape[0]):
+        count += stops[run] - starts[run]
+    marks.resize(count + 1)
+    chunk.buffers, chunk.sizes, chunk.num_buffers, chunk.num_values = addresses.data(), sizes.data(), sizes.size(), num_values
+    runs.starts, runs.stops, runs.num_runs = &starts[0], &stops[0], starts.shape[0]
+    ranges.kind, ranges.bits, ranges.num_ranges, ranges.nan_mark = kind, bits, lows.shape[0], nan_mark
+    ranges.lows = ranges.highs = NULL
+    if lows.shape[0]:
+        ranges.lows, ranges.highs = &lows[0], &highs[0]
+    found = bounds = None
+    if told.select_where != NULL:
+        refused = told.select_where(told.self_, &chunk, &runs, &ranges, marks.data())
+        if refused == NULL:
+            found = (<char*>marks.data())[:count]
+        elif not asks_python(refused):
+            raise refusal(refused, -1, 1)
+    if told.summarise != NULL and kind != 2:
+        refused = told.summarise(told.self_, &chunk, kind, &least, &greatest)
+        if refused == NULL:
+            bounds = least, greatest
+        elif not asks_python(refused):
+            raise refusal(refused, -1, 1)
+    return found, bounds

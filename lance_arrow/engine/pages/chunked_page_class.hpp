@@ -8,13 +8,14 @@
 #include "engine/bind/called_codecs.hpp"
 #include "engine/pages/chunked_page.hpp"
 #include "engine/tables/chunk_tables.hpp"
+#include "lance_arrow/number_ranges.hpp"
 
 namespace lance_arrow::engine {
 
 class ChunkedPage : public Page {
  public:
   ChunkedPage(const ChunkForm& form, const ChunkIndexForm& index)
-      : form_(form), called_(CalledChunks::of(form.values)) {
+      : form_(form), called_(CalledChunks::of(form.values)), marks_(CalledChunks::marks_of(form.values)) {
     own_.form = index;
     const bool by_value = form.values->plain_bytes > 0 && form.rep == nullptr && form.def == nullptr && !form.has_items;
     is_plain = by_value;
@@ -170,6 +171,7 @@ class ChunkedPage : public Page {
       if (outcome.message != nullptr) return outcome;
     }
     const int64_t count = num_bytes / plain_bytes_;
+    if (out->judged != nullptr) return mark_values(ranges, fetched, count, out);
     const LaValues place = out->place(count, 8 * plain_bytes_);
     if (place.values == nullptr) return above_limit();
     uint8_t* to = place.values;
@@ -182,6 +184,21 @@ class ChunkedPage : public Page {
     }
     out->took(count, place);
     return success();
+  }
+
+  // The same, compared where they were read.
+  Outcome mark_values(const Ranges& ranges, const Fetched& fetched, int64_t count, LeafPart* out) const {
+    const Outcome outcome = out->form_values();
+    if (outcome.message != nullptr) return outcome;
+    const int64_t width = plain_bytes_;
+    return refused(out->append_marks(count, nullptr, [&](const LaNumberRanges& wanted, uint8_t* marks) {
+      for (const Piece& piece : ranges.pieces) {
+        if (piece.chunk >= 0) continue;
+        mark_numbers(wanted, fetched.data + fetched.places[piece.range] + piece.offset, piece.size / width, marks);
+        marks += piece.size / width;
+      }
+      return kDone;
+    }));
   }
 
   // `header` holds plain_header_ bytes: parse_header looks at no others, and compares sizes with the chunk's.
@@ -251,6 +268,11 @@ class ChunkedPage : public Page {
   Outcome append_values(const Opened& opened, const LaRuns& runs, int64_t count, const uint16_t* def,
                         LeafPart* out) const {
     if (expands()) return append_items(opened, runs, count, def, out);
+    if (out->judged != nullptr && opened.decoded == nullptr && (marks_ != nullptr || form_.values->plain_bytes > 0)) {
+      bool is_marked = false;
+      const Outcome outcome = append_marks(opened, runs, count, def, out, &is_marked);
+      if (is_marked || outcome.message != nullptr) return outcome;
+    }
     LaValues place = out->place(count, form_.values->bits);
     if (place.values == nullptr) return above_limit();
     const LaRefusal refusal = select_values(opened, runs, &place);
@@ -261,6 +283,46 @@ class ChunkedPage : public Page {
     }
     out->took(count, place);
     return success();
+  }
+
+  // Marks of numbers that are compared without being decoded, if the codec can.
+  Outcome append_marks(const Opened& opened, const LaRuns& runs, int64_t count, const uint16_t* def, LeafPart* out,
+                       bool* is_marked) const {
+    const Outcome outcome = out->form_values(def == nullptr ? 0 : count);
+    if (outcome.message != nullptr) return outcome;
+    const LaRefusal refusal =
+        out->append_marks(count, def, [&](const LaNumberRanges& wanted, uint8_t* marks) -> LaRefusal {
+          if (form_.values->plain_bytes > 0) return mark_plain(opened.chunk, runs, wanted, marks);
+          const LaRefusal summary = summarise(opened.chunk, count, wanted, marks);
+          if (summary == kDone || marks_->select_where == nullptr || !asks_python(summary)) return summary;
+          return marks_->select_where(marks_->self, &opened.chunk, &runs, &wanted, marks);
+        });
+    *is_marked = !asks_python(refusal);
+    return *is_marked ? refused(refusal) : success();
+  }
+
+  LaRefusal mark_plain(const LaChunk& chunk, const LaRuns& runs, const LaNumberRanges& wanted, uint8_t* marks) const {
+    const int64_t width = form_.values->plain_bytes;
+    if (!runs_fit(runs, chunk.num_values) || chunk.sizes[0] / width < chunk.num_values)
+      return "a chunk is shorter than its values";
+    for (int64_t run = 0; run < runs.num_runs; ++run) {
+      const int64_t num_values = runs.stops[run] - runs.starts[run];
+      mark_numbers(wanted, chunk.buffers[0] + runs.starts[run] * width, num_values, marks);
+      marks += num_values;
+    }
+    return kDone;
+  }
+
+  // Marks that bounds of the chunk tell; LA_LEFT where they do not.
+  LaRefusal summarise(const LaChunk& chunk, int64_t count, const LaNumberRanges& wanted, uint8_t* marks) const {
+    if (marks_->summarise == nullptr || wanted.kind == LA_FLOAT) return LA_LEFT;
+    uint64_t least = 0, greatest = 0;
+    const LaRefusal refusal = marks_->summarise(marks_->self, &chunk, wanted.kind, &least, &greatest);
+    if (refusal != kDone) return refusal;
+    const MarkedNumbers found = judge_bounds(wanted, least, greatest);
+    if (found == MarkedNumbers::kSome) return LA_LEFT;
+    std::memset(marks, found == MarkedNumbers::kAll ? 1 : 0, static_cast<size_t>(count));
+    return kDone;
   }
 
   Outcome append_items(const Opened& opened, const LaRuns& runs, int64_t count, const uint16_t* def,
@@ -309,6 +371,7 @@ class ChunkedPage : public Page {
   mutable ChunkForm form_;
   mutable ChunkPlaces places_;
   const CalledChunks* called_;  // the codec of values, if Python decodes them
+  const LaChunkMarks* marks_;  // what it says of numbers that are not decoded; null where nothing
   int64_t plain_bytes_ = 0;
   int64_t plain_header_ = 0;
   mutable std::unique_ptr<std::atomic<bool>[]> headers_;  // which chunks' headers were found right

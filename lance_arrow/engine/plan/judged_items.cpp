@@ -88,16 +88,25 @@ void JudgedItems::add_rows(int64_t count, Verdict verdict) {
   else marks_.resize(marks_.size() + static_cast<size_t>(count), verdict == Verdict::kAll ? 1 : 0);
 }
 
-Outcome JudgedItems::add_numbers(const uint8_t* values, int64_t count, const uint16_t* def) {
-  if (!numbers_.has_value()) return misuse("values without a dictionary are not judged");
-  const size_t before = counts_ ? 0 : marks_.size();
+uint8_t* JudgedItems::place_marks(int64_t count) {
+  const size_t before = counts_ ? 0 : static_cast<size_t>(num_rows_);
   marks_.resize(before + static_cast<size_t>(count));
-  uint8_t* const marks = marks_.data() + before;
-  numbers_->mark(values, count, marks);
+  return marks_.data() + before;
+}
+
+void JudgedItems::took_marks(int64_t count, const uint16_t* def) {
+  uint8_t* const marks = marks_.data() + (counts_ ? 0 : num_rows_);
+  const uint8_t null_flag = null_flag_;
   for (int64_t value = 0; def != nullptr && value < count; ++value)
-    marks[value] = def[value] > 0 ? null_flag_ : marks[value];
+    marks[value] = def[value] > 0 ? null_flag : marks[value];
   num_rows_ += count;
   if (counts_) num_marked_ += sum_of_marks(marks, count);
+}
+
+Outcome JudgedItems::add_numbers(const uint8_t* values, int64_t count, const uint16_t* def) {
+  if (!numbers_.has_value()) return misuse("values without a dictionary are not judged");
+  numbers_->mark(values, count, place_marks(count));
+  took_marks(count, def);
   return success();
 }
 

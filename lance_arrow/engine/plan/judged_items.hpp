@@ -36,6 +36,11 @@ class JudgedItems {
   void add_rows(int64_t count, Verdict verdict);
   // Numbers of a page without items; `def` is null where none is null.
   Outcome add_numbers(const uint8_t* values, int64_t count, const uint16_t* def);
+  // The condition on them; null where it is not one of numbers.
+  const NumberCondition* numbers() const { return numbers_.has_value() ? &*numbers_ : nullptr; }
+  // The same, marked by the caller: a place for as many marks, and what became of it.
+  uint8_t* place_marks(int64_t count);
+  void took_marks(int64_t count, const uint16_t* def);
 
   bool counts() const { return counts_; }
   int64_t num_rows() const { return num_rows_; }

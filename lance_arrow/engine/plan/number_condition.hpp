@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "lance_arrow_native.h"
+
 namespace lance_arrow::engine {
 
 // How bytes are read: two's complement, without a sign, or as IEEE 754.
-enum class NumberKind : int { kSigned, kUnsigned, kFloat };
+enum class NumberKind : int { kSigned = LA_SIGNED, kUnsigned = LA_UNSIGNED, kFloat = LA_FLOAT };
 
 struct NumberCondition {
   NumberKind kind = NumberKind::kSigned;
@@ -19,6 +21,9 @@ struct NumberCondition {
 
   // Whether it is what is said above.
   bool is_valid() const;
+
+  // The same as codecs are told; it points into this condition.
+  LaNumberRanges ranges() const;
 
   // Whether each number satisfies it, 0 or 1, for `count` numbers that lie one after the other.
   void mark(const uint8_t* values, int64_t count, uint8_t* marks) const;

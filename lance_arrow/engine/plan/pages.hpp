@@ -111,13 +111,14 @@ struct LeafPart {
 
   bool takes_indices() const { return coded != nullptr || viewed != nullptr || judged != nullptr; }
 
-  // Replaces the values that were appended since the last call by their codes, or views.
-  Outcome form_values() {
+  // Replaces the values that were appended since the last call by their codes, views or marks. The last levels may be
+  // those of values that follow.
+  Outcome form_values(int64_t num_later_levels = 0) {
     if (!takes_indices() || num_formed == num_values) return success();
     const int64_t* new_ends = ends.data() + num_formed;
     const int64_t count = num_values - num_formed;
     num_formed = num_values;
-    if (judged != nullptr) return mark_numbers(count);
+    if (judged != nullptr) return mark_numbers(count, num_later_levels);
     if (viewed != nullptr) {
       const Outcome outcome = viewed->add_values(new_ends, count, &values, &end_formed);
       num_bytes = end_formed;
@@ -146,14 +147,26 @@ struct LeafPart {
   }
 
   // Marks the last numbers, which are forgotten then: the next ones take their place, in the cache.
-  Outcome mark_numbers(int64_t count) {
-    const int64_t num_levels = static_cast<int64_t>(def.size()) - def_formed;
+  Outcome mark_numbers(int64_t count, int64_t num_later_levels) {
+    const int64_t num_levels = static_cast<int64_t>(def.size()) - def_formed - num_later_levels;
     if (num_levels != 0 && num_levels != count) return misuse("levels and numbers differ in number");
     const Outcome outcome =
         judged->add_numbers(values.data(), count, num_levels == 0 ? nullptr : def.data() + def_formed);
     def_formed += num_levels;
     num_forgotten = num_values;
     return outcome;
+  }
+
+  // Appends the marks of numbers that are not decoded. `write(ranges, marks)` returns LA_LEFT where they must be.
+  template <class Write>
+  LaRefusal append_marks(int64_t count, const uint16_t* def, Write&& write) {
+    const LaRefusal refusal = write(judged->numbers()->ranges(), judged->place_marks(count));
+    if (refusal != kDone) return refusal;
+    judged->took_marks(count, def);
+    num_values += count;
+    num_formed = num_forgotten = num_values;
+    def_formed = static_cast<int64_t>(this->def.size());
+    return kDone;
   }
 
   // Appends the items that indices name: as codes, views or flags where these are asked for, else their values.

@@ -164,6 +164,10 @@ struct HeldFrameCodec : LaFrameCodec {
 
 struct HeldFramePrefixes : LaFramePrefixes {};
 
+struct HeldChunkMarks : LaChunkMarks {
+  std::shared_ptr<void> form;
+};
+
 struct HeldStoredValues : LaStoredValues {
   std::shared_ptr<void> form;
 };
@@ -176,6 +180,18 @@ HeldChunkCodec* hold(std::shared_ptr<Form> form, int64_t bits, int64_t num_buffe
 template <class Form>
 HeldChunkCodec* hold_one(Form form, int64_t bits, int64_t num_buffers) {
   return hold(std::make_shared<Form>(std::move(form)), bits, num_buffers, 0);
+}
+
+// A form without a function of this name has null in its place.
+template <class Form>
+HeldChunkMarks* hold_marks(Form form) {
+  HeldChunkMarks* held = new HeldChunkMarks{{sizeof(LaChunkMarks), nullptr, nullptr, nullptr}, nullptr};
+  auto kept = std::make_shared<Form>(std::move(form));
+  held->self = kept.get();
+  held->form = kept;
+  if constexpr (requires { &Form::select_where; }) held->select_where = &Form::select_where;
+  if constexpr (requires { &Form::summarise; }) held->summarise = &Form::summarise;
+  return held;
 }
 
 template <class Form>

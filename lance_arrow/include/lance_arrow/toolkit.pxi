@@ -152,11 +152,27 @@ cdef extern from "lance_arrow_native.h" nogil:
     cdef struct LaStoredValues:
         pass
 
+    cdef struct LaNumberRanges:
+        int64_t kind
+        int64_t bits
+        const uint64_t* lows
+        const uint64_t* highs
+        int64_t num_ranges
+        int64_t nan_mark
+
+    cdef struct LaChunkMarks:
+        int64_t struct_bytes
+        const void* self_ "self"
+        const char* (*select_where)(
+            const void*, const LaChunk*, const LaRuns*, const LaNumberRanges*, uint8_t*) noexcept
+        const char* (*summarise)(const void*, const LaChunk*, int64_t, uint64_t*, uint64_t*) noexcept
+
 cdef const char* _CHUNK = "lance_arrow.chunk_codec/1"
 cdef const char* _VALUE = "lance_arrow.value_codec/1"
 cdef const char* _STORED = "lance_arrow.stored_values/1"
 cdef const char* _FRAMES = "lance_arrow.frame_codec/1"
 cdef const char* _PREFIXES = "lance_arrow.frame_prefixes/1"
+cdef const char* _MARKS = "lance_arrow.chunk_marks/1"
 
 
 cdef inline const LaChunkCodec* chunk_codec_of(object capsule) except? NULL:
@@ -180,6 +196,11 @@ cdef inline const LaFrameCodec* frame_codec_of(object capsule) except? NULL:
     return <const LaFrameCodec*>PyCapsule_GetPointer(capsule, _FRAMES)
 
 
+cdef inline const LaChunkMarks* chunk_marks_of(object capsule) except NULL:
+    """What compares numbers of chunks, in a capsule."""
+    return <const LaChunkMarks*>PyCapsule_GetPointer(capsule, _MARKS)
+
+
 cdef extern from "lance_arrow/codec_tables.hpp" namespace "lance_arrow" nogil:
     cdef cppclass HeldChunkCodec:
         void* child
@@ -194,6 +215,9 @@ cdef extern from "lance_arrow/codec_tables.hpp" namespace "lance_arrow" nogil:
         pass
 
     cdef cppclass HeldStoredValues:
+        pass
+
+    cdef cppclass HeldChunkMarks:
         pass
 
     HeldChunkCodec* hold_plain_chunks(int64_t bits) except +
@@ -253,6 +277,18 @@ cdef inline object prefixes_capsule(HeldFramePrefixes* held):
 cdef void drop_stored_values(object capsule) noexcept:
     cdef HeldStoredValues* held = <HeldStoredValues*>PyCapsule_GetPointer(capsule, _STORED)
     del held
+
+
+cdef void drop_chunk_marks(object capsule) noexcept:
+    cdef HeldChunkMarks* held = <HeldChunkMarks*>PyCapsule_GetPointer(capsule, _MARKS)
+    del held
+
+
+cdef inline object marks_capsule(HeldChunkMarks* held):
+    """The same for what compares numbers; None for none."""
+    if held == NULL:
+        return None
+    return PyCapsule_New(held, _MARKS, drop_chunk_marks)
 
 
 cdef inline object stored_capsule(HeldStoredValues* held):

@@ -142,6 +142,9 @@ class BoundInlineBitpacking:
     def native(self) -> object | None:
         return native.inline_bitpacking_codec(self.shape.bits)
 
+    def native_marks(self) -> object | None:
+        return native.inline_bitpacking_marks(self.shape.bits)
+
     def measure(self, chunks: ChunkBatch) -> int:
         return 0
 

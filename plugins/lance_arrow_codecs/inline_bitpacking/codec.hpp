@@ -40,6 +40,34 @@ struct InlineBitpacking {
   }
 };
 
+// The width of a chunk bounds its numbers, which have no sign but in the full width.
+template <class T>
+struct PackedBounds {
+  static LaRefusal summarise(const void*, const LaChunk* chunk, int64_t kind, uint64_t* least, uint64_t* greatest) {
+    if (chunk->sizes[0] < static_cast<int64_t>(sizeof(T))) return LA_LEFT;
+    const T packed_bits = load<T>(chunk->buffers[0], 0);
+    // What contradicts itself is refused where it is decoded.
+    if (packed_bits > 8 * sizeof(T) || (packed_bits == 8 * sizeof(T) && kind == LA_SIGNED) ||
+        chunk->sizes[0] != static_cast<int64_t>(sizeof(T)) + 128 * static_cast<int64_t>(packed_bits) ||
+        chunk->num_values > kBlockValues)
+      return LA_LEFT;
+    *least = 0;
+    *greatest = packed_bits == 0 ? 0 : ~uint64_t{0} >> (64 - static_cast<int>(packed_bits));
+    return kDone;
+  }
+};
+
+// Null as below.
+inline HeldChunkMarks* hold_packed_bounds(int64_t bits) {
+  switch (bits) {
+    case 8: return hold_marks(PackedBounds<uint8_t>{});
+    case 16: return hold_marks(PackedBounds<uint16_t>{});
+    case 32: return hold_marks(PackedBounds<uint32_t>{});
+    case 64: return hold_marks(PackedBounds<uint64_t>{});
+    default: return nullptr;
+  }
+}
+
 // Null for widths that have no native form.
 inline HeldChunkCodec* hold_inline_bitpacking(int64_t bits) {
   switch (bits) {

@@ -8,6 +8,7 @@ cdef extern from "lance_arrow_codecs/inline_bitpacking/packing.hpp" namespace "l
 
 cdef extern from "lance_arrow_codecs/inline_bitpacking/codec.hpp" namespace "lance_arrow::codecs" nogil:
     HeldChunkCodec* hold_inline_bitpacking(int64_t bits) except +
+    HeldChunkMarks* hold_packed_bounds(int64_t bits) except +
 
 cdef extern from "lance_arrow_codecs/inline_bitpacking/encoder.hpp" namespace "lance_arrow::codecs" nogil:
     HeldChunkEncoder* hold_inline_packer(const string&, const ScoreOptions&) except +
@@ -76,6 +77,11 @@ def pack_inline(
 def inline_bitpacking_codec(int64_t bits) -> object | None:
     """Chunks that begin with their bit width; None for widths of values that have no native form."""
     return chunk_capsule(hold_inline_bitpacking(bits))
+
+
+def inline_bitpacking_marks(int64_t bits) -> object | None:
+    """Bounds of such chunks; None likewise."""
+    return marks_capsule(hold_packed_bounds(bits))
 
 
 def inline_bitpacking_encoder(bytes description, *, double factor, bint stores_plainly) -> object:

@@ -264,6 +264,9 @@ class BoundRleChunks:
     def native(self) -> object:
         return native.run_lengths_codec(self.shape.bits, False)
 
+    def native_marks(self) -> object:
+        return native.run_marks(self.shape.bits)
+
     def measure(self, chunks: ChunkBatch) -> int:
         return 0
 

@@ -14,6 +14,7 @@ cdef extern from "lance_arrow_codecs/rle/encoding.hpp" namespace "lance_arrow::c
 
 cdef extern from "lance_arrow_codecs/rle/codec.hpp" namespace "lance_arrow::codecs" nogil:
     HeldChunkCodec* hold_run_lengths(int64_t bits, cbool is_block) except +
+    HeldChunkMarks* hold_run_marks(int64_t bits) except +
 
 cdef extern from "lance_arrow_codecs/rle/encoded_runs.hpp" namespace "lance_arrow::codecs" nogil:
     cdef cppclass RunCounter:
@@ -138,6 +139,11 @@ def encode_run_blocks(
 def run_lengths_codec(int64_t bits, bint is_block) -> object:
     """Plain run values and 8-bit lengths, in two buffers or one block."""
     return chunk_capsule(hold_run_lengths(bits, is_block))
+
+
+def run_marks(int64_t bits) -> object:
+    """Numbers of plain runs in two buffers, compared once for each run."""
+    return marks_capsule(hold_run_marks(bits))
 
 
 cdef RunCounter _run_counter(counter) except *:
