@@ -16,6 +16,9 @@ _NATIVE_IMPORT = "\nfrom {{module}} import _native\n"
 _NATIVE_METHOD = """
     def native_decoder(self, dtype: np.dtype[Any]) -> object:
         return _native.decoder(dtype.itemsize)
+
+    def native_marks(self, dtype: np.dtype[Any]) -> object:
+        return _native.marks(dtype.itemsize)
 """
 _FILES = {
     "README.md": "README.md.in",

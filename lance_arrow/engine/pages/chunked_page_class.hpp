@@ -268,7 +268,8 @@ class ChunkedPage : public Page {
   Outcome append_values(const Opened& opened, const LaRuns& runs, int64_t count, const uint16_t* def,
                         LeafPart* out) const {
     if (expands()) return append_items(opened, runs, count, def, out);
-    if (out->judged != nullptr && opened.decoded == nullptr && (marks_ != nullptr || form_.values->plain_bytes > 0)) {
+    if (out->judged != nullptr && count > 0 && opened.decoded == nullptr &&
+        (marks_ != nullptr || form_.values->plain_bytes > 0)) {
       bool is_marked = false;
       const Outcome outcome = append_marks(opened, runs, count, def, out, &is_marked);
       if (is_marked || outcome.message != nullptr) return outcome;

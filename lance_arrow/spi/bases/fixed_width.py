@@ -48,6 +48,10 @@ class FixedWidthCodec(TypedCodec):
         """Return a capsule ``lance_arrow.chunk_codec/1`` that decodes values of `dtype`; None without a C side."""
         return None
 
+    def native_marks(self, dtype: np.dtype[Any]) -> object | None:
+        """Return a capsule ``lance_arrow.chunk_marks/1`` that compares values of `dtype` for filters; None without."""
+        return None
+
     def bind(self, message: Any, context: DecodeContext, scope: BindScope) -> BoundArrays:
         """Check the dtype and the parameters."""
         require_children(message, 0, self.id)
@@ -88,6 +92,9 @@ class BoundArrays:
 
     def native(self) -> object | None:
         return self.codec.native_decoder(self.dtype)
+
+    def native_marks(self) -> object | None:
+        return self.codec.native_marks(self.dtype)
 
     def measure(self, chunks: ChunkBatch) -> int:
         return 0
