@@ -185,10 +185,8 @@ HeldChunkCodec* hold_one(Form form, int64_t bits, int64_t num_buffers) {
 // A form without a function of this name has null in its place.
 template <class Form>
 HeldChunkMarks* hold_marks(Form form) {
-  HeldChunkMarks* held = new HeldChunkMarks{{sizeof(LaChunkMarks), nullptr, nullptr, nullptr}, nullptr};
   auto kept = std::make_shared<Form>(std::move(form));
-  held->self = kept.get();
-  held->form = kept;
+  auto* held = new HeldChunkMarks{{sizeof(LaChunkMarks), kept.get(), nullptr, nullptr}, kept};
   if constexpr (requires { &Form::select_where; }) held->select_where = &Form::select_where;
   if constexpr (requires { &Form::summarise; }) held->summarise = &Form::summarise;
   return held;
