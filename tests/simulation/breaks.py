@@ -6,17 +6,14 @@ import contextlib
 import datetime
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import dataclass, replace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
 from lance_arrow.io import fsspec_sink
-from lance_arrow.io import sink as sinks
-from lance_arrow.manifests.references import branch_root
-from lance_arrow.manifests.versions import VersionChoice
 from lance_arrow.table import cleanup, commit, conflicts, strategies, tags
-from lance_arrow.table.operations import base, rewriting
+from lance_arrow.table.operations import base
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +58,8 @@ def _forgotten_pair() -> AbstractContextManager[Any]:
 
 def _forgotten_keys() -> AbstractContextManager[Any]:
     """Two merges may add one key."""
-    return patch.dict(conflicts._MARKS) if False else patch.object(
-        conflicts, "_MARKS", MappingProxyType({**conflicts._MARKS, "a": conflicts._MARKS["."], "r": conflicts._same_fragment})
-    )
+    marks = {**conflicts._MARKS, "a": conflicts._MARKS["."], "r": conflicts._same_fragment}
+    return patch.object(conflicts, "_MARKS", MappingProxyType(marks))
 
 
 def _early_cleanup() -> AbstractContextManager[Any]:
@@ -85,7 +81,9 @@ def _early_versions() -> AbstractContextManager[Any]:
 
 def _blind_cleanup() -> AbstractContextManager[Any]:
     """A cleanup does not ask what other branches need."""
-    return patch.object(cleanup, "_needed_elsewhere", lambda root, line, limits: set())
+    return patch.multiple(
+        cleanup, _needed_elsewhere=lambda root, line, limits: set(), read_branches=lambda root: {}
+    )
 
 
 def _row_ids_again() -> AbstractContextManager[Any]:
@@ -156,8 +154,7 @@ def _lost_answer() -> AbstractContextManager[Any]:
     def recorded(self: Any, manifest: Any) -> Any:
         meta, theirs = plain(self, manifest)
         if theirs is not None and theirs.uuid == self._transaction.uuid:
-            self._transaction_name = "again.txn"
-            return meta, commit.replace(theirs, uuid="another")
+            return SimpleNamespace(version=meta.version, transaction_file=""), replace(theirs, uuid="another")
         return meta, theirs
 
     return patch.object(commit._Commit, "_recorded", recorded)
@@ -168,19 +165,6 @@ def _no_doubt() -> AbstractContextManager[Any]:
     from lance_arrow.table.written_files import WrittenFiles
 
     return patch.object(WrittenFiles, "is_in_doubt", property(lambda self: False, lambda self, value: None), create=True)
-
-
-def _moved_rows() -> AbstractContextManager[Any]:
-    """An index covers the fragments of a compaction with the zones of the old ones' numbers."""
-    return patch.object(rewriting, "moved_coverage", _cover_all)
-
-
-def _cover_all(section: Any, moves: Any) -> None:
-    for index in section.indices:
-        bitmap = rewriting.pyroaring.BitMap.deserialize(index.fragment_bitmap)
-        for _, new in moves:
-            bitmap |= new
-        index.fragment_bitmap = bitmap.serialize()
 
 
 BREAKS: Mapping[str, Break] = MappingProxyType({

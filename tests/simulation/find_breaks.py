@@ -17,8 +17,10 @@ def seed_of(name: str, most_seeds: int, first: int = 0) -> tuple[int, BaseExcept
     """Return the first seed that finds a break, and what it found; None if none does."""
     one = BREAKS[name]
     for seed in range(first, first + most_seeds):
-        violation = play(plan_of(seed, one.kind, only=one.only), broken=one.make).violation
-        if violation is not None:
+        plan = plan_of(seed, one.kind, only=one.only)
+        violation = play(plan, broken=one.make).violation
+        # It is the break that is found, and nothing else.
+        if violation is not None and play(plan).violation is None:
             return seed, violation
     return None
 

@@ -20,7 +20,8 @@ THEMES = (
     ("append", "merge"),
     ("cleanup", "wait", "delete", "restore", "append"),
     ("cleanup", "tag", "move_tag", "drop_tag", "compact", "update"),
-    ("cleanup", "wait", "branch", "branch_append", "drop_branch", "delete", "overwrite"),
+    ("cleanup", "wait", "branch", "overwrite"),
+    ("branch", "branch_append", "drop_branch", "cleanup", "delete"),
     ("add_column", "drop_column", "append", "merge", "update", "compact", "overwrite"),
     ("zone_map", "drop_index", "compact", "update", "delete", "append"),
     ("overwrite", "restore", "append", "config", "delete"),
@@ -120,10 +121,10 @@ def plan_of(seed: int, kind: str, *, only: tuple[str, ...] = ()) -> Plan:
     has_faults = chance.random() < 0.7
     number = 0
     scripts = []
-    for at in range(chance.randrange(2, 5)):
+    for at in range(chance.choice((2, 2, 3, 4))):
         reads = at > 0 and chance.random() < 0.2
         steps = []
-        for _ in range(chance.randrange(1, 5)):
+        for _ in range(chance.randrange(1, 4)):
             number += 1
             steps.append((chance.choice(READS) if reads else chance.choice(weighted), number))
         faults = _faults(chance, kind) if has_faults else ()

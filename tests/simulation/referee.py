@@ -134,6 +134,9 @@ class Referee:
         if found is None:
             return
         line, version = found
+        if line in self.dropped:
+            # Who writes a branch while another removes it has no promise.
+            return
         if old is not None:
             if old.data != self.held.objects[path].data:
                 self.broken(f"version {version} of {line or 'main'} was replaced by another one")
@@ -287,7 +290,7 @@ class Referee:
     def finish(self) -> None:
         """Look at the store when all tasks are done."""
         for line, version in sorted(self.newest.items()):
-            if not self.is_there(line, version):
+            if line in self.dropped or not self.is_there(line, version):
                 continue
             report = verify(PATH, branch=line or None, version=version, filesystem=self.filesystem)
             if not report.ok:
@@ -295,7 +298,7 @@ class Referee:
         table = LanceTable.open(PATH, filesystem=self.filesystem, unsafe_single_writer=True)
         if table.version != self.newest[""]:
             self.broken(f"the newest version is {table.version}, expected {self.newest['']}")
-        for tag, (line, version) in self.kept_tags.items():
+        for tag, (line, version) in sorted(self.kept_tags.items()):
             found = table.tags.get(tag)
             if found is None or (found.branch or "", found.version) != (line, version):
                 self.broken(f"tag {tag} is {found}, expected version {version} of {line or 'main'}")

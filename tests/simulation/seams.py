@@ -9,7 +9,6 @@ import contextlib
 import datetime
 import functools
 import random
-import secrets
 import uuid
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -21,12 +20,23 @@ from store import DiskFileSystem, SimulatedFileSystem, SystemCalls
 from world import Lock, World
 
 from lance_arrow import runtime as runtimes
-from lance_arrow.io import exclusive
+from lance_arrow.io import exclusive, local_sink
 from lance_arrow.manifests import writing
 from lance_arrow.runtime import Runtime
 from lance_arrow.settings import Settings
 from lance_arrow.spi.commits import CommitStrategy, LockedCommit, TablePlace
-from lance_arrow.table import branches, cleanup, commit, tags, writable_branch, zone_index
+from lance_arrow.table import (
+    added_files,
+    branches,
+    cleanup,
+    commit,
+    data_files,
+    deletion_files,
+    tags,
+    writable_branch,
+    zone_index,
+)
+from lance_arrow.table.copies import cloning
 from lance_arrow.table.indices import remaking
 
 _NANOSECONDS = 1_000_000_000
@@ -111,9 +121,15 @@ def simulated(world: World, kind: str, view: Any, *, seed: str) -> Iterator[None
         for module in (cleanup, tags):
             replace(module, "datetime", dates)
         replace(commit, "random", SimpleNamespace(uniform=lambda low, high: chance().uniform(low, high)))
-        replace(uuid, "uuid4", lambda: uuid.UUID(int=chance().getrandbits(128), version=4))
-        replace(secrets, "token_hex", lambda count: chance().randbytes(count).hex())
-        replace(secrets, "randbits", lambda bits: chance().getrandbits(bits))
+        # In the product's modules alone: other modules draw too, when they are imported.
+        names = SimpleNamespace(UUID=uuid.UUID, uuid4=lambda: uuid.UUID(int=chance().getrandbits(128), version=4))
+        for module in (added_files, branches, cloning, commit, data_files, remaking, zone_index):
+            replace(module, "uuid", names)
+        drawn = SimpleNamespace(
+            token_hex=lambda count: chance().randbytes(count).hex(), randbits=lambda bits: chance().getrandbits(bits)
+        )
+        for module in (deletion_files, exclusive, local_sink):
+            replace(module, "secrets", drawn)
         # The filesystem is one in memory for reads alone.
         replace(exclusive, "MemoryFileSystem", _Nothing)
         name = f"{SimulatedFileSystem.__module__}.{SimulatedFileSystem.__qualname__}"

@@ -263,7 +263,8 @@ class World:
         lock = task.waits_for
         if lock is not None and lock.holder is not None and not lock.holder.is_dead:
             return False
-        return not (task.is_waiting_for_quiet and any(one.is_busy for one in living if one is not task))
+        others = (one for one in living if one is not task and one.is_busy and not one.is_waiting_for_quiet)
+        return not (task.is_waiting_for_quiet and any(others))
 
     def wait_quietly(self, seconds: float) -> None:
         """Let a long time pass while no task is in the middle of an operation, and nothing is under way."""

@@ -1,0 +1,25 @@
+"""Deliberate breaks of the commit path: the simulator finds each; the seeds that do are known."""
+
+from __future__ import annotations
+
+import pytest
+from breaks import BREAKS
+from history import play
+from plans import plan_of
+
+# The first seed that finds each. Counted by `python tests/simulation/find_breaks.py`.
+FOUND_BY: dict[str, int] = {}
+
+
+def test_all_are_known() -> None:
+    assert FOUND_BY.keys() == BREAKS.keys()
+    assert len(BREAKS) >= 10
+    assert max(FOUND_BY.values()) < 1000
+
+
+@pytest.mark.parametrize("name", BREAKS)
+def test_a_break_is_found(name: str) -> None:
+    one = BREAKS[name]
+    plan = plan_of(FOUND_BY[name], one.kind, only=one.only)
+    assert play(plan, broken=one.make).violation is not None
+    assert play(plan).violation is None
