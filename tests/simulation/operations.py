@@ -24,9 +24,11 @@ from lance_arrow.errors import (
     UnsupportedError,
     VersionNotFoundError,
 )
+from lance_arrow.settings import Settings
 
 FIRST_KEYS = range(8)
 _ZONE_MAP = "id_idx"
+_COMMIT_SECONDS = Settings().commit_seconds
 # What may come between the version that an operation was made from and its commit, so that it is refused for good.
 # Source: table-format 7.3; all else is rebased or done again.
 REPLACING = frozenset({"overwrite", "restore"})
@@ -73,11 +75,10 @@ class Player:
         self._world, self._referee, self._filesystem, self._script = world, referee, filesystem, script
         self._is_only_writer = is_only_writer
         self._table: LanceTable | None = None
-        self._task: Task | None = None
+        self._began = 0.0
 
     def run(self, task: Task) -> None:
         """Do all steps."""
-        self._task = task
         for do, number in self._script.steps:
             if do == "wait":
                 self._world.wait_quietly(task.random.choice((1, 8, 15, 40)) * 86_400.0)
@@ -85,6 +86,7 @@ class Player:
             self._world.pause(task)
             task.operation_calls = task.injected = 0
             task.is_busy = True
+            self._began = self._world.now
             try:
                 self._step(do, number, task)
             finally:
@@ -136,6 +138,8 @@ class Player:
         if isinstance(error, CommitConflictError):
             theirs = None if error.theirs is None else error.theirs.operation
             if theirs in REFUSING.get(do, REPLACING):
+                return
+            if error.retryable and self._world.now - self._began >= _COMMIT_SECONDS:
                 return
             if error.theirs is None and referee.has_cleaned and "removed" in str(error):
                 return
@@ -239,7 +243,8 @@ class Player:
     def _tag(self, number: int, task: Task) -> None:
         version = self._some_version(task)
         self._held.tags.create(f"t{number}", version)
-        self._referee.kept_tags[f"t{number}"] = "", version
+        if f"t{number}" not in self._referee.touched_tags:
+            self._referee.kept_tags[f"t{number}"] = "", version
 
     def _chosen_tag(self, task: Task) -> str | None:
         names = sorted(self._held.tags)
@@ -249,8 +254,8 @@ class Player:
         name = self._chosen_tag(task)
         if name is None:
             return False
-        # Until it is known which of them came last, a tag that several move may name any version.
-        self._referee.kept_tags.pop(name, None)
+        # Which of several moves came last is not known.
+        self._referee.touch(name)
         self._held.tags.update(name, self._some_version(task))
         return True
 
@@ -258,7 +263,7 @@ class Player:
         name = self._chosen_tag(task)
         if name is None:
             return False
-        self._referee.kept_tags.pop(name, None)
+        self._referee.touch(name)
         self._held.tags.delete(name)
         return True
 

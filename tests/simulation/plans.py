@@ -18,6 +18,7 @@ THEMES = (
     ("append", "delete", "update", "merge", "compact"),
     ("update", "delete", "merge"),
     ("append", "merge"),
+    ("merge",),
     ("cleanup", "wait", "delete", "restore", "append"),
     ("cleanup", "tag", "move_tag", "drop_tag", "compact", "update"),
     ("cleanup", "wait", "branch", "overwrite"),
@@ -29,7 +30,9 @@ THEMES = (
 READS = ("read", "read", "count", "take", "travel", "history", "read_tag", "read_branch")
 _LONGEST_JUMP_SECONDS = 3 * 86_400
 """Two clocks differ by less than what `cleanup` waits before it removes a file that no version names."""
-_FAULT_KINDS = ("error", "lost", "again", "late", "twice", "racing", "crash", "crash_after", "jump")
+_FAULT_KINDS = (
+    "error", "lost", "again", "late", "twice", "racing", "crash", "crash_after", "jump", "stall", "stall", "stall",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +142,9 @@ def _faults(chance: random.Random, kind: str) -> tuple[Fault, ...]:
         if kind == "stale-listing" and chance.random() < 0.5:
             what = "stale"
         is_publish = what not in ("jump", "stale") and chance.random() < 0.5
-        at = chance.randrange(0, 4) if is_publish else chance.randrange(0, 90)
+        at = chance.randrange(0, 4) if is_publish else chance.randrange(0, 60)
         amount = chance.randrange(1, 40)
-        if what == "stale":
+        if what in ("stale", "stall"):
             amount = chance.randrange(1, 5)
         if what == "jump":
             amount = chance.randrange(-_LONGEST_JUMP_SECONDS, _LONGEST_JUMP_SECONDS)

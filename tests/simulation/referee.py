@@ -113,6 +113,7 @@ class Referee:
         self.made: dict[int, tuple[Line, int]] = {}
         self.times: dict[tuple[Line, int], float] = {}
         self.kept_tags: dict[str, tuple[Line, int]] = {}
+        self.touched_tags: set[str] = set()
         self.dropped: set[Line] = set()
         self.cleaning: dict[str, float] = {}
         self.has_cleaned = False
@@ -282,6 +283,11 @@ class Referee:
         age = self.world.now - self.times.get((line, version + 1), -1e12)
         if least is not None and age < least - SKEW_SECONDS:
             self.broken(f"version {version} was removed, and was current {age:.0f} seconds ago")
+
+    def touch(self, tag: str) -> None:
+        """Note that a tag is moved or removed: nothing is promised of it from now on."""
+        self.touched_tags.add(tag)
+        self.kept_tags.pop(tag, None)
 
     def is_there(self, line: Line, version: int) -> bool:
         """Whether the store has a version."""

@@ -57,7 +57,7 @@ def test_a_plan_is_a_line() -> None:
     plans = [plan_of(seed, kind) for kind in KINDS for seed in range(40)]
     assert all(Plan.from_line(plan.to_line()) == plan for plan in plans)
     kinds = {fault.kind for plan in plans for one in plan.scripts for fault in one.faults}
-    assert kinds == {*FAULTS["put-if-absent"], "jump", "stale"}
+    assert kinds == {*FAULTS["put-if-absent"], "jump", "stale", "stall"}
 
 
 def test_an_append_never_fails_for_an_append() -> None:

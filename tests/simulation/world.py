@@ -6,6 +6,7 @@ product's own code runs, blocking as it is, and the same seed gives the same ord
 
 from __future__ import annotations
 
+import contextlib
 import random
 import threading
 from collections.abc import Callable
@@ -44,9 +45,9 @@ class Fault:
         call again, whose answer counts. ``late``: an exception, and the effect after calls of others. ``twice``: the
         effect, and once more after calls of others. ``racing``: the store's answer to a competing conditional put.
         ``stale``: a listing of an earlier time. ``crash``, ``crash_after``: the task dies before the effect, or after.
-        ``jump``: the clock of the task jumps.
+        ``jump``: the clock of the task jumps. ``stall``: the effect, but first others run for seconds.
     amount
-        Calls to wait, or seconds to jump.
+        Calls to wait, seconds to wait, or seconds to jump.
     """
 
     at: int
@@ -131,7 +132,7 @@ class World:
         # By turns at random, or the task of the highest priority, with a few changes of priorities.
         self._stays = self.random.choice((0.0, 0.5, 0.8, 0.95))
         self._by_priority = self.random.random() < 0.5
-        self._changes = {self.random.randrange(1, 400) for _ in range(self.random.randrange(1, 6))}
+        self._changes = {self.random.randrange(1, 150) for _ in range(self.random.randrange(1, 6))}
 
     def run(self, tasks: list[Task]) -> None:
         """Run all tasks to their end, then the late effects; `violation` says what broke."""
@@ -147,7 +148,8 @@ class World:
         for thread in threads:
             thread.join()
         self.current = None
-        self.flush()
+        with contextlib.suppress(Killed):
+            self.flush()
 
     def _thread(self, task: Task) -> None:
         task.thread = threading.get_ident()
@@ -309,6 +311,10 @@ class World:
         allowed: frozenset[str],
     ) -> Any:
         kind = fault.kind
+        if kind == "stall":
+            self.note("fault stall")
+            self.sleep(float(fault.amount))
+            return self._answered(text, effect)
         if kind == "jump":
             task.clock_offset = float(fault.amount)
             self.note(f"clock jumps by {fault.amount}")
