@@ -22,6 +22,7 @@ from lance_arrow.manifests.references import (
     read_branches,
     read_tags,
 )
+from lance_arrow.manifests.version_marks import keeping
 from lance_arrow.manifests.versions import VERSIONS, VersionChoice, open_version
 from lance_arrow.manifests.zone_indices import INDICES
 from lance_arrow.settings import Limits
@@ -73,6 +74,8 @@ class TableBranches(NamedVersions[BranchMeta]):
             There is such a branch already, or the name is not valid.
         VersionNotFoundError
             There is no such version or tag.
+        CommitConflictError
+            A cleanup is removing the version.
         """
         # Branches lie in each other by their names: a part like a folder of versions would be taken for that.
         if name == MAIN or (
@@ -90,6 +93,13 @@ class TableBranches(NamedVersions[BranchMeta]):
         manifest = open_version(self._root, choice, self._limits)
         line = branch_root(self._root, manifest.branch)
         source = CloneSource(line=line, manifest=manifest, limits=self._limits)
+        with keeping(line, manifest.version):
+            self._make(name, source, target, strategy, message)
+
+    def _make(
+        self, name: str, source: CloneSource, target: Location, strategy: CommitStrategy, message: str | None
+    ) -> None:
+        manifest = source.manifest
         try:
             made = clone_version(source, target, strategy, branch=name, message=message)
         except TableExistsError as error:

@@ -18,6 +18,7 @@ from lance_arrow.files.batch_inputs import Rows, schema_and_rows
 from lance_arrow.files.stored_rows import StoredRows
 from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.manifests.manifest import ManifestMeta
+from lance_arrow.manifests.version_marks import keeping
 from lance_arrow.manifests.writing import editable
 from lance_arrow.proto.table_pb2 import DataFragment
 from lance_arrow.scan.predicates import Predicate, as_expression
@@ -189,5 +190,5 @@ def restore_version(target: WritableBranch, base: ManifestMeta, old: ManifestMet
     sizes = [one.num_rows for one in old.fragments]
     # Manifests of old releases do not count the rows.
     counts = {} if None in sizes else {"num_restored_rows": sum(size or 0 for size in sizes)}
-    with WrittenFiles() as files:
+    with keeping(target.line, old.version), WrittenFiles() as files:
         return target.commit(Restore(old), base, files, message), counts

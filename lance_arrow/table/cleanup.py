@@ -5,7 +5,8 @@ newest `retain_versions`, or was current within `older_than`. A file of this bra
 of any branch names it. Files whose names are not those of a table's files stay. A file that no manifest ever named must
 also be so old that no commit can be about to name it.
 
-Manifests are removed first. Then versions are listed again, so that files of a new commit stay.
+Manifests are removed first. Then versions are listed again, so that files of a new commit stay. A mark says which
+versions are removed, so that no other process names one of them meanwhile (`manifests.version_marks`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from lance_arrow.manifests.manifest_contents import READ_AT_ONCE, manifest_conte
 from lance_arrow.manifests.names import NamingScheme, parse_name
 from lance_arrow.manifests.references import branch_root, inner_folders, line_name, read_branches, read_tags
 from lance_arrow.manifests.version_files import VersionFiles, version_files
+from lance_arrow.manifests.version_marks import removing
 from lance_arrow.manifests.versions import VERSIONS, ManifestFile, list_manifests
 from lance_arrow.manifests.zone_indices import INDICES
 from lance_arrow.settings import Limits
@@ -156,14 +158,24 @@ def clean_up(
         some = manifests[first : first + READ_AT_ONCE]
         contents = manifest_contents(line, some, sizes)
         read += [version_files(line, one, limits, contents.get(one.version), files) for one in some]
-    kept = _kept(root, branch, read, rules, now)
+    kept = _kept(_named_versions(root, branch), read, rules, now)
     old = [one for one in read if one.version not in kept]
-    needed = _needed_by_detached(line, listed, limits).union(*[one.names for one in read if one.version in kept])
+    needed = _needed_by_detached(line, listed, limits)
     needed |= _needed_elsewhere(root, line, limits)
-    known = set().union(*[one.names for one in old])
-    going = _manifest_files(old, listed)
     if not dry_run:
-        remove_files(line.filesystem, line.path, [file.path for file in going])
+        with removing(line, [one.version for one in old]) as claimed:
+            if old:
+                reasons = {
+                    **dict.fromkeys(claimed, "another process is about to name it"),
+                    **_named_versions(root, branch),
+                }
+                kept = _kept(reasons, read, rules, now)
+                old = [one for one in old if one.version not in kept]
+            remove_files(line.filesystem, line.path, [file.path for file in _manifest_files(old, listed)])
+    going = _manifest_files(old, listed)
+    needed = needed.union(*[one.names for one in read if one.version in kept])
+    known = set().union(*[one.names for one in old])
+    if not dry_run:
         for fresh in list_manifests(line, since=manifests[-1].version + 1):
             needed |= version_files(line, fresh, limits).names
         needed |= _needed_elsewhere(root, line, limits)
@@ -178,16 +190,21 @@ def clean_up(
     )
 
 
-def _kept(
-    root: Location, branch: str | None, manifests: Sequence[VersionFiles], rules: CleanupRules, now: datetime.datetime
-) -> dict[int, str]:
-    """Return the versions that stay, and why."""
+def _named_versions(root: Location, branch: str | None) -> dict[int, str]:
+    """Return the versions that a branch or a tag names, with the reason to keep them."""
     branches = read_branches(root).values()
     own = line_name(branch)
     reasons = {one.parent_version: f"branch {one.name!r} begins here" for one in branches if one.parent_branch == own}
     for tag in read_tags(root).values():
         if tag.branch == own:
             reasons[tag.version] = f"tag {tag.name!r}"
+    return reasons
+
+
+def _kept(
+    reasons: dict[int, str], manifests: Sequence[VersionFiles], rules: CleanupRules, now: datetime.datetime
+) -> dict[int, str]:
+    """Return the versions that stay, and why; `reasons` has those that are named."""
     kept: dict[int, str] = {}
     count = len(manifests) if rules.retain_versions is None else rules.retain_versions
     for number, one in enumerate(manifests):

@@ -308,6 +308,8 @@ class TableEdits(TableHandle):
         ------
         VersionNotFoundError
             There is no such version or tag.
+        CommitConflictError
+            A cleanup is removing the version.
 
         Examples
         --------

@@ -19,6 +19,7 @@ from lance_arrow.manifests.references import (
     read_tags,
     tag_content,
 )
+from lance_arrow.manifests.version_marks import keeping
 from lance_arrow.manifests.versions import VersionChoice, open_version
 from lance_arrow.table.named_versions import NamedVersions, manifest_bytes
 
@@ -60,11 +61,15 @@ class TableTags(NamedVersions[TagMeta]):
             There is such a tag already, or the name is not valid.
         VersionNotFoundError
             There is no such version.
+        CommitConflictError
+            A cleanup is removing the version.
         """
         place = self._place(name)
         now = _now()
-        data = self._content(version, {"createdAt": now, "updatedAt": now, "metadata": {}})
-        self._publish(name, version, place, data, self._strategy_of())
+        strategy = self._strategy_of()
+        with keeping(branch_root(self._root, self._branch), version):
+            data = self._content(version, {"createdAt": now, "updatedAt": now, "metadata": {}})
+            self._publish(name, version, place, data, strategy)
 
     def update(self, name: str, version: int) -> None:
         """Move a tag to another version of this branch.
@@ -73,12 +78,15 @@ class TableTags(NamedVersions[TagMeta]):
         ------
         VersionNotFoundError
             There is no such tag, or no such version.
+        CommitConflictError
+            A cleanup is removing the version.
         """
         self._strategy_of()
         place = self._place(name)
         read_tag(self._root, name)
         old = tag_content(self._root, name)
-        write_file(place, self._content(version, {**old, "updatedAt": _now()}))
+        with keeping(branch_root(self._root, self._branch), version):
+            write_file(place, self._content(version, {**old, "updatedAt": _now()}))
 
     def delete(self, name: str) -> None:
         """Remove a tag. Its version stays until a cleanup removes it.
