@@ -12,8 +12,9 @@ from typing import Any
 from unittest.mock import patch
 
 from lance_arrow.io import fsspec_sink
-from lance_arrow.table import cleanup, commit, conflicts, strategies, tags
+from lance_arrow.table import cleanup, commit, conflicts, strategies, table_upkeep, tags
 from lance_arrow.table.operations import base
+from lance_arrow.table.written_files import WrittenFiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +75,12 @@ def _early_versions() -> AbstractContextManager[Any]:
     def rules(**given: Any) -> cleanup.CleanupRules:
         return plain(**{**given, "older_than": datetime.timedelta()})
 
-    from lance_arrow.table import table_upkeep
-
     return patch.object(table_upkeep, "CleanupRules", rules)
 
 
 def _blind_cleanup() -> AbstractContextManager[Any]:
     """A cleanup does not ask what other branches need."""
-    return patch.multiple(
-        cleanup, _needed_elsewhere=lambda root, line, limits: set(), read_branches=lambda root: {}
-    )
+    return patch.multiple(cleanup, _needed_elsewhere=lambda root, line, limits: set(), read_branches=lambda root: {})
 
 
 def _row_ids_again() -> AbstractContextManager[Any]:
@@ -162,9 +159,9 @@ def _lost_answer() -> AbstractContextManager[Any]:
 
 def _no_doubt() -> AbstractContextManager[Any]:
     """A failed commit removes its files, although its manifest may be there."""
-    from lance_arrow.table.written_files import WrittenFiles
-
-    return patch.object(WrittenFiles, "is_in_doubt", property(lambda self: False, lambda self, value: None), create=True)
+    return patch.object(
+        WrittenFiles, "is_in_doubt", property(lambda self: False, lambda self, value: None), create=True
+    )
 
 
 BREAKS: Mapping[str, Break] = MappingProxyType({

@@ -110,7 +110,9 @@ def play(plan: Plan, *, keeps_trace: bool = False, broken: Break = nullcontext) 
         tasks.append(task)
     plain = kind_of(plan.kind)(held, plan.kind)
     with (
-        simulated(world, plan.kind, lambda: plain if world.current is None else filesystems[world.current], seed=plan.seed),
+        simulated(
+            world, plan.kind, lambda: plain if world.current is None else filesystems[world.current], seed=plan.seed
+        ),
         broken(),
     ):
         world.run(tasks)

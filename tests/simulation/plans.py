@@ -1,4 +1,4 @@
-"""`Plan`: what the tasks of a history do and which calls fail, drawn from a seed; one line of JSON, so that it shrinks."""
+"""`Plan`: what the tasks of a history do and which calls fail, drawn from a seed; it is one line of JSON."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def plan_of(seed: int, kind: str, *, only: tuple[str, ...] = ()) -> Plan:
     if kind == "stale-listing":
         # A cleanup trusts the listings of the store.
         writes = [one for one in writes if one not in ("cleanup", "wait", "drop_branch")]
-    weighted = [one for one in only or WRITES if one in writes] or writes
+    weighted = [one for one in only or WRITES if one in writes] or ["append"]
     has_faults = chance.random() < 0.7
     number = 0
     scripts = []

@@ -1,4 +1,4 @@
-"""Run histories of seeds; a violation is printed with the line that repeats it, and with the smallest plan that fails."""
+"""Run histories of seeds; a violation is printed with the line that repeats it."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from world import Lock, World
 
 from lance_arrow import runtime as runtimes
 from lance_arrow.io import exclusive, local_sink
-from lance_arrow.manifests import writing
+from lance_arrow.manifests import version_marks, writing
 from lance_arrow.runtime import Runtime
 from lance_arrow.settings import Settings
 from lance_arrow.spi.commits import CommitStrategy, LockedCommit, TablePlace
@@ -128,7 +128,7 @@ def simulated(world: World, kind: str, view: Any, *, seed: str) -> Iterator[None
         drawn = SimpleNamespace(
             token_hex=lambda count: chance().randbytes(count).hex(), randbits=lambda bits: chance().getrandbits(bits)
         )
-        for module in (deletion_files, exclusive, local_sink):
+        for module in (deletion_files, exclusive, local_sink, version_marks):
             replace(module, "secrets", drawn)
         # The filesystem is one in memory for reads alone.
         replace(exclusive, "MemoryFileSystem", _Nothing)

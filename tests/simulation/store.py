@@ -117,9 +117,7 @@ class SimulatedFileSystem(MemoryFileSystem):
         self, name: str, path: str, effect: Callable[[], Any], *, changes: bool = False, is_publish: bool = False
     ) -> Any:
         world = self.held.world
-        return world.call(
-            f"{name} {path}", effect, changes=changes, is_publish=is_publish, allowed=FAULTS[self.kind]
-        )
+        return world.call(f"{name} {path}", effect, changes=changes, is_publish=is_publish, allowed=FAULTS[self.kind])
 
     def _facts(self, path: str, file: Object) -> dict[str, Any]:
         moment = datetime.datetime.fromtimestamp(file.modified, datetime.UTC)
@@ -159,7 +157,9 @@ class SimulatedFileSystem(MemoryFileSystem):
         answer = self._call("list", folder, listed)
         return answer if detail else [one["name"] for one in answer]
 
-    def find(self, path: str, maxdepth: Any = None, withdirs: bool = False, detail: bool = False, **options: Any) -> Any:
+    def find(
+        self, path: str, maxdepth: Any = None, withdirs: bool = False, detail: bool = False, **options: Any
+    ) -> Any:
         """List a folder with all below it."""
         folder = self._strip_protocol(path).rstrip("/")
 
@@ -209,7 +209,13 @@ class SimulatedFileSystem(MemoryFileSystem):
         return bytes(self._call("read", path, lambda: self._bytes(path, start, end)))
 
     def cat_ranges(
-        self, paths: Sequence[str], starts: Any, ends: Any, max_gap: Any = None, on_error: str = "return", **options: Any
+        self,
+        paths: Sequence[str],
+        starts: Any,
+        ends: Any,
+        max_gap: Any = None,
+        on_error: str = "return",
+        **options: Any,
     ) -> list[Any]:
         """Read ranges, in one step."""
         names = [self._strip_protocol(path) for path in paths]

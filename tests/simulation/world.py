@@ -144,7 +144,9 @@ class World:
             thread.start()
         self._hand_on(None)
         if not self._all_done.acquire(timeout=_LONGEST_SECONDS):
-            raise RuntimeError(f"a task waits for a lock of this process: {[one.name for one in tasks if not one.is_done]}")
+            raise RuntimeError(
+                f"a task waits for a lock of this process: {[one.name for one in tasks if not one.is_done]}"
+            )
         for thread in threads:
             thread.join()
         self.current = None
