@@ -138,7 +138,7 @@ class CompactionReport:
     Parameters
     ----------
     version_before, version_after
-        Equal where nothing was rewritten.
+        The version whose fragments were rewritten, and the one that was made; equal where nothing was rewritten.
     fragments_rewritten, fragments_made
         Ids of the fragments that were replaced, and of those that replaced them.
     kept_out
@@ -198,7 +198,7 @@ def compact_table(
         check_cluster_columns(plan.cluster_by, arrow_schema(base.fields, base.facts.schema_metadata))
         found = plan.choose(target, base, reader, drop_indices=drop_indices)
         told.clear()
-        told["kept_out"] = found.kept_out
+        told.update(version_before=base.version, kept_out=found.kept_out)
         if not found.groups:
             return None
         refuse_blob_structs(base.fields)
@@ -246,7 +246,7 @@ def compact_table(
         return found.operation(made, files)
 
     after = target.retried(base, attempt, message)
-    return after, CompactionReport(version_before=base.version, version_after=after.version, **told)
+    return after, CompactionReport(version_after=after.version, **told)
 
 
 def _runs(count: int, keys: Sequence[tuple[int, ...]] | None) -> list[range]:

@@ -41,6 +41,22 @@ def test_plan(physical: list[int], live: list[int], expected: list[range]) -> No
     assert CompactionPlan(target_rows=100, deleted_part=0.1).groups(physical, live) == expected
 
 
+def test_nothing_left_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "t.lance"
+    slow = LanceTable.create(path, rows_of(0, 20), max_rows_per_file=4)
+    fast = LanceTable.open(path)
+
+    def first(done: int, total: int) -> None:
+        if fast.version == 1:
+            fast.compact()
+
+    report = slow.compact(on_progress=first)
+    # Ids were reserved after the other compaction, for nothing.
+    assert (fast.version, slow.version) == (3, 4)
+    assert not report.fragments_rewritten
+    assert (report.version_before, report.version_after) == (4, 4)
+
+
 @pytest.mark.parametrize("stable", [False, True])
 def test_rows_stay(tmp_path: Path, stable: bool) -> None:
     path = tmp_path / "t.lance"
