@@ -47,6 +47,16 @@ def crashes(session: nox.Session) -> None:
 
 
 @nox.session
+def simulate(session: nox.Session) -> None:
+    """Play 2,000 histories of each kind of store, and find each deliberate break; `-- --histories 20000` for more."""
+    install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
+    options = session.posargs or ["--histories", "2000", "--processes", "2"]
+    session.run("python", "tests/simulation/run.py", *options)
+    if not session.posargs:
+        session.run("python", "tests/simulation/find_breaks.py")
+
+
+@nox.session
 def soak(session: nox.Session) -> None:
     """Scan 10,000 times with one thread of each kind, in threads, forked and spawned: it ends, and nothing grows."""
     install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)

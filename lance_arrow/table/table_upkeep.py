@@ -227,7 +227,8 @@ class TableUpkeep(TableHandle):
         Parameters
         ----------
         older_than
-            Keep versions that were current within this time.
+            Keep versions that were current within this time. Choose more than any commit takes if others write
+            meanwhile. Otherwise a commit may take the number of a removed version, and be lost.
         retain_versions
             Keep at least this many of the newest versions.
         delete_unverified
