@@ -16,7 +16,13 @@ from types import NoneType
 
 import numpy as np
 
-from lance_arrow.errors import CorruptManifestError, InvalidArgumentError, VersionNotFoundError, located
+from lance_arrow.errors import (
+    CorruptManifestError,
+    InvalidArgumentError,
+    TruncatedReadError,
+    VersionNotFoundError,
+    located,
+)
 from lance_arrow.io import Location, list_names, open_source
 
 MAIN = "main"
@@ -24,6 +30,8 @@ TAGS = "_refs/tags"
 BRANCHES = "_refs/branches"
 _JSON = ".json"
 _MAX_BYTES = 16 << 20
+_READS = 3
+"""A reference may be replaced by another one between the requests for its size and for its bytes."""
 _PART = re.compile(r"[A-Za-z0-9._-]+")
 
 
@@ -167,6 +175,17 @@ def _listed(root: Location, folder: str) -> list[str]:
 
 def _json(root: Location, path: str) -> Mapping[str, object]:
     place = Location(root.given, posixpath.join(root.path, path))
+    attempts = _READS
+    while True:
+        attempts -= 1
+        try:
+            return _json_of(place)
+        except (CorruptManifestError, TruncatedReadError):
+            if not attempts:
+                raise
+
+
+def _json_of(place: Location) -> Mapping[str, object]:
     source = open_source(place)
     try:
         size = source.size()

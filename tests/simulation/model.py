@@ -1,4 +1,4 @@
-"""A model of commits: writers that open, check and put, explored breadth first; its schedules are replayed on the product.
+"""A model of commits: writers that open, check and put, explored breadth first, and replayed on the product.
 
 open    read the newest version                                    one listing
 check   list, compare with each version since, maybe start again   one listing
