@@ -17,12 +17,14 @@ import secrets
 from collections.abc import Iterator, Sequence
 
 from lance_arrow.errors import CommitConflictError, VersionNotFoundError
-from lance_arrow.io import Location, list_names, remove_file, write_file
+from lance_arrow.io import Location, file_exists, list_first, list_names, remove_file, write_file
 from lance_arrow.manifests.names import names_of
-from lance_arrow.manifests.versions import VERSIONS
+from lance_arrow.manifests.versions import VERSIONS, manifest_place
 
 _REMOVING = re.compile(r"\.removing-(\d+)-(\d+)\.[0-9a-f]{16}\.tmp")
 _KEEPING = re.compile(r"\.keeping-(\d+)\.[0-9a-f]{16}\.tmp")
+_MOST_MARKS = 100
+"""Files to list for finding all marks."""
 _CONTENT = b"{}"
 """Some stores treat empty objects as folders."""
 
@@ -48,8 +50,7 @@ def keeping(line: Location, version: int) -> Iterator[None]:
         Errors of the filesystem.
     """
     with _mark(line, f"keeping-{version}"):
-        found = list_names(line.given, posixpath.join(line.path, VERSIONS))
-        for name in found:
+        for name in _marks(line):
             marked = _REMOVING.fullmatch(name)
             if marked is not None and int(marked[1]) <= version <= int(marked[2]):
                 raise CommitConflictError(
@@ -57,7 +58,8 @@ def keeping(line: Location, version: int) -> Iterator[None]:
                     retryable=True,
                     path=line.name,
                 )
-        if not any(str(name) in found for name in names_of(version)):
+        # A mark is removed after the manifests: one that was not seen is yet to come, and sees this one, or has gone.
+        if not any(file_exists(manifest_place(line, name)) for name in names_of(version)):
             raise VersionNotFoundError(f"version {version} was removed", path=line.name, detail=version)
         yield
 
@@ -82,9 +84,20 @@ def removing(line: Location, versions: Sequence[int]) -> Iterator[frozenset[int]
         yield frozenset()
         return
     with _mark(line, f"removing-{versions[0]}-{versions[-1]}"):
-        found = list_names(line.given, posixpath.join(line.path, VERSIONS))
-        kept = [_KEEPING.fullmatch(name) for name in found]
+        kept = [_KEEPING.fullmatch(name) for name in _marks(line)]
         yield frozenset(int(one[1]) for one in kept if one is not None)
+
+
+def _marks(line: Location) -> list[str]:
+    """List the marks, and perhaps other files: without the manifests, where a store lists names in order."""
+    folder = posixpath.join(line.path, VERSIONS)
+    first = list_first(line.filesystem, folder, _MOST_MARKS)
+    if first is not None:
+        files, is_all = first
+        # A dot comes before the digits and letters of manifests.
+        if is_all or any(not name.startswith(".") for name in files):
+            return list(files)
+    return list_names(line.given, folder)
 
 
 @contextlib.contextmanager

@@ -12,6 +12,7 @@ from scripted import ScriptedFileSystem
 from lance_arrow import LanceTable
 from lance_arrow.errors import CommitConflictError, VersionNotFoundError
 from lance_arrow.io import Location
+from lance_arrow.manifests import version_marks
 from lance_arrow.manifests.version_marks import keeping, removing
 
 PATH = "/t.lance"
@@ -114,3 +115,31 @@ def test_a_version_is_going(base: ScriptedFileSystem) -> None:
         assert kept == {2}
     with removing(line, []) as kept:
         assert kept == frozenset()
+
+
+def test_marks_are_listed_first(base: ScriptedFileSystem, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store that lists in order is not asked for the names of all manifests, unless there are too many marks."""
+    filesystem = base.copy()
+    line = Location(filesystem, PATH)
+    folders = []
+
+    def first(held: object, folder: str, count: int, *, after: str = "") -> tuple[dict[str, int | None], bool]:
+        names = sorted(path.rsplit("/", 1)[1] for path in filesystem.file_names() if path.startswith(f"{folder}/"))
+        return dict.fromkeys(names[:most]), len(names) <= most
+
+    def listed(held: object, folder: str) -> list[str]:
+        folders.append(folder)
+        return list(first(held, folder, 0)[0])
+
+    monkeypatch.setattr(version_marks, "list_first", first)
+    monkeypatch.setattr(version_marks, "list_names", listed)
+    most = 3
+    with keeping(line, 1), removing(line, [1, 2]) as kept:
+        assert kept == {1}
+    assert not folders
+    with removing(line, [1, 2]), pytest.raises(CommitConflictError), keeping(line, 1):
+        pass
+    assert not folders
+    most = 1
+    with keeping(line, 1):
+        assert folders == [f"{PATH}/_versions"]
