@@ -7,6 +7,7 @@ tree/<branch>/                                 the branch, a folder in the form 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import posixpath
 import re
@@ -175,14 +176,10 @@ def _listed(root: Location, folder: str) -> list[str]:
 
 def _json(root: Location, path: str) -> Mapping[str, object]:
     place = Location(root.given, posixpath.join(root.path, path))
-    attempts = _READS
-    while True:
-        attempts -= 1
-        try:
+    for _ in range(_READS - 1):
+        with contextlib.suppress(CorruptManifestError, TruncatedReadError):
             return _json_of(place)
-        except (CorruptManifestError, TruncatedReadError):
-            if not attempts:
-                raise
+    return _json_of(place)
 
 
 def _json_of(place: Location) -> Mapping[str, object]:

@@ -138,7 +138,7 @@ class Referee:
             return
         line, version = found
         if line in self.dropped:
-            # Who writes a branch while another removes it has no promise.
+            # Nothing is promised for a branch that is written while another process removes it.
             return
         if old is not None:
             if old.data != self.held.objects[path].data:

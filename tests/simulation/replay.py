@@ -54,7 +54,7 @@ class ScheduledWorld(World):
             return effect()
         finally:
             if answer == "lost":
-                # As if the answer had been lost, whatever it was.
+                # The answer is lost, a refusal too.
                 raise InjectedError("no answer")
 
     def _choose(self, task: Task | None) -> Task | None:

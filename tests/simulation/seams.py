@@ -15,7 +15,6 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
-from fsspec import AbstractFileSystem
 from store import DiskFileSystem, SimulatedFileSystem, SystemCalls
 from world import Lock, World
 
@@ -140,6 +139,3 @@ def simulated(world: World, kind: str, view: Any, *, seed: str) -> Iterator[None
             replace(exclusive, "sync_folder", lambda folder: None)
             replace(exclusive, "CREATE_FLAGS", 0)
         yield
-
-
-assert issubclass(SimulatedFileSystem, AbstractFileSystem)

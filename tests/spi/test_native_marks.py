@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from strange_capsules import LEFT, Runs, capsule
 
 import lance_arrow
 from lance_arrow import engine, spi
@@ -21,7 +22,6 @@ from lance_arrow_codecs.flat import BoundFlat
 from lance_arrow_codecs.inline_bitpacking import BoundInlineBitpacking
 from lance_arrow_codecs.rle import BoundRleChunks
 
-_LEFT = b"the codec leaves these values to its method in Python"
 _Select = ctypes.CFUNCTYPE(
     ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(ctypes.c_uint8)
 )
@@ -33,14 +33,6 @@ _Summarise = ctypes.CFUNCTYPE(
     ctypes.POINTER(ctypes.c_uint64),
     ctypes.POINTER(ctypes.c_uint64),
 )
-
-
-class Runs(ctypes.Structure):
-    _fields_ = (
-        ("starts", ctypes.POINTER(ctypes.c_int64)),
-        ("stops", ctypes.POINTER(ctypes.c_int64)),
-        ("num_runs", ctypes.c_int64),
-    )
 
 
 class ChunkMarks(ctypes.Structure):
@@ -59,9 +51,7 @@ class Stranger:
         self._made = _Select(select) if select else None, _Summarise(summarise) if summarise else None
         addresses = [ctypes.cast(made, ctypes.c_void_p).value if made else None for made in self._made]
         self._struct = ChunkMarks(struct_bytes, None, *addresses)
-        make = ctypes.pythonapi.PyCapsule_New
-        make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
-        self.capsule = make(ctypes.addressof(self._struct), b"lance_arrow.chunk_marks/1", None)
+        self.capsule = capsule(self._struct, "lance_arrow.chunk_marks/1")
 
 
 def _all_marked(_self: Any, _chunk: Any, runs: int, _ranges: Any, marks: Any) -> None:
@@ -71,7 +61,7 @@ def _all_marked(_self: Any, _chunk: Any, runs: int, _ranges: Any, marks: Any) ->
 
 
 def _left(*_: Any) -> int:
-    return ctypes.cast(ctypes.c_char_p(_LEFT), ctypes.c_void_p).value or 0
+    return ctypes.addressof(LEFT)
 
 
 def _bounded(_self: Any, _chunk: Any, _kind: int, least: Any, greatest: Any) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from same import assert_same
+from strange_capsules import LEFT, Chunk, Runs, Values, capsule
 from witness import Witness
 
 import lance_arrow
@@ -21,34 +22,6 @@ from lance_arrow_codecs.fixed_size_list import BoundFixedSizeList
 from lance_arrow_codecs.flat import BoundFlat
 
 LIMIT = 1 << 20
-
-
-class Runs(ctypes.Structure):
-    _fields_ = (
-        ("starts", ctypes.POINTER(ctypes.c_int64)),
-        ("stops", ctypes.POINTER(ctypes.c_int64)),
-        ("num_runs", ctypes.c_int64),
-    )
-
-
-class Chunk(ctypes.Structure):
-    _fields_ = (
-        ("buffers", ctypes.POINTER(ctypes.c_void_p)),
-        ("sizes", ctypes.POINTER(ctypes.c_int64)),
-        ("num_buffers", ctypes.c_int64),
-        ("num_values", ctypes.c_int64),
-    )
-
-
-class Values(ctypes.Structure):
-    _fields_ = (
-        ("values", ctypes.c_void_p),
-        ("bit_offset", ctypes.c_int64),
-        ("ends", ctypes.POINTER(ctypes.c_int64)),
-        ("end", ctypes.c_int64),
-        ("reserve", ctypes.c_void_p),
-        ("host", ctypes.c_void_p),
-    )
 
 
 class ChunkCodec(ctypes.Structure):
@@ -73,11 +46,6 @@ DECOMPRESS = ctypes.CFUNCTYPE(
     ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64
 )
 REFUSAL = ctypes.create_string_buffer(b"a stranger refuses")
-LEFT = ctypes.create_string_buffer(b"the codec leaves these values to its method in Python")  # LA_LEFT
-NAME = ctypes.create_string_buffer(b"lance_arrow.chunk_codec/1")
-FRAMES = ctypes.create_string_buffer(b"lance_arrow.frame_codec/1")
-ctypes.pythonapi.PyCapsule_New.restype = ctypes.py_object
-ctypes.pythonapi.PyCapsule_New.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
 
 class Stranger:
@@ -89,7 +57,7 @@ class Stranger:
         self.width = bits // 8
         self._function = SELECT(self.select)
         self._table = ChunkCodec(bits, 1, 0, None, ctypes.cast(self._function, ctypes.c_void_p))
-        self.capsule = ctypes.pythonapi.PyCapsule_New(ctypes.byref(self._table), NAME, None)
+        self.capsule = capsule(self._table, "lance_arrow.chunk_codec/1")
 
     def select(self, _self: int, chunk: object, runs: object, out: object) -> int | None:
         self.calls += 1
@@ -114,7 +82,7 @@ class StrangeFrames:
             DECOMPRESS(self.decompress),
         )
         self._table = FrameCodec(None, *(ctypes.cast(one, ctypes.c_void_p) for one in self._functions))
-        self.capsule = ctypes.pythonapi.PyCapsule_New(ctypes.byref(self._table), FRAMES, None)
+        self.capsule = capsule(self._table, "lance_arrow.frame_codec/1")
 
     def decompress(self, _self: int, frame: int, size: int, out: int, out_bytes: int) -> int | None:
         self.calls += 1

@@ -10,6 +10,31 @@ cdef tuple _taken(LeafPart* part, int64_t bits, int64_t count, LaValues place, c
     return values, [part.ends[value] for value in range(count)] if bits == 0 else None
 
 
+cdef cppclass GivenChunk:
+    vector[const uint8_t*] addresses
+    vector[int64_t] sizes
+    LaChunk chunk
+    LaRuns runs
+    int64_t count
+
+
+cdef void _give_chunk(GivenChunk* to, list buffers, int64_t num_values, const int64_t[::1] starts,
+                      const int64_t[::1] stops) except *:
+    """Point to one chunk and to runs of its values, which are `count`; the caller keeps the arrays."""
+    cdef const uint8_t[::1] view
+    cdef int64_t run
+    for buffer in buffers:
+        view = buffer
+        to.addresses.push_back(&view[0] if view.shape[0] else <const uint8_t*>to.addresses.data())
+        to.sizes.push_back(view.shape[0])
+    to.count = 0
+    for run in range(starts.shape[0]):
+        to.count += stops[run] - starts[run]
+    to.chunk.buffers, to.chunk.sizes = to.addresses.data(), to.sizes.data()
+    to.chunk.num_buffers, to.chunk.num_values = to.sizes.size(), num_values
+    to.runs.starts, to.runs.stops, to.runs.num_runs = &starts[0], &stops[0], starts.shape[0]
+
+
 def select_values(capsule, list buffers not None, int64_t num_values, const int64_t[::1] starts not None,
                   const int64_t[::1] stops not None, int64_t limit_bytes) -> tuple[bytes, list[int] | None]:
     """Call a chunk codec's native side for one chunk: how the conformance suite looks at it.
@@ -25,28 +50,17 @@ def select_values(capsule, list buffers not None, int64_t num_values, const int6
         The codec refuses the bytes.
     """
     cdef const LaChunkCodec* codec = <const LaChunkCodec*>PyCapsule_GetPointer(capsule, _CHUNK)
-    cdef vector[const uint8_t*] addresses
-    cdef vector[int64_t] sizes
-    cdef const uint8_t[::1] view
-    cdef LaChunk chunk
-    cdef LaRuns runs
+    cdef GivenChunk given
     cdef LeafPart part
-    cdef int64_t count = 0, run
     if <int64_t>len(buffers) != codec.num_buffers:
         raise refusal(b"the codec needs another number of buffers", -1, 0)
-    for buffer in buffers:
-        view = buffer
-        addresses.push_back(&view[0] if view.shape[0] else <const uint8_t*>addresses.data())
-        sizes.push_back(view.shape[0])
-    for run in range(starts.shape[0]):
-        count += stops[run] - starts[run]
+    _give_chunk(&given, buffers, num_values, starts, stops)
+    cdef int64_t count = given.count
     part.limit = limit_bytes
-    chunk.buffers, chunk.sizes, chunk.num_buffers, chunk.num_values = addresses.data(), sizes.data(), sizes.size(), num_values
-    runs.starts, runs.stops, runs.num_runs = &starts[0], &stops[0], starts.shape[0]
     cdef LaValues place = part.place(count, codec.bits)
     if place.values == NULL:
         raise refusal(b"the values are above their limit of bytes", -1, 0)
-    cdef const char* refused = codec.select(codec.self_, &chunk, &runs, &place)
+    cdef const char* refused = codec.select(codec.self_, &given.chunk, &given.runs, &place)
     return _taken(&part, codec.bits, count, place, refused)
 
 
@@ -93,40 +107,28 @@ def mark_numbers(capsule not None, list buffers not None, int64_t num_values, co
         The codec refuses the bytes.
     """
     cdef const LaChunkMarks* told = chunk_marks_of(capsule)
-    cdef vector[const uint8_t*] addresses
-    cdef vector[int64_t] sizes
     cdef vector[uint8_t] marks
-    cdef const uint8_t[::1] view
-    cdef LaChunk chunk
-    cdef LaRuns runs
+    cdef GivenChunk given
     cdef LaNumberRanges ranges
     cdef uint64_t least = 0, greatest = 0
-    cdef int64_t count = 0, run
     cdef const char* refused
     if lows.shape[0] != highs.shape[0]:
         raise refusal(b"ranges have first and last numbers of different number", -1, 0)
-    for buffer in buffers:
-        view = buffer
-        addresses.push_back(&view[0] if view.shape[0] else <const uint8_t*>addresses.data())
-        sizes.push_back(view.shape[0])
-    for run in range(starts.shape[0]):
-        count += stops[run] - starts[run]
-    marks.resize(count + 1)
-    chunk.buffers, chunk.sizes, chunk.num_buffers, chunk.num_values = addresses.data(), sizes.data(), sizes.size(), num_values
-    runs.starts, runs.stops, runs.num_runs = &starts[0], &stops[0], starts.shape[0]
+    _give_chunk(&given, buffers, num_values, starts, stops)
+    marks.resize(given.count + 1)
     ranges.kind, ranges.bits, ranges.num_ranges, ranges.nan_mark = kind, bits, lows.shape[0], nan_mark
     ranges.lows = ranges.highs = NULL
     if lows.shape[0]:
         ranges.lows, ranges.highs = &lows[0], &highs[0]
     found = bounds = None
     if told.select_where != NULL:
-        refused = told.select_where(told.self_, &chunk, &runs, &ranges, marks.data())
+        refused = told.select_where(told.self_, &given.chunk, &given.runs, &ranges, marks.data())
         if refused == NULL:
-            found = (<char*>marks.data())[:count]
+            found = (<char*>marks.data())[:given.count]
         elif not asks_python(refused):
             raise refusal(refused, -1, 1)
     if told.summarise != NULL and kind != 2:
-        refused = told.summarise(told.self_, &chunk, kind, &least, &greatest)
+        refused = told.summarise(told.self_, &given.chunk, kind, &least, &greatest)
         if refused == NULL:
             bounds = least, greatest
         elif not asks_python(refused):
