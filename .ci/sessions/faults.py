@@ -78,3 +78,10 @@ def soundness(session: nox.Session) -> None:
     """
     install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
     session.run("python", "tests/soundness/run.py", *session.posargs)
+
+
+@nox.session
+def promises(session: nox.Session) -> None:
+    """Measure what is promised, and write docs/promises.md; `-- histories crashes` for some."""
+    install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
+    session.run("python", "tests/promises/measure.py", *session.posargs)
