@@ -67,8 +67,10 @@ class ChunkedPage : public Page {
   Outcome plan(const LaRuns& rows, Ranges* out) const override {
     out->clear();
     int64_t next = 0;  // chunks before it are in the plan, or their headers are
+    int64_t before = 0;
     for (int64_t run = 0; run < rows.num_runs; ++run) {
-      const auto [first, stop] = chunks_of(rows.starts[run], rows.stops[run]);
+      const auto [first, stop] = chunks_of(rows.starts[run], rows.stops[run], before);
+      before = first;
       if (plain_bytes_ > 0) {
         const Outcome outcome = plan_plain_values(rows.starts[run], rows.stops[run], first, stop, &next, out);
         if (outcome.message != nullptr) return outcome;
@@ -127,18 +129,24 @@ class ChunkedPage : public Page {
 
   struct NestedScratch;
 
-  static int64_t find(const int64_t* starts, int64_t count, int64_t wanted) {  // last start <= wanted
-    return std::upper_bound(starts, starts + count, wanted) - starts - 1;
+  // The last start <= wanted; it is found soon if it is not far behind `from`.
+  static int64_t find(const int64_t* starts, int64_t count, int64_t wanted, int64_t from = 0) {
+    if (starts[from] > wanted) from = 0;
+    int64_t step = 1;
+    for (; from + step < count && starts[from + step] <= wanted; step *= 2) from += step;
+    return std::upper_bound(starts + from + 1, starts + std::min(from + step, count), wanted) - starts - 1;
   }
 
-  std::pair<int64_t, int64_t> chunks_of(int64_t start, int64_t stop) const {
+  // Chunks that hold rows; they are found soon if the first is not far behind `from`.
+  std::pair<int64_t, int64_t> chunks_of(int64_t start, int64_t stop, int64_t from = 0) const {
     const int64_t count = places_.num_chunks + 1;
     if (places_.rows_started == nullptr) {
-      const int64_t first = find(places_.value_starts, count, start);
+      const int64_t first = find(places_.value_starts, count, start, from);
       if (stop <= places_.value_starts[first + 1]) return {first, first + 1};
-      return {first, std::lower_bound(places_.value_starts, places_.value_starts + count, stop) - places_.value_starts};
+      return {first, std::lower_bound(places_.value_starts + first + 1, places_.value_starts + count, stop) -
+                         places_.value_starts};
     }
-    return {find(places_.rows_started, count, start),
+    return {find(places_.rows_started, count, start, from),
             std::lower_bound(places_.rows_finished, places_.rows_finished + count, stop) - places_.rows_finished};
   }
 
@@ -238,8 +246,9 @@ class ChunkedPage : public Page {
   template <class Visit>
   Outcome for_each(const Ranges& ranges, const Fetched& fetched, Visit&& visit) const {
     const int64_t* starts = places_.chunk_starts;
+    int64_t chunk = 0;
     for (size_t range = 0; range < ranges.starts.size(); ++range) {
-      int64_t chunk = find(starts, places_.num_chunks + 1, ranges.starts[range]);
+      chunk = find(starts, places_.num_chunks + 1, ranges.starts[range], std::max<int64_t>(chunk - 1, 0));
       for (; chunk < places_.num_chunks && starts[chunk] < ranges.stops[range]; ++chunk) {
         const uint8_t* bytes = fetched.data + fetched.places[range] + (starts[chunk] - ranges.starts[range]);
         const Outcome outcome = visit(chunk, bytes, starts[chunk + 1] - starts[chunk]);

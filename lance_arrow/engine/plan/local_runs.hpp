@@ -20,17 +20,20 @@ struct LocalRuns {
            int64_t base, int64_t* run) {
     starts.clear();
     stops.clear();
-    count = 0;
-    for (; *run < num_runs && run_starts[*run] < stop; ++*run) {
-      const int64_t begin = std::max(run_starts[*run], first);
-      const int64_t end = std::min(run_stops[*run], stop);
+    // Numbers of their own: those of the callers could be among what is stored.
+    int64_t at = *run, num_rows = 0;
+    for (; at < num_runs && run_starts[at] < stop; ++at) {
+      const int64_t begin = std::max(run_starts[at], first);
+      const int64_t end = std::min(run_stops[at], stop);
       if (begin < end) {
         starts.push_back(begin - base);
         stops.push_back(end - base);
-        count += end - begin;
+        num_rows += end - begin;
       }
-      if (run_stops[*run] > stop) break;
+      if (run_stops[at] > stop) break;
     }
+    *run = at;
+    count = num_rows;
   }
   LaRuns view() const { return {starts.data(), stops.data(), static_cast<int64_t>(starts.size())}; }
 };
