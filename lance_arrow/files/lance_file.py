@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from lance_arrow.files.blob_file import BlobFile
     from lance_arrow.files.salvaging.damaged_reads import DamagedRead
     from lance_arrow.files.salvaging.reports import LostRows
+    from lance_arrow.io import RangeSource
     from lance_arrow.scan.predicates import Predicate
 
 
@@ -77,6 +78,9 @@ class LanceFile(FrameReads):
     verify
         When bytes are compared with checksums, if the file has them. ``"touched"``: metadata when the file is opened,
         each block when it is first read. ``"full"``: the whole file when it is opened. ``"off"``: never.
+    memory_map
+        Whether to map a local file into memory, which saves a copy of what is read. For files that do not change: one
+        that becomes shorter meanwhile ends the process.
 
     Raises
     ------
@@ -109,6 +113,7 @@ class LanceFile(FrameReads):
         json: Json = "text",
         allow_external_blobs: bool = False,
         verify: Verify = "touched",
+        memory_map: bool = False,
     ) -> None:
         self._runtime = runtime if runtime is not None else default_runtime()
         options = ReadOptions(
@@ -121,8 +126,8 @@ class LanceFile(FrameReads):
             strings=fixed_strings(strings),
         )
         place = locate(source, filesystem=filesystem, storage_options=storage_options)
-        self._reopening = place, options, runtime is None
-        opened = open_source(source if place is None else place)
+        self._reopening = place, options, memory_map, runtime is None
+        opened = _mapped(place) if memory_map else open_source(source if place is None else place)
         with ExitStack() as on_failure:
             on_failure.callback(opened.close)
             is_far = opened.coalescing.requests_in_flight
@@ -131,7 +136,7 @@ class LanceFile(FrameReads):
             self._rows = row_reader(self._file, self._runtime, options)
             if strings == "dictionary":
                 options = self._with_dictionaries(options)
-                self._reopening = place, options, runtime is None
+                self._reopening = place, options, memory_map, runtime is None
             if options.read_dictionary:
                 check_paths(self._rows.schema, options.read_dictionary)
             self._opened = OpenFile(self._source, self._rows, place)
@@ -431,14 +436,14 @@ class LanceFile(FrameReads):
         return self.num_rows
 
     def __reduce__(self) -> tuple[object, ...]:
-        place, options, by_default = self._reopening
+        place, options, memory_map, by_default = self._reopening
         if place is None or not by_default:
             raise NotPicklableError(
                 "a LanceFile of bytes in memory, or with a runtime of its own, cannot be pickled; pickle the bytes or "
                 "the path, and open the file where it is read",
                 path=self.name,
             )
-        return _reopened, (place, options)
+        return _reopened, (place, options, memory_map)
 
     def __repr__(self) -> str:
         columns = len(self.schema.names)
@@ -468,7 +473,13 @@ class LanceFile(FrameReads):
         return Projection.of(self._rows.roots, self._rows.metadata, columns)
 
 
-def _reopened(place: Location, options: ReadOptions) -> LanceFile:
+def _mapped(place: Location | None) -> RangeSource:
+    from lance_arrow.io.mapped_source import MappedSource  # noqa: PLC0415 - where asked for alone
+
+    return MappedSource(place)
+
+
+def _reopened(place: Location, options: ReadOptions, memory_map: bool = False) -> LanceFile:
     """Open the file that was pickled."""
     return LanceFile(
         place,
@@ -479,4 +490,5 @@ def _reopened(place: Location, options: ReadOptions) -> LanceFile:
         verify=options.verify,
         read_dictionary=options.read_dictionary,
         strings=options.strings,
+        memory_map=memory_map,
     )

@@ -22,7 +22,9 @@ from numpy.typing import NDArray
 from lance_arrow import LanceFile, LanceFormat
 
 OURS = "LanceFile"
+OUR_MAPPED = "LanceFile, mapped"
 OUR_DATASET = "LanceFormat dataset"
+ALL_OURS = (OURS, OUR_MAPPED, OUR_DATASET)
 REFERENCE_FILE = "reference file"
 REFERENCE_DATASET = "reference dataset"
 VORTEX = "vortex"
@@ -58,10 +60,12 @@ def readers(table: pa.Table, folder: Path, version: str) -> Readers:
         writer.write_batch(table)
     lance.write_dataset(table, root, data_storage_version=version)
     vortex.io.write(table, other)
-    ours, file, dataset, vortex_file = LanceFile(path), LanceFileReader(path), lance.dataset(root), vortex.open(other)
+    ours, mapped = LanceFile(path), LanceFile(path, memory_map=True)
+    file, dataset, vortex_file = LanceFileReader(path), lance.dataset(root), vortex.open(other)
     has_blobs = any("lance-encoding:blob" in _metadata(field) for field in table.schema)
     takes: dict[str, Take] = {
         OURS: ours.take,
+        OUR_MAPPED: mapped.take,
         REFERENCE_FILE: lambda rows: file.take_rows(rows).to_table(),
         VORTEX: lambda rows: vortex_file.scan(indices=rows).read_all().to_arrow_table(),
     }
@@ -72,6 +76,7 @@ def readers(table: pa.Table, folder: Path, version: str) -> Readers:
     return Readers(
         scans={
             OURS: lambda: LanceFile(path).read(),
+            OUR_MAPPED: lambda: LanceFile(path, memory_map=True).read(),
             OUR_DATASET: lambda: pads.dataset(path, format=LanceFormat()).to_table(),
             REFERENCE_FILE: lambda: LanceFileReader(path).read_all().to_table(),
             REFERENCE_DATASET: lambda: dataset.to_table(**blobs_as_bytes),
@@ -79,6 +84,7 @@ def readers(table: pa.Table, folder: Path, version: str) -> Readers:
         },
         opens={
             OURS: lambda: LanceFile(path).num_rows,
+            OUR_MAPPED: lambda: LanceFile(path, memory_map=True).num_rows,
             REFERENCE_FILE: lambda: LanceFileReader(path).num_rows(),
             VORTEX: lambda: len(vortex.open(other)),
         },
@@ -91,6 +97,7 @@ def prepared(rows: NDArray[np.int64]) -> dict[str, Any]:
     as_list = rows.tolist()
     return {
         OURS: rows,
+        OUR_MAPPED: rows,
         REFERENCE_FILE: as_list,
         REFERENCE_DATASET: as_list,
         VORTEX: vortex.array(pa.array(rows, pa.uint64())),
@@ -106,11 +113,12 @@ def check(table: pa.Table, found: Readers, rows: NDArray[np.int64]) -> None:
         Other rows came back.
     """
     taken, arguments = table.take(rows), prepared(rows)
-    for name in (OURS, OUR_DATASET):
+    for name in ALL_OURS:
         if not found.scans[name]().equals(table):
             raise SystemExit(f"{name}: a scan returns other rows; no figures")
-    if not found.takes[OURS](rows).equals(taken):
-        raise SystemExit(f"{OURS}: a take returns other rows; no figures")
+    for name in (OURS, OUR_MAPPED):
+        if not found.takes[name](rows).equals(taken):
+            raise SystemExit(f"{name}: a take returns other rows; no figures")
     for name, scan in found.scans.items():
         if scan().num_rows != table.num_rows or scan().num_columns != table.num_columns:
             raise SystemExit(f"{name}: a scan returns another table; no figures")

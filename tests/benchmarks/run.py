@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from measuring import Comparison, interleaved, median_ratio
-from readers import OUR_DATASET, OURS, REFERENCES, VORTEX, Readers, check, prepared, readers
+from readers import ALL_OURS, REFERENCES, VORTEX, Readers, check, prepared, readers
 from tables import SEED, TABLES
 
 from lance_arrow.errors import UnsupportedError
@@ -38,7 +38,7 @@ def compare(
     """Measure one case; yield a line for each reader of ours."""
     samples = interleaved(calls, arguments)
     best = min((one for one in REFERENCES if one in samples), key=lambda one: samples[one].median_ms)
-    for ours in (OURS, OUR_DATASET):
+    for ours in ALL_OURS:
         if ours in samples:
             mine, theirs, other = samples[ours], samples[best], samples[VORTEX]
             yield Comparison(

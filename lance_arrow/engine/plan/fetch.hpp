@@ -60,6 +60,21 @@ class Fetcher {
     return read_bytes(reader_, start, size, out);
   }
 
+  bool is_memory() const { return reader_.fd < 0 && reader_.segments == nullptr; }
+  const uint8_t* memory() const { return reader_.memory; }
+
+  // A range of memory, where it stays.
+  Outcome look_at(int64_t start, int64_t size) {
+    if (!inside(start, size, reader_.size)) return corrupt("a range lies outside the file", start);
+    count_.bytes_read += size;
+    int64_t wide_start = start, wide_stop = start + size;
+    if (!must_check() || !reader_.checks->widen(&wide_start, &wide_stop)) return success();
+    if (!inside(wide_start, wide_stop - wide_start, reader_.size))
+      return corrupt("a block lies outside the file", wide_start);
+    count_.bytes_read += wide_stop - wide_start - size;
+    return checked(wide_start, wide_stop, reader_.memory + wide_start);
+  }
+
   // Ranges into places apart, close ones in one request; they need no check.
   Outcome fetch_scattered(const Scattered& ranges) {
     for (int64_t range = 0; range < ranges.count;) {
@@ -109,10 +124,14 @@ class Fetcher {
       if (outcome.message != nullptr) return outcome;
     }
     const uint8_t* bytes = reader_.fd >= 0 ? wide : reader_.memory + wide_start;
-    const int64_t wrong = reader_.checks->check(wide_start, wide_stop, bytes);
-    if (wrong >= 0) return {"a block of the file contradicts its checksum", wrong, kChecksum};
-    if (bytes != out) copy_bytes(out, bytes + (start - wide_start), size);
-    return success();
+    const Outcome outcome = checked(wide_start, wide_stop, bytes);
+    if (outcome.message == nullptr && bytes != out) copy_bytes(out, bytes + (start - wide_start), size);
+    return outcome;
+  }
+
+  Outcome checked(int64_t start, int64_t stop, const uint8_t* bytes) const {
+    const int64_t wrong = reader_.checks->check(start, stop, bytes);
+    return wrong < 0 ? success() : Outcome{"a block of the file contradicts its checksum", wrong, kChecksum};
   }
 
   Reader reader_;

@@ -277,11 +277,12 @@ class LeafReader {
     return fetcher_.is_pending(ref.data_start + ranges.starts.front(), ranges.stops.back() - ranges.starts.front());
   }
 
-  // Reads ranges into scratch memory, or into `large`; the next call overwrites them.
+  // Reads ranges into scratch memory, or into `large`; the next call overwrites them. Those of memory stay there.
   Outcome gather(const PageRef& ref, const Ranges& ranges, int64_t limit, Buffer* large, Fetched* fetched) {
     const size_t num_ranges = ranges.starts.size();
     if (!lie_inside(ref, ranges)) return corrupt("rows lie outside their page", 0);
     places_.resize(num_ranges);
+    if (fetcher_.is_memory()) return look_at(ref, ranges, fetched);
     if (fetcher_.segments() != nullptr && lie_together(ref, ranges, fetched)) return success();
     // What lies between ranges of a far file was perhaps not fetched.
     const int64_t max_gap = fetcher_.segments() == nullptr ? kMaxGap : 0;
@@ -312,6 +313,22 @@ class LeafReader {
       if (outcome.message != nullptr) return outcome;
     }
     *fetched = {arena, places_.data()};
+    return success();
+  }
+
+  Outcome look_at(const PageRef& ref, const Ranges& ranges, Fetched* fetched) {
+    const auto num_ranges = static_cast<int64_t>(places_.size());
+    fetcher_.count().requests += num_ranges > 0;
+    fetcher_.count().ranges += num_ranges;
+    for (size_t range = 0; range < places_.size(); ++range) {
+      const int64_t size = ranges.stops[range] - ranges.starts[range];
+      places_[range] = ref.base_of(ranges, range) + ranges.starts[range];
+      fetcher_.count().bytes_wanted += size;
+      const Outcome outcome = fetcher_.look_at(places_[range], size);
+      if (outcome.message != nullptr) return outcome;
+    }
+    *fetched = {fetcher_.memory(), places_.data()};
+    arena_bytes_ = 0;
     return success();
   }
 
