@@ -10,6 +10,9 @@
 
 namespace lance_arrow::engine {
 
+// Rows, or slots of a leaf, of which the levels are made together.
+constexpr int64_t kBatchSlots = 32 << 10;
+
 // Slots that a layer lists, asked for in ascending order.
 class Listed {
  public:

@@ -18,3 +18,12 @@ struct ArrowArray {
   void* private_data;
 };
 }
+
+namespace lance_arrow::engine {
+
+// nullptr if the array has no such buffer.
+inline const uint8_t* buffer_of(const ArrowArray& array, int64_t number) {
+  return static_cast<const uint8_t*>(array.n_buffers > number ? array.buffers[number] : nullptr);
+}
+
+}  // namespace lance_arrow::engine

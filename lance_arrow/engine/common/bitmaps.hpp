@@ -5,6 +5,8 @@
 
 namespace lance_arrow::engine {
 
+inline int64_t bytes_of(int64_t bits) { return (bits + 7) / 8; }
+
 Outcome copy_bits(const Chunks& chunks, uint8_t* out, int64_t out_bytes, int64_t out_bit_offset);
 Outcome take_bit_runs(const uint8_t* source, int64_t source_bytes, int64_t source_bit_offset, const int64_t* run_starts,
                       const int64_t* run_stops, int64_t num_runs, uint8_t* out, int64_t out_bytes,

@@ -11,8 +11,6 @@ namespace lance_arrow::engine {
 
 namespace {
 
-int64_t bytes_of(int64_t bits) { return (bits + 7) / 8; }
-
 class FlattenedPage : public Page {
  public:
   FlattenedPage(const FlattenedForm& form, const Page* items) : form_(form), items_(items) {

@@ -10,9 +10,6 @@ namespace lance_arrow::engine {
 
 namespace {
 
-// Rows, or slots of a leaf, that are opened together.
-constexpr int64_t kBatchSlots = 32 << 10;
-
 constexpr int64_t kMostSlots = std::numeric_limits<int64_t>::max();
 
 // Selected slots of a layer.

@@ -9,8 +9,6 @@ namespace lance_arrow::engine {
 
 namespace {
 
-constexpr int64_t kBatchSlots = 32 << 10;  // opened together
-
 class SpreadPage : public Page {
  public:
   SpreadPage(const SlotLayer& slots, const Page* stored) : slots_(slots), stored_(stored) {

@@ -2,11 +2,11 @@
 
 #include <cstring>
 
+#include "engine/common/bitmaps.hpp"
+
 namespace lance_arrow::engine {
 
 namespace {
-
-int64_t bytes_of(int64_t bits) { return (bits + 7) / 8; }
 
 class WidenedPage : public Page {
  public:

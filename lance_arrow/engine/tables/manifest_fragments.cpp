@@ -9,7 +9,6 @@ namespace lance_arrow::engine {
 
 namespace {
 
-constexpr uint64_t kMostRows = uint64_t{1} << 32;  // rows of a fragment have 32-bit offsets
 constexpr size_t kMostPathBytes = 4096;
 constexpr int64_t kTombstone = -2, kNoColumn = -1;
 
@@ -188,7 +187,7 @@ bool read_fragment(Bytes message, const FragmentRules& rules, FragmentFacts* fac
       return false;
     }
   }
-  if (!fields.is_sound || id >= kMostRows || rows > kMostRows) return false;
+  if (!fields.is_sound || id >= kMostFragmentRows || rows > kMostFragmentRows) return false;
   if (!rules.trusts_counts) rows = 0;
   if ((rules.has_row_ids && !has_row_ids) || (!has_file && rows == 0)) return false;
   if (rows != 0 && deletion.num_deleted > rows) return false;

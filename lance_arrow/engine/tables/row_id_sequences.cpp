@@ -7,8 +7,6 @@ namespace lance_arrow::engine {
 
 namespace {
 
-constexpr uint64_t kMostRows = uint64_t{1} << 32;  // rows of a fragment have 32-bit offsets
-
 // Numbers of an EncodedU64Array, as they lie there.
 class Numbers {
  public:
@@ -134,7 +132,7 @@ bool holds_row_ids(Bytes message, uint64_t num_rows, uint64_t next_id) {
   while (fields.next()) {
     Segment segment;
     if (fields.number != 1 || fields.type != Fields::kDelimited || !segment.read(fields.content)) return false;
-    if (segment.count > kMostRows - count || (segment.count != 0 && segment.stop > next_id)) return false;
+    if (segment.count > kMostFragmentRows - count || (segment.count != 0 && segment.stop > next_id)) return false;
     count += segment.count;
   }
   return fields.is_sound && (num_rows == 0 || count == num_rows);

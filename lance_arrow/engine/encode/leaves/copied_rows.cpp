@@ -33,10 +33,6 @@ uint8_t* add_bits(std::vector<uint8_t>* to, int64_t length, int64_t count) {
   return to->data();
 }
 
-const uint8_t* buffer_of(const ArrowArray& array, int64_t number) {
-  return static_cast<const uint8_t*>(array.n_buffers > number ? array.buffers[number] : nullptr);
-}
-
 void add_validity(const ArrowArray& array, SlotRange slots, CopiedNode* to) {
   const bool has_nulls = num_nulls(array, slots) > 0;
   if (!has_nulls && to->validity.empty()) return;

@@ -10,10 +10,6 @@ namespace lance_arrow::engine {
 
 namespace {
 
-const uint8_t* buffer_of(const ArrowArray& array, int64_t number) {
-  return static_cast<const uint8_t*>(array.n_buffers > number ? array.buffers[number] : nullptr);
-}
-
 // False as soon as an offset is less than the one before it; a loop that compilers turn into vectors.
 template <class Offset>
 bool go_back(const uint8_t* offsets, int64_t num_rows) {
