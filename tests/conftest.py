@@ -17,12 +17,16 @@ from lance_arrow.spi import ReadReport, hookimpl
 # Times are compared in benchmarks, never asserted: a busy machine is no failure. What a commit passes once it passes
 # again; `--hypothesis-profile=drawn` draws other examples each time.
 settings.register_profile("drawn", deadline=None, derandomize=False)
-settings.register_profile("untimed", deadline=None, derandomize=True)
-settings.load_profile("untimed")
+settings.register_profile("whole", deadline=None, derandomize=True)
+settings.register_profile("everyday", deadline=None, derandomize=True, max_examples=40)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     everyday.add_options(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("whole" if config.getoption("whole") else "everyday")
 
 
 @pytest.hookimpl(trylast=True)

@@ -130,7 +130,7 @@ def test_a_row_costs_its_own_bytes(files: dict[str, Path]) -> None:
 
 
 def test_damage_is_refused_where_the_layouts_refuse_it(
-    files: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    files: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole_run: bool
 ) -> None:
     """The engine reads what the layouts read of damaged bytes, or both refuse the same page."""
     names = sorted({name.partition(".")[0] for name in SERVED - {"large"}})
@@ -141,7 +141,7 @@ def test_damage_is_refused_where_the_layouts_refuse_it(
     rows = np.arange(0, ROWS, 3)
     path = tmp_path / "damaged.lance"
     outcomes: dict[bool, list[object]] = {}
-    places = random.integers(0, len(data), 60)
+    places = random.integers(0, len(data), 60 if whole_run else 20)
     for is_native in (True, False):
         if not is_native:
             monkeypatch.setattr(V20RowReader, "_native_page", lambda *_: None)

@@ -15,7 +15,7 @@ import pyarrow.dataset as pads
 import pytest
 from bridge_toys import toy_format, write_toy
 
-NUM_PROCESSES, NUM_PROCESSES_EVERY_DAY = 50, 8
+NUM_PROCESSES, NUM_PROCESSES_EVERY_DAY = 50, 4
 NUM_FRESH_PROCESSES, NUM_FRESH_PROCESSES_EVERY_DAY = 2, 1
 EXITS = Path(bridge_exits.__file__)
 
@@ -41,6 +41,7 @@ def test_fresh_processes_end_well(mode: str, tmp_path: Path, whole_run: bool) ->
     assert [process.wait(60) for process in processes] == [0] * count
 
 
+@pytest.mark.whole
 def test_processes_end_well_that_take_long_to_end(tmp_path: Path) -> None:
     """What C is first told to do at exit comes last: when Arrow's executors are gone, threads have time to use them."""
     script = f"""

@@ -86,6 +86,7 @@ def test_copied_pages_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert table.to_table().equals(rows)
 
 
+@pytest.mark.whole
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
 def test_copies_stay_within_the_budget(tmp_path: Path) -> None:
     variables = {"LANCE_ARROW_MEMORY_BYTES": str(BUDGET_BYTES), "LANCE_ARROW_THREADS": "2", **RETURNING}

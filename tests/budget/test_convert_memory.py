@@ -7,10 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from resident import RETURNING
 
 # 120 to 125 MiB as a rule; the row group takes 312 MB, as it is stored and as it is read.
 GROWTH_BYTES = 176 << 20
+
 
 _PROGRAM = """
 import sys
@@ -44,6 +46,7 @@ for name, rows in (("small", 10_000), ("large", 6_500_000)):
 """
 
 
+@pytest.mark.whole
 def test_a_large_row_group_takes_little_memory(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", _WRITER, str(tmp_path)], check=True)
     command = [sys.executable, "-c", _PROGRAM, str(tmp_path)]

@@ -69,8 +69,9 @@ def scanned_by_pyarrow(store: CountingStore, columns: list[str] | None) -> pa.Ta
     return pads.dataset(PATH, filesystem=store, format=lance_arrow.LanceFormat()).to_table(columns=columns)
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("scan", [read, streamed, scanned, scanned_by_pyarrow])
-@pytest.mark.parametrize("columns", [None, ["w1"]])
+@pytest.mark.parametrize("columns", [None, ["w1"]], ids=["all", "one"])
 def test_a_scan_asks_for_each_byte_once(
     store: CountingStore, table: pa.Table, written: bytes, scan: Callable[..., pa.Table], columns: list[str] | None
 ) -> None:

@@ -7,10 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from resident import RETURNING
 
 BUDGET_BYTES = 32 << 20
 NUM_FILES = 400
+
 
 _PROGRAM = """
 import sys
@@ -72,6 +74,7 @@ def growth_and_calls(folder: Path, name: str, budget_bytes: int) -> tuple[int, i
     return growth, calls
 
 
+@pytest.mark.whole
 def test_hundreds_of_files_stay_within_the_budget(tmp_path: Path) -> None:
     # Rows are 44 MB. Arrow holds rows that it has not given to the files yet, for each format; Parquet holds none.
     arrows, _ = growth_and_calls(tmp_path / "parquet", "parquet", BUDGET_BYTES)

@@ -145,6 +145,7 @@ def test_pages_are_counted_before_they_have_an_index(table: LanceTable) -> None:
     assert indices.held_bytes - before >= NUM_COLUMNS * 512
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     "fragments",
     [

@@ -12,7 +12,7 @@ from compare import compare
 from random_tables import random_case
 from witness import Witness
 
-NUM_TABLES, NUM_TABLES_EVERY_DAY = 60, 30
+NUM_TABLES, NUM_TABLES_EVERY_DAY = 60, 12
 # Kept: tables that once read wrong or are of a rare kind (here more than 8 MiB in pages of default size).
 KEPT_SEEDS: dict[str, tuple[int, ...]] = {"2.0": (), "2.1": (), "2.2": (142,), "2.3": ()}
 

@@ -8,7 +8,7 @@ import pytest
 import trees
 from trees import Case
 
-EVERY, EVERY_DAY = 150, 300
+EVERY, EVERY_DAY = 150, 900
 
 
 def test_doors_agree_on_trees_of_codecs(whole_run: bool) -> None:

@@ -89,6 +89,7 @@ def test_permission_and_options(site: Path, tmp_path: Path) -> None:
     succeeds(REFUSED, tmp_path / "file.lance", target=site)
 
 
+@pytest.mark.whole
 def test_it_passes_the_conformance_suite(site: Path, tmp_path: Path) -> None:
     suite = shutil.copy(PROJECT / "check_brotli.py", tmp_path)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", tmp_path]

@@ -270,6 +270,7 @@ def test_the_reference_refuses_the_whole_file(zigzag: Path, witness: Witness, tm
         witness.read(path, ["n"])
 
 
+@pytest.mark.whole
 def test_private_codec_passes_the_conformance_suite(zigzag: Path, tmp_path: Path) -> None:
     # Alone, as its author would: the conftest of these tests is not theirs.
     suite = shutil.copy(PROJECTS / "zigzag" / "check_zigzag.py", tmp_path)

@@ -12,7 +12,7 @@ from fuzz_runs import Run
 from witness import Witness
 
 pytestmark = pytest.mark.interop
-CASES, CASES_EVERY_DAY = 600, 200
+CASES, CASES_EVERY_DAY = 600, 100
 
 
 def test_damaged_files_give_rows_or_a_lance_error(witness: Witness, tmp_path: Path, whole_run: bool) -> None:

@@ -11,10 +11,10 @@ from salvaged import KINDS, Tally, salvaged
 
 
 @pytest.mark.parametrize("checksums", [True, False], ids=["checksums", "plain"])
-def test_saved_rows_of_files_are_the_original_ones(checksums: bool, tmp_path: Path) -> None:
+def test_saved_rows_of_files_are_the_original_ones(checksums: bool, tmp_path: Path, whole_run: bool) -> None:
     tallies: dict[str, Tally] = defaultdict(Tally)
     failures: list[str] = []
-    for seed in range(120):
+    for seed in range(120 if whole_run else 60):
         kind, tally, found = salvaged(seed, tmp_path, checksums=checksums)
         tallies[kind].add(tally)
         failures += found
@@ -26,10 +26,10 @@ def test_saved_rows_of_files_are_the_original_ones(checksums: bool, tmp_path: Pa
         assert tallies["some bytes of pages"].saved > tallies["some bytes of pages"].by_read
 
 
-def test_saved_rows_of_tables_are_the_original_ones(tmp_path: Path) -> None:
+def test_saved_rows_of_tables_are_the_original_ones(tmp_path: Path, whole_run: bool) -> None:
     tallies: dict[str, Tally] = defaultdict(Tally)
     failures: list[str] = []
-    for seed in range(50):
+    for seed in range(50 if whole_run else 25):
         kind, tally, found = salvaged_tables.salvaged(seed, tmp_path)
         tallies[kind].add(tally)
         failures += found

@@ -32,6 +32,11 @@ from lance_arrow.io import BufferSource
 SEEDS = range(60)
 
 
+@pytest.fixture
+def seeds(whole_run: bool) -> range:
+    return SEEDS if whole_run else SEEDS[::7]
+
+
 def written(table: pa.Table, **options: Any) -> bytes:
     sink = io.BytesIO()
     write_table(table, sink, **options)
@@ -102,8 +107,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
 
 @pytest.mark.parametrize("version", ["2.1", "2.2"])
 @pytest.mark.parametrize("preset", ["default", "fast", "compact"])
-def test_pages_are_those_of_python(in_python: Callable[..., bytes], version: str, preset: str) -> None:
-    for seed in SEEDS:
+def test_pages_are_those_of_python(in_python: Callable[..., bytes], version: str, preset: str, seeds: range) -> None:
+    for seed in seeds:
         table = flat_table(seed)
         found, expected = (write(table, file_version=version, preset=preset) for write in (written, in_python))
         assert pages_of(found) == pages_of(expected), seed
@@ -111,8 +116,8 @@ def test_pages_are_those_of_python(in_python: Callable[..., bytes], version: str
 
 
 @pytest.mark.parametrize("version", ["2.1", "2.2"])
-def test_pages_of_structs_are_those_of_python(in_python: Callable[..., bytes], version: str) -> None:
-    for seed in SEEDS:
+def test_pages_of_structs_are_those_of_python(in_python: Callable[..., bytes], version: str, seeds: range) -> None:
+    for seed in seeds:
         table = struct_table(seed)
         found, expected = (write(table, file_version=version) for write in (written, in_python))
         assert pages_of(found) == pages_of(expected), seed
@@ -121,8 +126,10 @@ def test_pages_of_structs_are_those_of_python(in_python: Callable[..., bytes], v
 
 @pytest.mark.parametrize("version", ["2.1", "2.2"])
 @pytest.mark.parametrize("preset", ["default", "fast", "compact"])
-def test_pages_of_strings_are_those_of_python(in_python: Callable[..., bytes], version: str, preset: str) -> None:
-    for seed in SEEDS[:40]:
+def test_pages_of_strings_are_those_of_python(
+    in_python: Callable[..., bytes], version: str, preset: str, seeds: range
+) -> None:
+    for seed in seeds:
         table = string_table(seed)
         options = {"file_version": version, "preset": preset, "rows_per_zone": (8192, 100, None)[seed % 3]}
         found, expected = (write(table, **options) for write in (written, in_python))
@@ -310,8 +317,8 @@ def test_large_strings_leave_other_columns_native(asked: list[tuple[int, int]]) 
 
 
 @pytest.mark.parametrize("version", ["2.1", "2.2"])
-def test_several_pages_are_those_of_python(in_python: Callable[..., bytes], version: str) -> None:
-    for seed in SEEDS[:40]:
+def test_several_pages_are_those_of_python(in_python: Callable[..., bytes], version: str, whole_run: bool) -> None:
+    for seed in SEEDS[: 40 if whole_run else 12]:
         table = (flat_table, struct_table, string_table)[seed % 3](seed)
         options = {
             "file_version": version,
@@ -327,8 +334,8 @@ def test_several_pages_are_those_of_python(in_python: Callable[..., bytes], vers
 
 
 @pytest.mark.parametrize("version", ["2.1", "2.2"])
-def test_pages_of_lists_are_those_of_python(in_python: Callable[..., bytes], version: str) -> None:
-    for seed in SEEDS[:24]:
+def test_pages_of_lists_are_those_of_python(in_python: Callable[..., bytes], version: str, whole_run: bool) -> None:
+    for seed in SEEDS[: 24 if whole_run else 9]:
         table = list_table(seed, has_maps=version == "2.2")
         options = {
             "file_version": version,

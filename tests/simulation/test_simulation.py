@@ -77,6 +77,7 @@ def test_each_fault_of_a_publication_is_met(kind: str) -> None:
     assert any(line.endswith(f"fault {kind}") for line in result.trace)
 
 
+@pytest.mark.whole
 def test_a_break_shrinks() -> None:
     one = BREAKS["no conditional write"]
     scripts = (

@@ -13,7 +13,7 @@ from lance_arrow.pruning import zone_pruning
 from lance_arrow.pruning.zone_predicates import Verdict, ZonePredicate
 
 NUM_CASES, STRIDE = 2000, 200
-ENGINE_CASES, ENGINE_CASES_EVERY_DAY = 30, 15
+ENGINE_CASES, ENGINE_CASES_EVERY_DAY = 30, 8
 
 
 def checked(cases: range, folder: Path) -> Checked:

@@ -36,6 +36,7 @@ print(json.dumps(told))
 """
 
 
+@pytest.mark.whole
 @pytest.mark.xdist_group("spark")
 @pytest.mark.timeout(300)
 def test_a_client_reads_writes_and_asks(tmp_path: Path) -> None:

@@ -187,6 +187,7 @@ def numbers() -> type[DataSource]:
     return Numbers
 
 
+@pytest.mark.whole
 def test_pushed_filters_are_refused_since_spark_is_wrong(spark: SparkSession, path: str) -> None:
     """Spark keeps the rows of a filtered scan for all uses of its frame; nothing tells a source which use it is for."""
     spark.dataSource.register(numbers())

@@ -73,7 +73,14 @@ def rows(table: LanceTable) -> list[tuple[Any, ...]]:
 CLAUSES = [("update", True, True), ("update", True, False), ("delete", False, True), ("", True, False)]
 
 
-@pytest.mark.parametrize("keys", [["number"], ["far"], ["text"], ["float", "day"], ["number", "text"]])
+@pytest.mark.parametrize(
+    "keys",
+    [
+        ["number"],
+        ["number", "text"],
+        *(pytest.param(keys, marks=pytest.mark.whole) for keys in (["far"], ["text"], ["float", "day"])),
+    ],
+)
 def test_parts_give_what_one_pass_gives(
     tmp_path: Path, folder: Path, num_parts: list[int], monkeypatch: pytest.MonkeyPatch, keys: list[str]
 ) -> None:
