@@ -85,6 +85,51 @@ class TruncatedReadError(LanceError, EOFError):
     """A source returned fewer bytes than it promised."""
 
 
+class StoreError(LanceError, OSError):
+    """A store, or the network to it, failed, and asking again did not help or could not.
+
+    Parameters
+    ----------
+    attempts
+        How often it was asked.
+    status
+        What a server of HTTP answered, if it is known.
+    is_repeatable
+        Whether asking again may help: answers of a wrong range.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        path: str | None = None,
+        byte_range: tuple[int, int] | None = None,
+        detail: object = None,
+        attempts: int = 1,
+        status: int | None = None,
+        is_repeatable: bool = False,
+    ) -> None:
+        super().__init__(message, path=path, byte_range=byte_range, detail=detail)
+        self.attempts = attempts
+        self.status = status
+        self.is_repeatable = is_repeatable
+
+
+class StoreTimeoutError(StoreError):
+    """A store did not answer before the deadline; the message names the setting that moves it.
+
+    It is no `TimeoutError`: fsspec replaces each of these by one of its own.
+    """
+
+
+class StoreRefusedError(StoreError, PermissionError):
+    """A store refused the credentials, or what they may do."""
+
+
+class FileChangedError(LanceError, OSError):
+    """A file was replaced while it was read; open it again."""
+
+
 class UnsupportedError(LanceError, NotImplementedError):
     """Valid, but not supported by this package."""
 

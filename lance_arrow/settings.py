@@ -1,7 +1,8 @@
 """Frozen settings and limits, with the unit in each name; imports no module of this package except errors.
 
 `Settings.from_environment()` reads the few variables a user without code needs (`LANCE_ARROW_PREFER`,
-`LANCE_ARROW_THREADS`, `LANCE_ARROW_MEMORY_BYTES`, `LANCE_ARROW_LIMITS`).
+`LANCE_ARROW_THREADS`, `LANCE_ARROW_MEMORY_BYTES`, `LANCE_ARROW_LIMITS`, `LANCE_ARROW_READ_SECONDS`,
+`LANCE_ARROW_READ_ATTEMPTS`).
 """
 
 from __future__ import annotations
@@ -119,13 +120,28 @@ class Settings:
 
     commit_seconds: float = 60.0
     """Seconds for which a commit retries when other writers commit first."""
+    read_seconds: float = 120.0
+    """Seconds after which a read of a store is given up, with all its attempts; each MiB that it asks for adds one.
+
+    Datasets and tables take no settings: set ``LANCE_ARROW_READ_SECONDS`` in the environment. Listings, and files of
+    metadata, have this deadline too.
+    """
+    read_attempts: int = 4
+    """Most attempts for a read whose answer is wrong or missing; ``LANCE_ARROW_READ_ATTEMPTS`` in the environment.
+
+    Clients that repeat failed requests themselves (obstore, s3fs, gcsfs, adlfs) have their own number for these.
+    """
 
     def __post_init__(self) -> None:
         if not isinstance(self.commit_seconds, (int, float)) or not self.commit_seconds >= 0:
             raise InvalidArgumentError(
                 f"commit_seconds is {self.commit_seconds!r}, expected a number, at least 0", detail=self.commit_seconds
             )
-        for name in ("num_threads", "memory_budget_bytes"):
+        if not isinstance(self.read_seconds, (int, float)) or not self.read_seconds > 0:
+            raise InvalidArgumentError(
+                f"read_seconds is {self.read_seconds!r}, expected a number above 0", detail=self.read_seconds
+            )
+        for name in ("num_threads", "memory_budget_bytes", "read_attempts"):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise InvalidArgumentError(f"{name} is {value!r}, expected an integer, at least 1", detail=value)
@@ -181,7 +197,8 @@ class Settings:
 
         ``LANCE_ARROW_PREFER`` is a list ``message/case=plugin`` separated by commas, ``LANCE_ARROW_THREADS`` and
         ``LANCE_ARROW_MEMORY_BYTES`` are numbers of at least 1. ``LANCE_ARROW_LIMITS`` is a list ``name=number``, with
-        the names of `Limits`.
+        the names of `Limits`. ``LANCE_ARROW_READ_SECONDS`` is a number above 0, ``LANCE_ARROW_READ_ATTEMPTS`` one
+        of at least 1.
         """
         prefer = {}
         for item in filter(None, os.environ.get("LANCE_ARROW_PREFER", "").split(",")):
@@ -191,12 +208,15 @@ class Settings:
             prefer[key.strip()] = plugin.strip()
         threads = _number("LANCE_ARROW_THREADS")
         budget = _number("LANCE_ARROW_MEMORY_BYTES")
+        seconds, attempts = _seconds("LANCE_ARROW_READ_SECONDS"), _number("LANCE_ARROW_READ_ATTEMPTS")
         found = cls(prefer=prefer)
         return replace(
             found,
             num_threads=found.num_threads if threads is None else threads,
             memory_budget_bytes=found.memory_budget_bytes if budget is None else budget,
             limits=replace(found.limits, **_limits("LANCE_ARROW_LIMITS")),
+            read_seconds=found.read_seconds if seconds is None else seconds,
+            read_attempts=found.read_attempts if attempts is None else attempts,
         )
 
 
@@ -218,3 +238,16 @@ def _number(name: str) -> int | None:
     if not text.isdecimal() or int(text) < 1:
         raise InvalidArgumentError(f"{name} is {text!r}, expected a number of at least 1")
     return int(text)
+
+
+def _seconds(name: str) -> float | None:
+    text = os.environ.get(name)
+    if text is None:
+        return None
+    try:
+        found = float(text)
+    except ValueError:
+        found = 0.0
+    if not 0 < found < float("inf"):
+        raise InvalidArgumentError(f"{name} is {text!r}, expected a number above 0")
+    return found

@@ -14,8 +14,16 @@ def test_the_environment_is_applied(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LANCE_ARROW_THREADS", "3")
     monkeypatch.setenv("LANCE_ARROW_MEMORY_BYTES", "1000000")
     monkeypatch.setenv("LANCE_ARROW_PREFER", "a/b=one, c/d = two")
+    monkeypatch.setenv("LANCE_ARROW_READ_SECONDS", "2.5")
+    monkeypatch.setenv("LANCE_ARROW_READ_ATTEMPTS", "7")
     found = Settings.from_environment()
-    assert found == Settings(num_threads=3, memory_budget_bytes=1_000_000, prefer={"a/b": "one", "c/d": "two"})
+    assert found == Settings(
+        num_threads=3,
+        memory_budget_bytes=1_000_000,
+        prefer={"a/b": "one", "c/d": "two"},
+        read_seconds=2.5,
+        read_attempts=7,
+    )
 
 
 def test_an_empty_environment_gives_the_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -24,7 +32,7 @@ def test_an_empty_environment_gives_the_defaults(monkeypatch: pytest.MonkeyPatch
     assert Settings.from_environment() == Settings()
 
 
-@pytest.mark.parametrize("name", ["LANCE_ARROW_THREADS", "LANCE_ARROW_MEMORY_BYTES"])
+@pytest.mark.parametrize("name", ["LANCE_ARROW_THREADS", "LANCE_ARROW_MEMORY_BYTES", "LANCE_ARROW_READ_ATTEMPTS"])
 @pytest.mark.parametrize("wrong", ["0", "-1", "many", "", "1.5"])
 def test_an_environment_that_makes_no_sense_is_named(monkeypatch: pytest.MonkeyPatch, name: str, wrong: str) -> None:
     monkeypatch.setenv(name, wrong)
@@ -32,7 +40,16 @@ def test_an_environment_that_makes_no_sense_is_named(monkeypatch: pytest.MonkeyP
         Settings.from_environment()
 
 
-@pytest.mark.parametrize("name", ["num_threads", "memory_budget_bytes"])
+@pytest.mark.parametrize("wrong", ["0", "-1", "soon", "", "nan", "inf"])
+def test_a_deadline_that_makes_no_sense_is_named(monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
+    monkeypatch.setenv("LANCE_ARROW_READ_SECONDS", wrong)
+    with pytest.raises(InvalidArgumentError, match="LANCE_ARROW_READ_SECONDS"):
+        Settings.from_environment()
+    with pytest.raises(InvalidArgumentError, match="read_seconds"):
+        Settings(read_seconds=-1)
+
+
+@pytest.mark.parametrize("name", ["num_threads", "memory_budget_bytes", "read_attempts"])
 @pytest.mark.parametrize("wrong", [0, -1, 1.5, None, True])
 def test_settings_that_make_no_sense_are_named(name: str, wrong: object) -> None:
     with pytest.raises(InvalidArgumentError, match=name):

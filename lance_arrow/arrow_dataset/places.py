@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -11,6 +12,8 @@ from pyarrow.fs import FileSystem, FSSpecHandler, LocalFileSystem, PyFileSystem,
 
 from lance_arrow.io import AnyFileSystem, is_local_kind
 from lance_arrow.io.location import is_of_obstore
+from lance_arrow.io.store_calls import call_store, is_asynchronous
+from lance_arrow.redaction import redact
 from lance_arrow.scan.file_place import FilePlace, Following
 from lance_arrow.scan.row_restriction import unrestricted
 
@@ -69,7 +72,38 @@ def as_arrow(filesystem: AnyFileSystem | None) -> FileSystem:
         return filesystem
     if is_of_obstore(filesystem):
         return PyFileSystem(_ListsOnce(filesystem))
-    return _local() if is_local_kind(filesystem) else PyFileSystem(FSSpecHandler(filesystem))
+    if is_local_kind(filesystem):
+        return _local()
+    return PyFileSystem(_EndsInTime(filesystem) if is_asynchronous(filesystem) else FSSpecHandler(filesystem))
+
+
+class _EndsInTime(FSSpecHandler):  # type: ignore[misc]
+    """Asks what a path is, within the deadline of stores; pyarrow's handler takes broken connections for absence."""
+
+    def get_file_info(self, paths: Sequence[str]) -> list[Any]:
+        return FSSpecHandler.get_file_info(_Bounded(self), paths)
+
+    def get_file_info_selector(self, selector: Any) -> list[Any]:
+        return FSSpecHandler.get_file_info_selector(_Bounded(self), selector)
+
+
+class _Bounded:
+    """What the methods of pyarrow's handler need of it, with calls that end in time."""
+
+    def __init__(self, handler: FSSpecHandler) -> None:
+        self._filesystem = handler.fs
+        self._create_file_info = handler._create_file_info
+
+    @property
+    def fs(self) -> _Bounded:
+        """The filesystem: its methods are those below."""
+        return self
+
+    def __getattr__(self, method: str) -> Callable[..., Any]:
+        def call(path: str, **options: Any) -> Any:
+            return call_store(self._filesystem, method, path, name=redact(path), **options)
+
+        return call
 
 
 class _ListsOnce(FSSpecHandler):  # type: ignore[misc]

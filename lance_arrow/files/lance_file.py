@@ -127,7 +127,8 @@ class LanceFile(FrameReads):
         )
         place = locate(source, filesystem=filesystem, storage_options=storage_options)
         self._reopening = place, options, memory_map, runtime is None
-        opened = _mapped(place) if memory_map else open_source(source if place is None else place)
+        settings = None if runtime is None else runtime.settings
+        opened = _mapped(place) if memory_map else open_source(source if place is None else place, settings=settings)
         with ExitStack() as on_failure:
             on_failure.callback(opened.close)
             is_far = opened.coalescing.requests_in_flight

@@ -13,6 +13,8 @@ goes the other way, in order. This package does not interpret the bytes.
 | `obstore_filesystem`, `obstore_stores`, `obstore_errors` | stores of obstore; imported for its objects alone |
 | `sized_open` | opening files of pyarrow filesystems without asking for their size |
 | `small_files` | reading many small files completely |
+| `patience`, `store_calls` | deadlines and attempts of stores, and what is raised when they are over |
+| `checked_ranges` | ranges of s3fs and HTTP, compared with place and version of their answers |
 | `foreign_errors` | exceptions of filesystems, without credentials in their text |
 | `metered` | counting requests and bytes |
 | `sink` | the `ByteSink` protocol: start here for writing |

@@ -14,7 +14,7 @@ from threading import RLock
 import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow.errors import LanceError
+from lance_arrow.errors import FileChangedError, LanceError, StoreTimeoutError
 from lance_arrow.io.fetching import fetch_segments, read_coalesced
 from lance_arrow.io.ranges import coalesce
 from lance_arrow.io.source import Bytes, Coalescing, Positions, RangeSource, check_ranges
@@ -242,9 +242,17 @@ class AheadSource:
 
     @staticmethod
     def _answer(future: Future[Bytes]) -> Bytes | None:
-        """Wait for a request; None if it failed, or if a scan that ended released it."""
+        """Wait for a request; None if it failed, or if a scan that ended released it.
+
+        Raises
+        ------
+        StoreTimeoutError, FileChangedError
+            Asking again would take as long, or is useless.
+        """
         try:
             return future.result()
+        except (StoreTimeoutError, FileChangedError):
+            raise
         except (LanceError, OSError, CancelledError):
             return None
 

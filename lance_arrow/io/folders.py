@@ -7,7 +7,7 @@ import os
 import posixpath
 from collections.abc import Callable, Sequence
 from glob import has_magic
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.location import AnyFileSystem, Location, is_of_obstore
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from fsspec import asyn, spec
     from fsspec.implementations import local
 
-    from lance_arrow.io import http_answers
+    from lance_arrow.io import http_answers, store_calls
 else:
     # Local folders are listed without fsspec.
     asyn, spec = late_module("fsspec.asyn"), late_module("fsspec.spec")
     local = late_module("fsspec.implementations.local")
     http_answers = late_module("lance_arrow.io.http_answers")
+    store_calls = late_module("lance_arrow.io.store_calls")
 
 _S3 = "s3fs.core.S3FileSystem"
 # Directory buckets of S3 list names without order.
@@ -82,7 +83,7 @@ def _entries(filesystem: AnyFileSystem, folder: str, kind: Literal["file", "dire
         # Object stores would answer with an old listing from their cache.
         filesystem.invalidate_cache(folder)
         try:
-            found = filesystem.ls(folder, detail=True)
+            found = store_calls.call_store(filesystem, "ls", folder, detail=True, name=redact(folder))
         except (FileNotFoundError, NotADirectoryError):
             return {}
         except Exception as error:
@@ -154,10 +155,13 @@ def list_first(
     if bucket.endswith(_UNORDERED_BUCKETS):
         return None
     prefix = f"{key.rstrip('/')}/"
-    options = {"StartAfter": prefix + after} if after else {}
+    options: dict[str, Any] = {"StartAfter": prefix + after} if after else {}
     try:
-        answer = filesystem.call_s3(
+        answer = store_calls.call_store(
+            filesystem,
+            "call_s3",
             "list_objects_v2",
+            name=redact(folder),
             Bucket=bucket,
             Prefix=prefix,
             Delimiter="/",
@@ -225,7 +229,7 @@ def file_exists(place: Location) -> bool:
     filesystem = place.filesystem
     if isinstance(filesystem, spec.AbstractFileSystem):
         filesystem.invalidate_cache(posixpath.dirname(place.path))
-        return bool(filesystem.isfile(place.path))
+        return bool(store_calls.call_store(filesystem, "isfile", place.path, name=place.name))
     return bool(filesystem.get_file_info(place.path).type == arrow_fs.FileType.File)
 
 

@@ -29,7 +29,7 @@ class foreign_errors:
         return None
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if error is not None and not isinstance(error, LanceError):
+        if error is not None:
             hide_secrets(error)
 
     def __call__(self, function: Callable[_Parameters, _Answer]) -> Callable[_Parameters, _Answer]:
@@ -38,8 +38,6 @@ class foreign_errors:
         def guarded(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Answer:
             try:
                 return function(*args, **kwargs)
-            except LanceError:
-                raise
             except BaseException as error:
                 hide_secrets(error)
                 raise
@@ -68,9 +66,11 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
     waiting: list[BaseException | None] = [error]
     while waiting:
         one = waiting.pop()
-        if one is not None and id(one) not in seen and not isinstance(one, LanceError):
+        if one is not None and id(one) not in seen:
             seen.add(id(one))
-            yield one
+            # Exceptions of this package show no secrets, but those that they replace may.
+            if not isinstance(one, LanceError):
+                yield one
             waiting += [one.__cause__, one.__context__]
             if isinstance(one, BaseExceptionGroup):
                 waiting += one.exceptions

@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from fsspec import AbstractFileSystem
 from fsspec.archive import AbstractArchiveFileSystem
-from fsspec.asyn import AsyncFileSystem
+from fsspec.asyn import AsyncFileSystem, sync
 from fsspec.implementations.asyn_wrapper import AsyncFileSystemWrapper
 from fsspec.implementations.cached import CachingFileSystem, WholeFileCacheFileSystem
 from fsspec.implementations.dirfs import DirFileSystem
@@ -29,10 +29,13 @@ from fsspec.implementations.local import LocalFileSystem
 from fsspec.implementations.memory import MemoryFileSystem
 from fsspec.utils import tokenize
 
-from lance_arrow.errors import InvalidArgumentError, UnsupportedError
+from lance_arrow.errors import InvalidArgumentError, StoreError, TruncatedReadError, UnsupportedError
+from lance_arrow.io.checked_ranges import RangeAnswer, changed, checked_ranges, compare_place, has_checked_ranges
 from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.local_source import LocalSource
 from lance_arrow.io.location import is_of_obstore
+from lance_arrow.io.patience import Patience, attempted, repeats_requests
+from lance_arrow.io.patience import patience as usual_patience
 from lance_arrow.io.source import (
     LOCAL_COALESCING,
     REMOTE_COALESCING,
@@ -46,6 +49,7 @@ from lance_arrow.io.source import (
     joined,
     truncated,
 )
+from lance_arrow.io.store_calls import call_within
 
 # Names that filesystems use for facts which change when the content of a file changes.
 _VERSION_FACTS = (
@@ -95,6 +99,8 @@ def open_fsspec(
     name: str,
     size_bytes: int | None = None,
     may_be_missing: bool = False,
+    is_immutable: bool = False,
+    patience: Patience | None = None,
 ) -> RangeSource:
     """Open a file of an fsspec filesystem with the cheapest source for its bytes.
 
@@ -106,7 +112,7 @@ def open_fsspec(
         Printable name for messages.
     size_bytes
         Size in bytes, if it is known from a listing: saves one request.
-    may_be_missing
+    may_be_missing, is_immutable, patience
         As for `open_source`.
 
     Raises
@@ -122,8 +128,16 @@ def open_fsspec(
     if is_of_obstore(filesystem):
         from lance_arrow.io.obstore_source import ObstoreSource  # noqa: PLC0415 - it imports obstore
 
-        return ObstoreSource(filesystem, path, name=name, size_bytes=size_bytes, may_be_missing=may_be_missing)
-    source = FsspecSource(filesystem, path, name=name, size_bytes=size_bytes)
+        return ObstoreSource(
+            filesystem,
+            path,
+            name=name,
+            size_bytes=size_bytes,
+            may_be_missing=may_be_missing,
+            is_immutable=is_immutable,
+            patience=patience,
+        )
+    source = FsspecSource(filesystem, path, name=name, size_bytes=size_bytes, patience=patience)
     source.size()
     return source
 
@@ -147,10 +161,22 @@ class FsspecSource:
         Printable name for messages.
     size_bytes
         Size in bytes, if it is known.
+    patience
+        As for `open_source`.
     """
 
-    def __init__(self, filesystem: AbstractFileSystem, path: str, *, name: str, size_bytes: int | None = None) -> None:
+    def __init__(
+        self,
+        filesystem: AbstractFileSystem,
+        path: str,
+        *,
+        name: str,
+        size_bytes: int | None = None,
+        patience: Patience | None = None,
+    ) -> None:
         self.name = name
+        self._patience = patience or usual_patience()
+        self._version: str | None = None
         self._filesystem = filesystem
         self._path = path
         self._size = size_bytes
@@ -219,9 +245,8 @@ class FsspecSource:
         # Some stores refuse an empty range, others take it for the whole file.
         wanted = np.flatnonzero(sizes)
         places = list(zip(starts[wanted].tolist(), stops[wanted].tolist(), strict=True))
-        answers = self._cat(places) if self._has_ranges else self._visit(places)
-        for index, (start, stop), answer in zip(wanted.tolist(), places, answers, strict=True):
-            out[index] = self._checked(answer, start, stop)
+        for index, (start, stop), answer in zip(wanted.tolist(), places, self._answers(places), strict=True):
+            out[index] = answer
             if stop == self._size and stop - start <= _MAX_TAIL_BYTES and self.coalescing.is_far:
                 self._tail = start, out[index]
         return out
@@ -238,28 +263,87 @@ class FsspecSource:
     @foreign_errors()
     def _file_info(self) -> dict[str, Any]:
         if self._info is None:
-            with self._exclusively():
-                try:
-                    self._info = self._filesystem.info(self._path)
-                except FileNotFoundError as error:
-                    from lance_arrow.io.http_answers import answer_of  # noqa: PLC0415 - for what is missing
-
-                    answer = answer_of(error, self.name)
-                    if answer is not None:
-                        raise answer from None
-                    # A cached listing may be older than the file.
-                    folder = posixpath.dirname(self._path)
-                    if folder not in self._filesystem.dircache:
-                        raise
-                    self._filesystem.invalidate_cache(folder)
-                    self._info = self._filesystem.info(self._path)
+            if isinstance(self._filesystem, AsyncFileSystem):
+                self._info = attempted(
+                    self._asked_info,
+                    name=self.name,
+                    patience=self._patience,
+                    is_repeated=repeats_requests(self._filesystem),
+                )
+            else:
+                self._info = self._asked_info(0.0)
         return self._info
 
-    def _cat(self, places: list[tuple[int, int]]) -> Iterable[object]:
+    def _asked_info(self, seconds: float) -> dict[str, Any]:
+        info: dict[str, Any]
+        with self._exclusively():
+            try:
+                info = call_within(self._filesystem, "info", seconds, self._path)
+            except FileNotFoundError as error:
+                from lance_arrow.io.http_answers import answer_of  # noqa: PLC0415 - for what is missing
+
+                answer = answer_of(error, self.name)
+                if answer is not None:
+                    raise answer from None
+                # A cached listing may be older than the file.
+                folder = posixpath.dirname(self._path)
+                if folder not in self._filesystem.dircache:
+                    raise
+                self._filesystem.invalidate_cache(folder)
+                info = call_within(self._filesystem, "info", seconds, self._path)
+        return info
+
+    def _answers(self, places: list[tuple[int, int]]) -> list[Bytes]:
+        """Ask for ranges, and again for those whose answer is missing or wrong; returns what is right."""
+        found: list[Bytes | None] = [None] * len(places)
+        failed_at = places[:1]
+
+        def ask(seconds: float) -> list[Bytes]:
+            missing = [number for number, one in enumerate(found) if one is None]
+            asked = [places[number] for number in missing]
+            failed: BaseException | None = None
+            for number, answer in zip(missing, self._asked(asked, seconds), strict=True):
+                wrong: BaseException | None = answer if isinstance(answer, BaseException) else None
+                if wrong is None:
+                    try:
+                        found[number] = self._checked(answer, *places[number])
+                    except (TruncatedReadError, UnsupportedError, StoreError) as error:
+                        wrong = error
+                if wrong is not None:
+                    # Exceptions in place of bytes.
+                    failed, failed_at[0] = wrong, places[number]
+            if failed is not None:
+                raise failed
+            return [one for one in found if one is not None]
+
         if not places:
             return []
+        if not self.coalescing.is_far:
+            return ask(0.0)
+        return attempted(
+            ask,
+            name=self.name,
+            patience=self._patience,
+            place=lambda: failed_at[0],
+            num_bytes=sum(stop - start for start, stop in places),
+            is_repeated=repeats_requests(self._filesystem),
+        )
+
+    def _asked(self, places: list[tuple[int, int]], seconds: float) -> Iterable[object]:
+        if not self._has_ranges:
+            return self._visit(places)
         starts, stops = (list(side) for side in zip(*places, strict=True))
-        return self._filesystem.cat_ranges([self._path] * len(places), starts, stops, on_error="raise")
+        filesystem = self._filesystem
+        if has_checked_ranges(filesystem):
+            answers: list[object] = sync(
+                filesystem.loop, checked_ranges, filesystem, self._path, starts, stops, timeout=seconds
+            )
+            return answers
+        paths = [self._path] * len(places)
+        found: Iterable[object] = call_within(
+            filesystem, "cat_ranges", seconds, paths, starts, stops, on_error="return"
+        )
+        return found
 
     def _visit(self, places: list[tuple[int, int]]) -> Iterable[object]:
         answers = [b""] * len(places)
@@ -275,9 +359,9 @@ class FsspecSource:
         return nullcontext()
 
     def _checked(self, answer: object, start: int, stop: int) -> Bytes:
-        if isinstance(answer, BaseException):
-            # The default of cat_ranges, and of filesystems that know no on_error: exceptions in place of bytes.
-            raise answer
+        if isinstance(answer, RangeAnswer):
+            self._compare(answer, start, stop)
+            answer = answer.data
         if not isinstance(answer, bytes | bytearray | memoryview):
             raise UnsupportedError(
                 f"the filesystem answered a range with {type(answer).__name__}, not bytes", path=self.name
@@ -293,6 +377,19 @@ class FsspecSource:
         view = np.frombuffer(answer, np.uint8)
         view.setflags(write=False)
         return view
+
+    def _compare(self, answer: RangeAnswer, start: int, stop: int) -> None:
+        """Raise if an answer is of another range, or of another version of the file than what was opened."""
+        assert self._size is not None
+        compare_place(answer.place, start, stop, self._size, self.name)
+        known = self._version
+        if known is None and self._info is not None:
+            known = self._info.get("ETag")
+        if known is None:
+            known = answer.version
+        elif answer.version is not None and answer.version != known:
+            raise changed(self.name, f"ETag {known}", answer.version)
+        self._version = known
 
 
 def _is_of_one_thread(filesystem: AbstractFileSystem) -> bool:

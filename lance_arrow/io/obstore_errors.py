@@ -6,21 +6,25 @@ second part for developers, which repeats URLs and headers. Only the first part 
 | obstore | Here |
 |---|---|
 | `FileNotFoundError` | the same, with the name of the file |
-| `PermissionDeniedError`, `UnauthenticatedError` | `PermissionError` |
+| `PermissionDeniedError`, `UnauthenticatedError` | `StoreRefusedError` |
 | `AlreadyExistsError` | `FileExistsError` |
 | `NotSupportedError` | `OSError` with ``ENOTSUP`` |
 | `ValueError`, `InvalidPathError` | `OSError` with ``EINVAL`` |
 | `OSError` of a writer | by its text, as the exceptions above |
-| all others | `OSError` with ``EIO`` |
+| `TimeoutError` of `bounded_errors` | `StoreTimeoutError` |
+| all others | `StoreError` |
 """
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
+import re
 from types import TracebackType
 
-from lance_arrow.errors import LanceError
+from lance_arrow.errors import LanceError, StoreError, StoreRefusedError
+from lance_arrow.io.patience import given_up, says_refused
 from lance_arrow.redaction import redact_text
 
 _DEVELOPERS_PART = "\n\nDebug source:"
@@ -32,6 +36,11 @@ _NUMBERS = {
     "NotSupportedError": errno.ENOTSUP,
     "InvalidPathError": errno.EINVAL,
 }
+_ANSWERED = re.compile(r"\b([45]\d\d) [A-Z]")
+_ASKED = re.compile(r"Requested (\d+)\.\.(\d+)")
+_REPEATED = re.compile(r"after (\d+) retries")
+# Answers of another range: obstore does not repeat these.
+_OF_RANGES = ("Requested", "non-partial", "Content-Range", "content-range")
 _OF_WRITERS = {"The operation lacked": errno.EACCES, "Object at location": errno.ENOENT}
 
 
@@ -81,4 +90,48 @@ def translated(error: BaseException, name: str) -> BaseException:
         # What obstore adds is the path again.
         return OSError(number, os.strerror(number), name)
     said = redact_text(str(error).partition(_DEVELOPERS_PART)[0])
-    return OSError(number, said or os.strerror(number), name)
+    if number not in (errno.EIO, errno.EACCES):
+        return OSError(number, said or os.strerror(number), name)
+    status, repeated = _ANSWERED.search(said), _REPEATED.search(said)
+    answered = int(status.group(1)) if status else None
+    kind = StoreRefusedError if number == errno.EACCES or answered in (401, 403) or says_refused(said) else StoreError
+    asked = _ASKED.search(said)
+    return kind(
+        said or os.strerror(number),
+        path=name,
+        byte_range=(int(asked.group(1)), int(asked.group(2))) if asked else None,
+        attempts=1 + (int(repeated.group(1)) if repeated else 0),
+        status=answered,
+        is_repeatable=status is None and any(word in said for word in _OF_RANGES),
+    )
+
+
+class bounded_errors(store_errors):
+    """As `store_errors`, for a block of a coroutine that ends after some seconds.
+
+    Parameters
+    ----------
+    name
+        As for `store_errors`.
+    seconds
+        After which what the block waits for is cancelled; None for no end.
+    """
+
+    __slots__ = ("_seconds", "_timeout")
+
+    def __init__(self, name: str, seconds: float | None) -> None:
+        super().__init__(name)
+        self._seconds = seconds
+
+    async def __aenter__(self) -> None:
+        self._timeout = asyncio.timeout(self._seconds)
+        await self._timeout.__aenter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            await self._timeout.__aexit__(kind, error, trace)
+        except TimeoutError as late:
+            raise given_up(late, name=self._name, seconds=self._seconds or 0.0, allowed=self._seconds or 0.0) from None
+        self.__exit__(kind, error, trace)

@@ -27,8 +27,9 @@ from obstore.fsspec import FsspecStore
 from obstore.store import HTTPStore, LocalStore
 
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError
-from lance_arrow.io.obstore_errors import store_errors
+from lance_arrow.io.obstore_errors import bounded_errors, store_errors
 from lance_arrow.io.obstore_stores import check_process, end_of, lists_in_order, place_and_token, run
+from lance_arrow.io.patience import patience
 from lance_arrow.io.source import THREADED_COALESCING
 from lance_arrow.redaction import redact
 
@@ -177,7 +178,8 @@ class StoreFileSystem(AsyncFileSystem):  # type: ignore[misc]
         """Begin to ask for the end of an object, before it is known to be one; the next opening takes the answer."""
         store, key = self.placed(path)
         check_process()
-        asked = asyncio.run_coroutine_threadsafe(end_of(store, key, THREADED_COALESCING.tail_bytes), get_loop())
+        work = asyncio.wait_for(end_of(store, key, THREADED_COALESCING.tail_bytes), patience().seconds)
+        asked = asyncio.run_coroutine_threadsafe(work, get_loop())
         self._asked = path, asked
         return asked
 
@@ -194,23 +196,22 @@ class StoreFileSystem(AsyncFileSystem):  # type: ignore[misc]
 
         async def listed() -> Sequence[Any]:
             stream = store.list(key, offset=f"{key}/{after}" if after else None, chunk_size=count + 1)
-            try:
-                return await anext(stream)
-            except StopAsyncIteration:
-                return []
+            async with self._bounded(folder):
+                try:
+                    return await anext(stream)
+                except StopAsyncIteration:
+                    return []
 
-        with store_errors(self.printed(folder)):
-            found = run(listed())
+        found = run(listed(), None)
         names = {one["path"].removeprefix(_inside(key)): one["size"] for one in found}
         files = {name: size for name, size in names.items() if name and "/" not in name}
         return dict(list(files.items())[:count]), len(found) <= count
 
     async def _info(self, path: str, **_: Any) -> dict[str, Any]:
         store, key = self.placed(path)
-        name = self.printed(path)
         if not key:
             return {"name": path, "size": 0, "type": "directory"}
-        with store_errors(name):
+        async with self._bounded(path):
             try:
                 return _described(path, await store.head_async(key))
             except FileNotFoundError:
@@ -223,7 +224,7 @@ class StoreFileSystem(AsyncFileSystem):  # type: ignore[misc]
 
     async def _ls(self, path: str, detail: bool = True, **_: Any) -> list[Any]:
         store, key = self.placed(path)
-        with store_errors(self.printed(path)):
+        async with self._bounded(path):
             try:
                 listed = await store.list_with_delimiter_async(key or None)
             except (GenericError, NotSupportedError) as error:
@@ -257,8 +258,15 @@ class StoreFileSystem(AsyncFileSystem):  # type: ignore[misc]
             if not withdirs:
                 entries = {name: one for name, one in entries.items() if one["type"] == "file"}
         else:
-            with store_errors(self.printed(path)):
-                listed = await store.list(key or None, chunk_size=_LISTED_AT_ONCE).collect_async()
+            pages = store.list(key or None, chunk_size=_LISTED_AT_ONCE)
+            listed: list[Any] = []
+            while True:
+                # Each page has the time of a read.
+                async with self._bounded(path):
+                    try:
+                        listed += await anext(pages)
+                    except StopAsyncIteration:
+                        break
             for one in listed:
                 name = _joined(folder, one["path"], inside)
                 entries[name] = _described(name, one)
@@ -273,7 +281,7 @@ class StoreFileSystem(AsyncFileSystem):  # type: ignore[misc]
         store, key = self.placed(path)
         if not key:
             return False
-        with store_errors(self.printed(path)):
+        async with self._bounded(path):
             try:
                 await store.head_async(key)
             except FileNotFoundError:
@@ -282,12 +290,12 @@ class StoreFileSystem(AsyncFileSystem):  # type: ignore[misc]
 
     async def _pipe_file(self, path: str, value: Any, mode: str = "overwrite", **_: Any) -> None:
         store, key = self.placed(path)
-        with store_errors(self.printed(path)):
+        async with self._bounded(path, len(value) if isinstance(value, bytes) else None):
             await store.put_async(key, value, mode="create" if mode == "create" else "overwrite")
 
     async def _cat_file(self, path: str, start: int | None = None, end: int | None = None, **_: Any) -> bytes:
         store, key = self.placed(path)
-        with store_errors(self.printed(path)):
+        async with self._bounded(path, None if start is None or end is None else abs(end - start)):
             if start is None and end is None:
                 whole = await store.get_async(key)
                 return bytes(await whole.bytes_async())
@@ -320,7 +328,7 @@ class StoreFileSystem(AsyncFileSystem):  # type: ignore[misc]
 
     async def _rm_file(self, path: str, **_: Any) -> None:
         store, key = self.placed(path)
-        with store_errors(self.printed(path)):
+        async with self._bounded(path):
             await store.delete_async(key)
 
     async def _rm(
@@ -332,6 +340,11 @@ class StoreFileSystem(AsyncFileSystem):  # type: ignore[misc]
             keys = [key for one, key in places if one is store and key]
             with store_errors(self.printed(path if isinstance(path, str) else path[0])):
                 await store.delete_async(keys)
+
+    def _bounded(self, path: str, num_bytes: int | None = 0) -> bounded_errors:
+        """Translate errors, and end after the seconds of a read of so many bytes; None for objects of any size."""
+        seconds = None if num_bytes is None else patience().allowed_seconds(num_bytes)
+        return bounded_errors(self.printed(path), seconds)
 
     def _open(self, path: str, mode: str = "rb", **kwargs: Any) -> StoreFile:
         if mode not in ("rb", "wb"):

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import threading
-from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.errors import FileChangedError, InvalidArgumentError, StoreError
+from lance_arrow.io.checked_ranges import changed
 from lance_arrow.io.foreign_errors import foreign_errors
-from lance_arrow.io.obstore_errors import store_errors
-from lance_arrow.io.obstore_stores import check_process, end_of, is_in_process, run
+from lance_arrow.io.obstore_errors import store_errors, translated
+from lance_arrow.io.obstore_stores import end_of, is_in_process, run, version_range
+from lance_arrow.io.patience import Patience, attempted
+from lance_arrow.io.patience import patience as usual_patience
 from lance_arrow.io.source import (
     LOCAL_COALESCING,
     THREADED_COALESCING,
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
 
     from lance_arrow.io.obstore_filesystem import StoreFileSystem
 
+_Answer = TypeVar("_Answer")
 # obstore makes this many requests of one call at a time.
 _RANGES_PER_CALL = 10
 
@@ -52,6 +56,10 @@ class ObstoreSource:
         Size in bytes, if it is known from a listing: no request is made before the first read.
     may_be_missing
         Whether a folder at this place may raise FileNotFoundError, too. This saves a request where there is no object.
+    is_immutable
+        Whether the object never changes, so that answers need not be compared with its version.
+    patience
+        As for `open_source`.
 
     Raises
     ------
@@ -68,14 +76,19 @@ class ObstoreSource:
         name: str,
         size_bytes: int | None = None,
         may_be_missing: bool = False,
+        is_immutable: bool = False,
+        patience: Patience | None = None,
     ) -> None:
         self.name = name
+        self._patience = patience or usual_patience()
+        self._is_compared = not is_immutable
         self._filesystem = filesystem
         self._path = path
         self._store, self._key = filesystem.placed(path)
         self.coalescing: Coalescing = LOCAL_COALESCING if is_in_process(self._store) else THREADED_COALESCING
         self._closed = False
         self._meta: ObjectMeta | None = None
+        self._version: tuple[object, ...] | None = None
         self._end: tuple[int, Bytes] | None = None
         self._size = self._opened(may_be_missing) if size_bytes is None else size_bytes
 
@@ -123,13 +136,9 @@ class ObstoreSource:
             sizes = np.where(starts >= first, 0, sizes)
         wanted = np.flatnonzero(sizes)
         if len(wanted):
-            places = starts[wanted].tolist(), stops[wanted].tolist()
-            for index, start, stop, answer in zip(wanted.tolist(), *places, self._answers(*places), strict=True):
-                view = np.frombuffer(answer, np.uint8)
-                if len(view) != stop - start:
-                    raise truncated(self.name, start, stop, len(view))
-                view.setflags(write=False)
-                out[index] = view
+            places = list(zip(starts[wanted].tolist(), stops[wanted].tolist(), strict=True))
+            for index, answer in zip(wanted.tolist(), self._answers(places), strict=True):
+                out[index] = answer
         return out
 
     def read_arena(self, starts: Positions, stops: Positions) -> tuple[Bytes, Positions]:
@@ -153,71 +162,140 @@ class ObstoreSource:
 
     def _ask_end(self) -> ObjectMeta:
         asked = self._filesystem.take_asked(self._path)
-        try:
+        begun: list[Future[Any] | None] = [asked]
+
+        def ask(seconds: float) -> tuple[ObjectMeta, Any]:
             with store_errors(self.name):
-                meta, data = (
-                    asked.result()
-                    if asked is not None
-                    else run(end_of(self._store, self._key, self.coalescing.tail_bytes))
-                )
-        except (FileNotFoundError, PermissionError):
+                first, begun[0] = begun[0], None
+                if first is not None:
+                    return first.result(seconds)
+                return run(end_of(self._store, self._key, self.coalescing.tail_bytes), seconds)
+
+        try:
+            meta, data = self._attempted(ask)
+        except (FileNotFoundError, PermissionError, TimeoutError):
             raise
         except OSError as error:
             # Empty objects have no last bytes, and some servers do not know ranges without a start.
             if not _is_of_range(error):
                 raise
-            return self._head()
+            meta, data = self._head(), None
         if data is not None:
             end = np.frombuffer(data, np.uint8)
             end.setflags(write=False)
             if len(end) <= meta["size"]:
                 self._end = int(meta["size"]) - len(end), end
+        self._version = _version_of(meta)
         return meta
 
     def _head(self) -> ObjectMeta:
-        with store_errors(self.name):
-            return run(self._store.head_async(self._key))
-
-    def _answers(self, starts: list[int], stops: list[int]) -> list[Any]:
-        try:
+        def ask(seconds: float) -> ObjectMeta:
             with store_errors(self.name):
-                return self._requested(starts, stops)
+                return run(self._store.head_async(self._key), seconds)
+
+        return self._attempted(ask)
+
+    def _attempted(
+        self,
+        work: Callable[[float], _Answer],
+        place: Callable[[], tuple[int, int]] | None = None,
+        num_bytes: int = 0,
+    ) -> _Answer:
+        return attempted(
+            work, name=self.name, patience=self._patience, place=place, num_bytes=num_bytes, is_repeated=True
+        )
+
+    def _answers(self, places: list[tuple[int, int]]) -> list[Bytes]:
+        """Ask for ranges, and again for those whose answer is missing or wrong; returns what is right."""
+        found: list[Bytes | None] = [None] * len(places)
+        failed_at = places[:1]
+
+        def ask(seconds: float) -> list[Bytes]:
+            missing = [number for number, one in enumerate(found) if one is None]
+            with store_errors(self.name):
+                answers = run(self._asked([places[number] for number in missing]), seconds)
+            failed: BaseException | None = None
+            for number, answer in zip(missing, answers, strict=True):
+                start, stop = places[number]
+                wrong = answer if isinstance(answer, BaseException) else None
+                if wrong is None:
+                    view = np.frombuffer(answer, np.uint8)
+                    view.setflags(write=False)
+                    found[number] = view if len(view) == stop - start else None
+                    wrong = None if len(view) == stop - start else truncated(self.name, start, stop, len(view))
+                if wrong is not None and not isinstance(failed, FileChangedError):
+                    failed, failed_at[0] = wrong, (start, stop)
+            if failed is not None:
+                raise translated(failed, self.name)
+            return [one for one in found if one is not None]
+
+        try:
+            return self._attempted(ask, lambda: failed_at[0], sum(stop - start for start, stop in places))
         except FileNotFoundError:
             if self._meta is None and self._filesystem.is_folder(self._path):
                 raise is_a_directory(self.name) from None
             raise
         except OSError as error:
             # A range behind the end of an object has no error of its own.
-            if _is_of_range(error) and (size := int(self._head()["size"])) < max(stops):
-                raise truncated(self.name, size, max(stops), 0) from None
+            last = max(stop for _, stop in places)
+            if _is_of_range(error) and (size := int(self._head()["size"])) < last:
+                raise truncated(self.name, size, last, 0) from None
             raise
 
-    def _requested(self, starts: list[int], stops: list[int]) -> list[Any]:
-        # A call that waits in obstore cannot be interrupted, and costs half: signals go to the main thread.
-        if len(starts) > 1 or threading.current_thread() is threading.main_thread():
-            return run(self._asked(starts, stops))
-        check_process()
-        return [self._store.get_range(self._key, start=starts[0], end=stops[0])]
-
-    async def _asked(self, starts: list[int], stops: list[int]) -> list[Any]:
-        if len(starts) == 1:
-            return [await self._store.get_range_async(self._key, start=starts[0], end=stops[0])]
+    async def _asked(self, places: list[tuple[int, int]]) -> list[Any]:
+        """Return answers by their range, or the exceptions in their place."""
+        if self._is_compared:
+            return await asyncio.gather(
+                *[self._compared(start, stop) for start, stop in places], return_exceptions=True
+            )
+        if len(places) == 1:
+            one = self._store.get_range_async(self._key, start=places[0][0], end=places[0][1])
+            return list(await asyncio.gather(one, return_exceptions=True))
+        starts, stops = ([place[side] for place in places] for side in (0, 1))
         # Neighbours would be one request, however large: they go into different calls.
         has_neighbours = not set(starts).isdisjoint(stops)
         num_calls = max(-(-len(starts) // _RANGES_PER_CALL), 1 + has_neighbours)
-        parts = await asyncio.gather(*[
-            self._store.get_ranges_async(
-                self._key, starts=starts[part::num_calls], ends=stops[part::num_calls], coalesce=0
-            )
-            for part in range(num_calls)
-        ])  # fmt: skip
-        out: list[Any] = [None] * len(starts)
+        parts = await asyncio.gather(
+            *[
+                self._store.get_ranges_async(
+                    self._key, starts=starts[part::num_calls], ends=stops[part::num_calls], coalesce=0
+                )
+                for part in range(num_calls)
+            ],
+            return_exceptions=True,
+        )
+        out: list[Any] = [None] * len(places)
         for part, answers in enumerate(parts):
-            out[part::num_calls] = answers
+            size = len(out[part::num_calls])
+            out[part::num_calls] = [answers] * size if isinstance(answers, BaseException) else answers
         return out
+
+    async def _compared(self, start: int, stop: int) -> Any:
+        """Return a range of the version that was opened.
+
+        Raises
+        ------
+        FileChangedError
+            The object has another version, or was replaced by a shorter one.
+        """
+        meta, data = await version_range(self._store, self._key, start, stop)
+        found = _version_of(meta)
+        if self._version is None:
+            # The first answer of an object whose size was known.
+            self._version = found
+        if found != self._version or meta["size"] != self._size:
+            raise changed(
+                self.name, f"version {self._version[0]}, {self._size} bytes", f"{found[0]}, {meta['size']} bytes"
+            )
+        return data
+
+
+def _version_of(meta: ObjectMeta) -> tuple[object, ...]:
+    """Return what changes with the content of an object: ETag and version, or the time of change."""
+    return meta["e_tag"] or str(meta["last_modified"]), meta["version"]
 
 
 def _is_of_range(error: OSError) -> bool:
     """Return whether a store refused a range as such; other errors were repeated by obstore already."""
-    said = str(error.strerror).lower()
-    return error.errno == errno.ENOTSUP or (error.errno == errno.EIO and ("range" in said or "partial" in said))
+    said = (error.message if isinstance(error, StoreError) else str(error.strerror)).lower()
+    return error.errno == errno.ENOTSUP or (isinstance(error, StoreError) and ("range" in said or "partial" in said))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from fsspec.asyn import get_loop, sync
 from obstore.store import AzureStore, GCSStore, HTTPStore, LocalStore, MemoryStore, S3Store
 
-from lance_arrow.errors import InvalidArgumentError, UnsupportedError
+from lance_arrow.errors import InvalidArgumentError, TruncatedReadError, UnsupportedError
 from lance_arrow.redaction import redact
 
 if TYPE_CHECKING:
@@ -35,10 +35,28 @@ def has_suffix_ranges(store: ObjectStore) -> bool:
 
 
 async def end_of(store: ObjectStore, key: str, num_bytes: int) -> tuple[ObjectMeta, Any]:
-    """Return facts of an object and its last bytes, by one request; facts alone of stores without suffix ranges."""
+    """Return facts of an object and its last bytes, by one request; facts alone of stores without suffix ranges.
+
+    Raises
+    ------
+    TruncatedReadError
+        The answer has another length than it says, or is not the end.
+    """
     if not has_suffix_ranges(store):
         return await store.head_async(key), None
     answer = await store.get_async(key, options={"range": {"suffix": num_bytes}})
+    meta, (start, stop), data = answer.meta, answer.range, await answer.bytes_async()
+    if stop != meta["size"] or len(data) != stop - start:
+        raise TruncatedReadError(
+            f"the answer for the last bytes of {meta['size']} has {len(data)}, and says that it is {start}..{stop}",
+            byte_range=(start, stop),
+        )
+    return meta, data
+
+
+async def version_range(store: ObjectStore, key: str, start: int, stop: int) -> tuple[ObjectMeta, Any]:
+    """Return facts of an object and some of its bytes, by one request."""
+    answer = await store.get_async(key, options={"range": (start, stop)})
     return answer.meta, await answer.bytes_async()
 
 
@@ -47,11 +65,13 @@ def is_in_process(store: ObjectStore) -> bool:
     return isinstance(store, MemoryStore | LocalStore)
 
 
-def run(work: Coroutine[Any, Any, _Answer]) -> _Answer:
-    """Wait for a coroutine of obstore; the wait can be interrupted.
+def run(work: Coroutine[Any, Any, _Answer], seconds: float | None) -> _Answer:
+    """Wait for a coroutine of obstore; the wait can be interrupted, and ends after some seconds.
 
     Raises
     ------
+    TimeoutError
+        The time is up.
     UnsupportedError
         The process was forked after obstore was used: its threads do not exist here, and a request would never end.
     """
@@ -64,7 +84,7 @@ def run(work: Coroutine[Any, Any, _Answer]) -> _Answer:
     except UnsupportedError:
         work.close()
         raise
-    found: _Answer = sync(get_loop(), awaited)
+    found: _Answer = sync(get_loop(), awaited, timeout=seconds)
     return found
 
 

@@ -15,6 +15,8 @@ from lance_arrow.late_arrow import arrow_fs
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+    from lance_arrow.settings import Settings
+
 
 @foreign_errors()
 def open_source(
@@ -24,6 +26,8 @@ def open_source(
     storage_options: Mapping[str, Any] | None = None,
     size_bytes: int | None = None,
     may_be_missing: bool = False,
+    is_immutable: bool = False,
+    settings: Settings | None = None,
 ) -> RangeSource:
     """Open a file for reading by ranges.
 
@@ -38,6 +42,10 @@ def open_source(
         Size of a remote file in bytes, if known from a listing; saves one request. Ignored for local files.
     may_be_missing
         Whether a folder at this place may raise FileNotFoundError, too. This saves two requests where there is no file.
+    is_immutable
+        Whether the file never changes: the format never gives the name of a table's data file to other bytes.
+    settings
+        Have the deadline and the attempts of a remote file; what the environment says when None.
 
     Returns
     -------
@@ -63,13 +71,20 @@ def open_source(
     # Not for local paths: these import fsspec.
     from lance_arrow.io.arrow_source import open_arrow  # noqa: PLC0415
     from lance_arrow.io.fsspec_source import open_fsspec  # noqa: PLC0415
+    from lance_arrow.io.patience import patience_of  # noqa: PLC0415
 
     if isinstance(place.filesystem, arrow_fs.FileSystem):
         return open_arrow(
             place.filesystem, place.path, name=place.name, size_bytes=size_bytes, may_be_missing=may_be_missing
         )
     return open_fsspec(
-        place.filesystem, place.path, name=place.name, size_bytes=size_bytes, may_be_missing=may_be_missing
+        place.filesystem,
+        place.path,
+        name=place.name,
+        size_bytes=size_bytes,
+        may_be_missing=may_be_missing,
+        is_immutable=is_immutable,
+        patience=None if settings is None else patience_of(settings),
     )
 
 

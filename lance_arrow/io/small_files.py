@@ -10,20 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow.engine import read_files
+from lance_arrow.errors import StoreRefusedError, StoreTimeoutError
 from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.location import AnyFileSystem, Location
 from lance_arrow.io.source import Bytes, Positions
 from lance_arrow.late_arrow import arrow_fs
 from lance_arrow.late_names import late_module
+from lance_arrow.redaction import redact
 
 if TYPE_CHECKING:
     from fsspec.implementations import cached, local
 
-    from lance_arrow.io import fsspec_source
+    from lance_arrow.io import fsspec_source, store_calls
 else:
     # Local files of a dataset that pyarrow opened are read without fsspec.
     cached, local = late_module("fsspec.implementations.cached"), late_module("fsspec.implementations.local")
     fsspec_source = late_module("lance_arrow.io.fsspec_source")
+    store_calls = late_module("lance_arrow.io.store_calls")
 
 SideBySide: TypeAlias = Callable[[Callable[[int], None], Sequence[int]], Any]
 """Calls a function for each of some numbers, in threads if that is faster."""
@@ -63,14 +66,18 @@ def read_whole(place: Location, most_bytes: int) -> bytes | None:
     ------
     FileNotFoundError
         The file does not exist.
+    StoreTimeoutError, StoreRefusedError
+        Asking for less of it is useless.
     """
     filesystem = place.filesystem
     if type(filesystem) is local.LocalFileSystem or not reads_small_files(filesystem):
         return None
     assert not isinstance(filesystem, arrow_fs.FileSystem)
     try:
-        (content,) = filesystem.cat_ranges([place.path], [0], [most_bytes], on_error="raise")
-    except FileNotFoundError:
+        (content,) = store_calls.call_store(
+            filesystem, "cat_ranges", [place.path], [0], [most_bytes], on_error="raise", name=place.name
+        )
+    except (FileNotFoundError, StoreTimeoutError, StoreRefusedError):
         raise
     except OSError:
         # Stores reject ranges of an empty file.
@@ -116,7 +123,15 @@ def read_small_files(
         side_by_side(read, range(num_parts))
     elif reads_small_files(filesystem):
         assert not isinstance(filesystem, arrow_fs.FileSystem)
-        answers = filesystem.cat_ranges(list(paths), [0] * len(paths), sizes.tolist(), on_error="return")
+        answers = store_calls.call_store(
+            filesystem,
+            "cat_ranges",
+            list(paths),
+            [0] * len(paths),
+            sizes.tolist(),
+            on_error="return",
+            name=redact(f"{paths[0]} and others" if len(paths) else ""),
+        )
         for number, answer in enumerate(answers):
             if isinstance(answer, bytes | bytearray | memoryview) and len(answer) == sizes[number]:
                 start = int(starts[number])

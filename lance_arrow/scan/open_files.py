@@ -82,7 +82,9 @@ class OpenFiles:
             held = self._use(key)
             if held is not None and (not is_plain or is_current(held)):
                 return held
-        source = open_source(what if location is None else location, size_bytes=place.size)
+        source = open_source(
+            what if location is None else location, size_bytes=place.size, is_immutable=place.is_immutable
+        )
         identity = source.identity() if key is None else None
         if identity is not None:
             key = identity, *wanted

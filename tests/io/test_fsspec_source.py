@@ -19,7 +19,13 @@ from fsspec.implementations.memory import MemoryFileSystem
 from fsspec.spec import AbstractBufferedFile
 from stores import CountingStore
 
-from lance_arrow.errors import InvalidArgumentError, TruncatedReadError, UnsupportedError
+from lance_arrow.errors import (
+    InvalidArgumentError,
+    StoreError,
+    StoreRefusedError,
+    TruncatedReadError,
+    UnsupportedError,
+)
 from lance_arrow.io import LocalSource, Location, MeteredSource, RangeSource, list_tree, open_source, read_coalesced
 
 CONTENT = np.random.default_rng(2).integers(0, 256, 200_000, np.uint8).tobytes()
@@ -279,18 +285,30 @@ def test_exceptions_in_place_of_bytes_are_raised():
     source = open_source("data", filesystem=Odd(lambda start, end: failure if start else CONTENT[:end]))
     with pytest.raises(PermissionError) as caught:
         source.read(*_at((0, 5), (7, 9)))
-    assert caught.value is failure
+    assert caught.value.__cause__ is failure
+    assert isinstance(caught.value, StoreRefusedError)
+    assert (caught.value.byte_range, caught.value.attempts) == ((7, 9), 1)
     with pytest.raises(UnsupportedError, match="NoneType"):
         open_source("data", filesystem=Odd(lambda start, end: None)).read(*_at((0, 5)))
 
 
-def test_exceptions_pass_unchanged():
-    class Broken(Slow):
-        async def _cat_file(self, path, start=None, end=None, **kwargs):
-            raise ConnectionResetError("gone")
+def test_broken_connections_are_tried_again_and_given_up(monkeypatch):
+    monkeypatch.setenv("LANCE_ARROW_READ_ATTEMPTS", "3")
 
-    with pytest.raises(ConnectionResetError, match="gone"):
+    class Broken(Slow):
+        asked: ClassVar[list[tuple[int, int]]] = []
+
+        async def _cat_file(self, path, start=None, end=None, **kwargs):
+            self.asked.append((start, end))
+            if start:
+                raise ConnectionResetError("gone")
+            return CONTENT[start:end]
+
+    with pytest.raises(StoreError, match=r"after 3 attempts .* gone .*bytes 6\.\.7") as caught:
         open_source("data", filesystem=Broken()).read(*_at((0, 5), (6, 7)))
+    assert isinstance(caught.value.__cause__, ConnectionResetError)
+    assert Broken.asked.count((0, 5)) == 1, "only what failed is asked for again"
+    assert Broken.asked.count((6, 7)) == 3
 
 
 def test_asynchronous_from_here_from_a_thread_and_inside_a_loop():

@@ -14,7 +14,7 @@ from stores import CountingStore
 from values import seeded
 
 import lance_arrow
-from lance_arrow.errors import CorruptFileError, TruncatedReadError
+from lance_arrow.errors import CorruptFileError, StoreError, TruncatedReadError
 from lance_arrow.runtime import Runtime
 
 ROWS = 30_000
@@ -190,13 +190,14 @@ class FailingStore(CountingStore):
 
 @pytest.mark.parametrize("answers_short", [False, True])
 def test_a_store_that_fails_meanwhile_is_an_error_of_the_read_and_no_other(
-    written: tuple[pa.Table, bytes], *, answers_short: bool
+    written: tuple[pa.Table, bytes], monkeypatch: pytest.MonkeyPatch, *, answers_short: bool
 ) -> None:
+    monkeypatch.setenv("LANCE_ARROW_READ_ATTEMPTS", "1")
     table, content = written
     store = FailingStore({PATH: content})
     store.answers_short = answers_short
     rows = selections()[2]
-    expected: type[Exception] = TruncatedReadError if answers_short else ConnectionResetError
+    expected: type[Exception] = TruncatedReadError if answers_short else StoreError
     failures = 0
     for waves in range(8):
         store.waves.clear()

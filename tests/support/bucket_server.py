@@ -36,13 +36,22 @@ class Bucket(ThreadingHTTPServer):
         How long each request waits for its answer.
     bytes_per_second
         How fast a connection carries bytes; as fast as it can when None.
+    answers
+        Handler of requests.
     """
 
     # As many connections as a client opens at once: the others would wait for a second.
     request_queue_size = 256
 
-    def __init__(self, folder: Path, *, seconds: float = 0.0, bytes_per_second: float | None = None) -> None:
-        super().__init__(("127.0.0.1", 0), _Answers)
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        seconds: float = 0.0,
+        bytes_per_second: float | None = None,
+        answers: type[Answers] | None = None,
+    ) -> None:
+        super().__init__(("127.0.0.1", 0), answers or Answers)
         self.folder = folder
         self.seconds, self.bytes_per_second = seconds, bytes_per_second
         self.requests: list[str] = []
@@ -85,15 +94,22 @@ class Bucket(ThreadingHTTPServer):
 def bucket(folder: Path, *, seconds: float = 0.0, bytes_per_second: float | None = None) -> Iterator[Bucket]:
     """Serve a folder as `BUCKET`, as slowly as `Bucket` is told."""
     server = Bucket(folder, seconds=seconds, bytes_per_second=bytes_per_second)
+    with serve(server):
+        yield server
+
+
+@contextmanager
+def serve(server: Bucket) -> Iterator[None]:
+    """Answer requests in a block."""
     threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     try:
-        yield server
+        yield
     finally:
         server.shutdown()
         server.server_close()
 
 
-class _Answers(BaseHTTPRequestHandler):
+class Answers(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     server: Bucket
@@ -167,7 +183,7 @@ class _Answers(BaseHTTPRequestHandler):
             data = (self.server.folder / self._key(f"/{source.lstrip('/')}")).read_bytes()
         with self.server.writing:
             if self.headers.get("If-None-Match") == "*" and file.exists():
-                self._answer(412, b"<Error><Code>PreconditionFailed</Code></Error>")
+                self._answer(412, b"<Error><Code>PreconditionFailed</Code><Condition>If-None-Match</Condition></Error>")
                 return
             file.parent.mkdir(parents=True, exist_ok=True)
             # An object appears as a whole.

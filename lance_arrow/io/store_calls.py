@@ -1,0 +1,85 @@
+"""Calls of fsspec filesystems that end in time: a deadline, few attempts, and an error of this package at the end.
+
+Asynchronous filesystems, those of stores and of HTTP, are called through their event loop, where a call that takes too
+long is cancelled. Calls of all others cannot be cancelled: they have the timeouts of their clients.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from types import MethodType
+from typing import TYPE_CHECKING, Any
+
+from lance_arrow.io.foreign_errors import foreign_errors
+from lance_arrow.io.patience import attempted, patience, repeats_requests
+from lance_arrow.late_names import late_module
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem, asyn
+else:
+    asyn = late_module("fsspec.asyn")
+
+
+def is_asynchronous(filesystem: object) -> bool:
+    """Return whether a filesystem is one of fsspec that makes requests in an event loop."""
+    return isinstance(filesystem, asyn.AsyncFileSystem)
+
+
+@foreign_errors()
+def call_store(
+    filesystem: AbstractFileSystem, method: str, *args: Any, name: str, is_safe: bool = True, **options: Any
+) -> Any:
+    """Call a method of a filesystem; of asynchronous ones, within the deadline and with attempts.
+
+    Parameters
+    ----------
+    filesystem, method, args, options
+        What is called.
+    name
+        Printable name of the file or folder, without credentials.
+    is_safe
+        Whether the call may be repeated by this package: reads and listings.
+
+    Raises
+    ------
+    StoreError
+        What was given up.
+    OSError
+        Errors of the filesystem.
+    """
+    if not isinstance(filesystem, asyn.AsyncFileSystem):
+        return getattr(filesystem, method)(*args, **options)
+    return attempted(
+        lambda seconds: call_within(filesystem, method, seconds, *args, **options),
+        name=name,
+        patience=patience(),
+        is_repeated=not is_safe or repeats_requests(filesystem),
+    )
+
+
+def call_within(filesystem: AbstractFileSystem, method: str, seconds: float, *args: Any, **options: Any) -> Any:
+    """Call a method once; one that is a coroutine of the filesystem is cancelled after some seconds.
+
+    Raises
+    ------
+    TimeoutError
+        The time is up.
+    """
+    work = coroutine_of(filesystem, method)
+    if work is None:
+        return getattr(filesystem, method)(*args, **options)
+    return asyn.sync(filesystem.loop, work, *args, timeout=seconds, **options)
+
+
+def coroutine_of(filesystem: AbstractFileSystem, method: str) -> Any:
+    """Return the coroutine behind a method of a filesystem; None if there is none, or the method was replaced."""
+    if not isinstance(filesystem, asyn.AsyncFileSystem) or filesystem.asynchronous:
+        return None
+    own = vars(filesystem).get(method)
+    if own is not None:
+        work = getattr(own, "__wrapped__", None)
+    else:
+        # A wrapper that all instances share knows the function, not the object.
+        work = getattr(getattr(type(filesystem), method, None), "__wrapped__", None)
+        work = None if work is None else MethodType(work, filesystem)
+    return work if asyncio.iscoroutinefunction(work) else None
