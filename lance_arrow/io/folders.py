@@ -141,7 +141,7 @@ def list_first(
     bool
         Whether these are all.
 
-    None if the filesystem lists all files at once, or without order.
+    None if the filesystem lists all files at once, or without order, or cannot begin after a name.
     """
     if filesystem is None:
         return None

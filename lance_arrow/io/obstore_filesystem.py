@@ -28,7 +28,7 @@ from obstore.store import HTTPStore, LocalStore
 
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError
 from lance_arrow.io.obstore_errors import bounded_errors, store_errors
-from lance_arrow.io.obstore_stores import check_process, end_of, lists_in_order, place_and_token, run
+from lance_arrow.io.obstore_stores import check_process, end_of, lists_after, lists_in_order, place_and_token, run
 from lance_arrow.io.patience import patience
 from lance_arrow.io.source import THREADED_COALESCING
 from lance_arrow.redaction import redact
@@ -191,7 +191,7 @@ class StoreFileSystem(AsyncFileSystem):  # type: ignore[misc]
     def list_ordered(self, folder: str, count: int, after: str) -> tuple[dict[str, int], bool] | None:
         """Return names and sizes of the first files directly in a folder, by their names; see `folders.list_first`."""
         store, key = self.placed(folder)
-        if not lists_in_order(store):
+        if not (lists_after(store) if after else lists_in_order(store)):
             return None
 
         async def listed() -> Sequence[Any]:

@@ -105,10 +105,15 @@ def check_process() -> None:
 
 
 def lists_in_order(store: ObjectStore) -> bool:
-    """Return whether a store lists objects in the order of names, and begins after a name at the cost of one page."""
-    if not isinstance(store, S3Store | GCSStore):
+    """Return whether a store lists objects in the order of names, so that the first page has the first ones."""
+    if not isinstance(store, S3Store | GCSStore | AzureStore):
         return False
     return not str(store.config.get("bucket", "")).endswith(_UNORDERED_BUCKETS)
+
+
+def lists_after(store: ObjectStore) -> bool:
+    """Return whether a listing may begin after a name at the cost of one page: Azure's older servers do not know it."""
+    return lists_in_order(store) and not isinstance(store, AzureStore)
 
 
 def place_and_token(store: ObjectStore) -> tuple[str, str]:

@@ -13,7 +13,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lance_arrow.errors import CorruptManifestError, InvalidArgumentError, TableNotFoundError, VersionNotFoundError
-from lance_arrow.io import AnyFileSystem, Location, has_file, is_local_kind, list_first, list_names, list_sizes, resolve
+from lance_arrow.io import (
+    AnyFileSystem,
+    Location,
+    file_exists,
+    has_file,
+    is_local_kind,
+    list_first,
+    list_names,
+    list_sizes,
+    resolve,
+)
 from lance_arrow.manifests.names import SUFFIX, ManifestName, NamingScheme, names_of, parse_name
 from lance_arrow.manifests.references import branch_root, read_branches, read_tag
 from lance_arrow.settings import Limits
@@ -190,7 +200,14 @@ def _first_files(root: Location, folder: str) -> Mapping[str, int | None] | None
         return None
     # Manifests of the other scheme may follow those of this one, and would make the result wrong.
     others = list_first(root.filesystem, folder, 1, after=str(1 << 64))
-    return files if others is not None and all(_is_detached(name) for name in others[0]) else None
+    if others is None:
+        # Azure lists no names after one: the next version is looked for by its name in the other scheme.
+        newest = parse_name(min(files))
+        assert newest is not None
+        is_alone = not file_exists(manifest_place(root, ManifestName(newest.version + 1, NamingScheme.V1)))
+    else:
+        is_alone = all(_is_detached(name) for name in others[0])
+    return files if is_alone else None
 
 
 def _is_detached(name: str) -> bool:

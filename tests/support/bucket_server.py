@@ -231,7 +231,8 @@ class Answers(BaseHTTPRequestHandler):
 
     def _listed(self, asked: dict[str, str]) -> bytes:
         """Answer with the files below a prefix, or with files and folders right below it."""
-        prefix, after = asked.get("prefix", ""), asked.get("start-after", "")
+        # A token of ours is the last name of the page before.
+        prefix, after = asked.get("prefix", ""), asked.get("continuation-token") or asked.get("start-after", "")
         most = int(asked.get("max-keys", 1000))
         top = self.server.folder
         found: dict[str, Path | None] = {}
@@ -241,7 +242,7 @@ class Answers(BaseHTTPRequestHandler):
                 name, slash, _ = key.removeprefix(prefix).partition("/")
                 is_folder = slash and "delimiter" in asked
                 found[f"{prefix}{name}/" if is_folder else key] = None if is_folder else file
-        names = sorted(found)[:most]
+        is_cut, names = len(found) > most, sorted(found)[:most]
         told = "".join(
             f"<CommonPrefixes><Prefix>{escape(name)}</Prefix></CommonPrefixes>"
             if (one := found[name]) is None
@@ -251,5 +252,7 @@ class Answers(BaseHTTPRequestHandler):
         )
         return (
             f"<ListBucketResult><Prefix>{escape(prefix)}</Prefix><KeyCount>{len(names)}</KeyCount>"
-            f"<IsTruncated>false</IsTruncated>{told}</ListBucketResult>"
+            f"<IsTruncated>{str(is_cut).lower()}</IsTruncated>"
+            f"{f'<NextContinuationToken>{escape(names[-1])}</NextContinuationToken>' if is_cut else ''}"
+            f"{told}</ListBucketResult>"
         ).encode()

@@ -1,0 +1,81 @@
+"""Requests to open a table and to append to it, by the number of its versions: bounded on S3, Azure and GCS alike.
+
+The newest version takes one listing. Where that is not all versions, one request more looks for manifests of the other
+naming scheme, which would make the answer wrong.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from bucket_server import BUCKET, Bucket, bucket
+from many_versions import table_of_versions
+from other_buckets import azure_bucket, azure_store, gcs_bucket, gcs_store
+
+from lance_arrow import LanceTable
+from lance_arrow.errors import CorruptManifestError
+
+ROWS = pa.table({"id": [1, 2, 3]})
+FEW, MANY, VERY_MANY = 10, 1000, 100_000
+NEWEST_LISTED = 32
+
+
+def s3fs_of(server: Bucket) -> Any:
+    import s3fs  # noqa: PLC0415 - for its tests alone
+
+    return s3fs.S3FileSystem(key="key", secret="secret", endpoint_url=server.endpoint, skip_instance_cache=True)
+
+
+Serve = Callable[[Path], AbstractContextManager[Bucket]]
+STORES: dict[str, tuple[Serve, Callable[[Bucket], Any], str]] = {
+    "s3": (bucket, lambda server: server.store(), ""),
+    "s3fs": (bucket, s3fs_of, f"{BUCKET}/"),
+    "azure": (azure_bucket, azure_store, ""),
+    "gcs": (gcs_bucket, gcs_store, ""),
+}
+
+
+def counts(server: Bucket) -> Counter[str]:
+    found = Counter(one.split()[0] for one in server.requests)
+    server.requests.clear()
+    return found
+
+
+@pytest.mark.parametrize("store", STORES)
+@pytest.mark.parametrize("num_versions", [FEW, MANY, pytest.param(VERY_MANY, marks=pytest.mark.whole)])
+def test_requests_do_not_grow_with_versions(num_versions: int, store: str, tmp_path: Path) -> None:
+    table_of_versions(tmp_path / "t", num_versions, ROWS)
+    serve, make, before = STORES[store]
+    with serve(tmp_path) as server:
+        filesystem = make(server)
+        # The first commit asks whether the store honours conditions.
+        LanceTable.open(f"{before}t", filesystem=filesystem).append(ROWS)
+        counts(server)
+        table = LanceTable.open(f"{before}t", filesystem=filesystem)
+        opened = counts(server)
+        table.append(ROWS)
+        appended = counts(server)
+        assert table.version == num_versions + 2
+        assert table.count_rows() == 3 * ROWS.num_rows
+    other_scheme = num_versions > NEWEST_LISTED
+    looks = Counter({"HEAD" if store == "azure" else "LIST": 1}) if other_scheme else Counter[str]()
+    assert opened == Counter({"LIST": 1, "GET": 1}) + looks
+    # Data, transaction, manifest.
+    assert appended == Counter({"LIST": 1, "PUT": 3}) + looks
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_a_manifest_of_the_other_scheme_is_found(store: str, tmp_path: Path) -> None:
+    table_of_versions(tmp_path / "t", NEWEST_LISTED + 10, ROWS)
+    versions = tmp_path / "t" / "_versions"
+    newest = min(versions.iterdir())
+    (versions / f"{NEWEST_LISTED + 11}.manifest").write_bytes(newest.read_bytes())
+    serve, make, before = STORES[store]
+    with serve(tmp_path) as server, pytest.raises(CorruptManifestError, match="two schemes"):
+        LanceTable.open(f"{before}t", filesystem=make(server))

@@ -1,0 +1,28 @@
+"""Tables of very many versions: the manifests of the oldest ones are copies, which nobody reads."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pyarrow as pa
+
+from lance_arrow import LanceTable
+from lance_arrow.io import Location
+from lance_arrow.manifests.names import ManifestName, NamingScheme
+from lance_arrow.manifests.versions import VERSIONS, VersionChoice, open_version
+from lance_arrow.manifests.writing import editable, finish, manifest_bytes
+
+
+def table_of_versions(folder: Path, num_versions: int, rows: pa.Table) -> None:
+    """Write a table whose newest version has this number."""
+    LanceTable.create(folder, rows)
+    first = open_version(Location(None, str(folder)), VersionChoice())
+    versions = folder / VERSIONS
+    (written,) = versions.iterdir()
+    for number in range(2, num_versions):
+        os.link(written, versions / str(ManifestName(number, NamingScheme.V2)))
+    draft = editable(first)
+    finish(draft, num_versions, "", has_indices=False)
+    data = manifest_bytes(draft, b"", None)
+    (versions / str(ManifestName(num_versions, NamingScheme.V2))).write_bytes(data)
