@@ -1,7 +1,7 @@
 """Time reads of a far store on loopback, opening included: ours by each door, the reference, Parquet through s3fs.
 
-`python tests/benchmarks/far.py [--milliseconds 30] [--megabytes 90] [--rows 1000000] [--rounds 3]`. The store waits so
-long before each answer, and carries so many bytes a second on each connection. Each way runs in a process of its own,
+`python tests/benchmarks/far.py [--milliseconds 30] [--megabytes 90] [--rows 1000000] [--rounds 3] [--fragments 1000]`.
+The store waits so long before each answer, and carries so many bytes a second on each connection. Each way runs in a process of its own,
 which has read another table of the store before; all take turns. Our doors read through obstore, and `table s3fs`
 through s3fs. Prints least times, processor time of the reader, requests and bytes; ratios are to the reference. Asserts
 nothing but that all read as many rows.
@@ -30,7 +30,7 @@ from bucket_server import BUCKET, Bucket, bucket
 WARM = "warm"
 TABLE = "rows"
 WAYS = ("file", "dataset", "table", "table s3fs", "reference", "parquet")
-CASES = ("open", "take 1", "take 100", "column", "sorted filter", "scan")
+CASES = ("open", "take 1", "take 100", "column", "sorted filter", "scan", "count")
 _NUM_TAKEN = 100
 # As many as have the encodings of the large table: codecs are imported when they are first met.
 _WARM_ROWS = 100_000
@@ -60,17 +60,20 @@ def rows(count: int) -> pa.Table:
     })  # fmt: skip
 
 
-def write(folder: Path, count: int) -> None:
+def write(folder: Path, count: int, num_fragments: int) -> None:
     """Write what each way reads, and a small table that warms it up."""
     import lance  # noqa: PLC0415 - readers do not import all peers
     import pyarrow.parquet as pq  # noqa: PLC0415
 
     import lance_arrow  # noqa: PLC0415
 
-    for name, table in ((WARM, rows(_WARM_ROWS)), (TABLE, rows(count))):
-        lance_arrow.LanceTable.create(str(folder / f"{name}.ours"), table)
+    for name, table, parts in ((WARM, rows(_WARM_ROWS), 1), (TABLE, rows(count), num_fragments)):
+        most = -(-table.num_rows // parts)
+        lance_arrow.LanceTable.create(str(folder / f"{name}.ours"), table, max_rows_per_file=most)
         lance_arrow.write_table(table, folder / f"{name}.lance")
-        lance.write_dataset(table, str(folder / f"{name}.reference"), data_storage_version="2.1")
+        lance.write_dataset(
+            table, str(folder / f"{name}.reference"), data_storage_version="2.1", max_rows_per_file=most
+        )
         pq.write_table(table, folder / f"{name}.parquet", compression="zstd")
 
 
@@ -107,6 +110,8 @@ def _reference(options: dict[str, str]) -> Callable[[str, str, Sequence[int]], i
             return len(found.schema)
         if case.startswith("take"):
             return int(found.take(list(taken)).num_rows)
+        if case == "count":
+            return int(found.count_rows(filter="i32 < 10"))
         if case == "column":
             return int(found.to_table(columns=["f64"]).num_rows)
         if case == "sorted filter":
@@ -125,6 +130,8 @@ def _parquet(files: Any) -> Callable[[str, str, Sequence[int]], int]:
             return len(found.schema)
         if case.startswith("take"):
             return int(found.take(pa.array(taken)).num_rows)
+        if case == "count":
+            return int(found.count_rows(filter=pads.field("i32") < 10))
         if case == "column":
             return int(found.to_table(columns=["f64"]).num_rows)
         if case == "sorted filter":
@@ -153,6 +160,8 @@ def _ours(way: str, files: Any, before: str) -> Callable[[str, str, Sequence[int
             return len(found.schema)
         if case.startswith("take"):
             return int(found.take(list(taken)).num_rows)
+        if case == "count":
+            return int(found.count_rows("i32 < 10"))
         if case == "column":
             return int(whole(columns=["f64"]).num_rows)
         if case == "sorted filter":
@@ -198,6 +207,7 @@ def main() -> None:
     parser.add_argument("--milliseconds", type=float, default=30)
     parser.add_argument("--megabytes", type=float, default=90)
     parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--fragments", type=int, default=1, help="of the tables")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--cases", nargs="*", default=list(CASES), choices=CASES)
     parser.add_argument("--ways", nargs="*", default=list(WAYS), choices=WAYS)
@@ -208,7 +218,7 @@ def main() -> None:
         measure(way, case, int(port), int(num_rows))
         return
     with tempfile.TemporaryDirectory() as folder:
-        write(Path(folder), asked.rows)
+        write(Path(folder), asked.rows, asked.fragments)
         pace = {"seconds": asked.milliseconds / 1e3, "bytes_per_second": asked.megabytes * 1e6}
         with bucket(Path(folder), **pace) as server:
             for case in asked.cases:
