@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from itertools import chain, islice
 from threading import Lock
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from lance_arrow.errors import NotPicklableError, PluginContractError
 from lance_arrow.settings import Settings
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from lance_arrow.spi.commits import CommitStrategy, TablePlace
     from lance_arrow.spi.reports import ReadReport
 
+FAR_THREADS = 32
+"""Threads for calls that wait for a store: as many as requests are in flight of one file."""
 _PART_OF_INDICES = 8
 """Indices of pages take at most this part of the memory budget."""
 _LEAST_INDEX_BYTES = 1 << 20
@@ -83,6 +86,30 @@ def making_objects(num_columns: int) -> AbstractContextManager[None]:
     return _making if num_columns >= MANY_COLUMNS else _nothing
 
 
+if TYPE_CHECKING or sys.version_info >= (3, 12):
+    from functools import cached_property as computed_once
+else:
+
+    class computed_once:
+        """A `functools.cached_property` without the lock of Python 3.11, which all objects of a class share.
+
+        What is computed may wait for a store. Two threads may compute it for one object.
+        """
+
+        def __init__(self, function: Callable[[Any], Any]) -> None:
+            self._function = function
+            self.__doc__ = function.__doc__
+
+        def __set_name__(self, owner: type, name: str) -> None:
+            self._name = name
+
+        def __get__(self, instance: Any, owner: type | None = None) -> Any:
+            if instance is None:
+                return self
+            found = instance.__dict__[self._name] = self._function(instance)
+            return found
+
+
 class Runtime:
     """Plugins resolved under one set of settings.
 
@@ -115,7 +142,7 @@ class Runtime:
         index_bytes = min(self.settings.index_cache_bytes, most_index_bytes)
         self.indices = IndexCache(index_bytes, self.settings.limits if self.settings.prove_row_indices else None)
         self._far_bytes: KeptBytes | None = None
-        self._threads: ThreadPoolExecutor | None = None
+        self._threads: dict[bool, ThreadPoolExecutor] = {}
         self._threads_pid = 0
         self._lock = Lock()
 
@@ -152,10 +179,30 @@ class Runtime:
             results.append(function(item) if future.cancel() else future.result())
         return results
 
-    def ahead(self, function: Callable[[T], R], items: Iterable[T], *, num_ahead: int | None = None) -> Iterator[R]:
+    def ahead(
+        self,
+        function: Callable[[T], R],
+        items: Iterable[T],
+        *,
+        num_ahead: int | None = None,
+        is_far: bool = False,
+        weigh: Callable[[T], float] | None = None,
+        most_weight: float = 0.0,
+    ) -> Iterator[R]:
         """Apply `function` to items in order, at most `num_ahead` (None: `num_threads`) ahead of the consumer.
 
         A consumer that stops early leaves no more than those running. One item alone is for the consumer itself.
+
+        Parameters
+        ----------
+        function, items
+            What is applied to what.
+        num_ahead
+            How far ahead.
+        is_far
+            Whether calls mostly wait for a store: then 32 threads of their own make them, unless `num_threads` is 1.
+        weigh, most_weight
+            What an item weighs, and the most that items ahead may weigh together; only `num_ahead` counts when None.
 
         Examples
         --------
@@ -167,7 +214,7 @@ class Runtime:
             yield from map(function, items)
             return
         if num_ahead is None:
-            num_ahead = self.settings.num_threads
+            num_ahead = FAR_THREADS if is_far else self.settings.num_threads
         if num_ahead > 0:
             rest = iter(items)
             first = list(islice(rest, 2))
@@ -175,17 +222,22 @@ class Runtime:
                 yield from map(function, first)
                 return
             items = chain(first, rest)
-        executor = self._executor()
-        pending: deque[Future[R]] = deque()
+        executor = self._executor(is_far=is_far)
+        pending: deque[tuple[Future[R], float]] = deque()
+        weight = 0.0
         try:
             for item in items:
-                pending.append(executor.submit(function, item))
-                if len(pending) > num_ahead:
-                    yield pending.popleft().result()
+                own = 0.0 if weigh is None else weigh(item)
+                pending.append((executor.submit(function, item), own))
+                weight += own
+                while len(pending) > num_ahead or (weight > most_weight > 0 and len(pending) > 1):
+                    future, own = pending.popleft()
+                    weight -= own
+                    yield future.result()
             while pending:
-                yield pending.popleft().result()
+                yield pending.popleft()[0].result()
         finally:
-            for future in pending:
+            for future, _ in pending:
                 future.cancel()
 
     @cached_property
@@ -244,16 +296,19 @@ class Runtime:
             f"memory_budget_bytes={settings.memory_budget_bytes:,})"
         )
 
-    def _executor(self) -> ThreadPoolExecutor:
+    def _executor(self, *, is_far: bool = False) -> ThreadPoolExecutor:
         with self._lock:
             pid = os.getpid()
-            if self._threads is None or self._threads_pid != pid:
+            if self._threads_pid != pid:
+                # Threads do not survive a fork: a child starts its own.
+                self._threads.clear()
+                self._threads_pid = pid
+            if is_far not in self._threads:
                 from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - for reads that need threads
 
-                # Threads do not survive a fork: a child starts its own.
-                self._threads = ThreadPoolExecutor(self.settings.num_threads, thread_name_prefix="lance-arrow")
-                self._threads_pid = pid
-            return self._threads
+                most = FAR_THREADS if is_far else self.settings.num_threads
+                self._threads[is_far] = ThreadPoolExecutor(most, thread_name_prefix="lance-arrow")
+            return self._threads[is_far]
 
 
 _default: Runtime | None = None

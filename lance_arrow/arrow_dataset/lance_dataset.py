@@ -156,7 +156,7 @@ class LanceDataset(DatasetOfFragments, FrameReads):
         >>> flights.to_table(["id"], filter="price > 49").num_rows
         1
         """
-        options = ScannerOptions.of(locals()).keywords()
+        options = ScannerOptions.of(locals()).for_all(self.filesystem).keywords()
         return collect(self.scanner(**options, order_by=order_by, limit=limit, offset=offset))
 
     def to_batches(

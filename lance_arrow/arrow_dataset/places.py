@@ -12,7 +12,6 @@ from pyarrow.fs import FileSystem, FSSpecHandler, LocalFileSystem, PyFileSystem,
 
 from lance_arrow.io import AnyFileSystem, is_local_kind
 from lance_arrow.io.location import is_of_obstore
-from lance_arrow.io.store_calls import call_store, is_asynchronous
 from lance_arrow.redaction import redact
 from lance_arrow.scan.file_place import FilePlace, Following
 from lance_arrow.scan.row_restriction import unrestricted
@@ -74,7 +73,9 @@ def as_arrow(filesystem: AnyFileSystem | None) -> FileSystem:
         return PyFileSystem(_ListsOnce(filesystem))
     if is_local_kind(filesystem):
         return _local()
-    return PyFileSystem(_EndsInTime(filesystem) if is_asynchronous(filesystem) else FSSpecHandler(filesystem))
+    # Of fsspec, the filesystems of stores and of HTTP.
+    is_asynchronous = getattr(filesystem, "async_impl", False)
+    return PyFileSystem(_EndsInTime(filesystem) if is_asynchronous else FSSpecHandler(filesystem))
 
 
 class _EndsInTime(FSSpecHandler):  # type: ignore[misc]
@@ -100,6 +101,8 @@ class _Bounded:
         return self
 
     def __getattr__(self, method: str) -> Callable[..., Any]:
+        from lance_arrow.io.store_calls import call_store  # noqa: PLC0415 - it is for far paths alone
+
         def call(path: str, **options: Any) -> Any:
             return call_store(self._filesystem, method, path, name=redact(path), **options)
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyarrow import fs
 from pyarrow.dataset import FragmentScanOptions
 
 from lance_arrow.scan.predicates import Predicate
@@ -15,6 +16,9 @@ from lance_arrow.scan.predicates import Predicate
 BATCH_ROWS = 131_072
 BATCH_READAHEAD = 16
 FRAGMENT_READAHEAD = 4
+_FAR_READAHEAD = 16
+"""Fragments of a store that are read ahead if all rows are wanted: each waits for its end, and then for its pages."""
+_FAR = ("s3", "gcs", "abfs")
 
 
 class ScannerOptions(NamedTuple):
@@ -43,9 +47,24 @@ class ScannerOptions(NamedTuple):
         """Pick the options from the ``locals()`` of a method that has parameters of these names."""
         return cls(*_PICKED(arguments))
 
+    def for_all(self, filesystem: fs.FileSystem) -> ScannerOptions:
+        """Return the options for a scan whose caller waits for all rows: of a store, more fragments are read ahead."""
+        if self.fragment_readahead != FRAGMENT_READAHEAD or not _is_far(filesystem):
+            return self
+        return self._replace(fragment_readahead=_FAR_READAHEAD)
+
     def keywords(self) -> dict[str, Any]:
         """Return the options as keyword arguments of a method of pyarrow."""
         return self._asdict()
 
 
 _PICKED = itemgetter(*ScannerOptions._fields)
+
+
+def _is_far(filesystem: fs.FileSystem) -> bool:
+    while isinstance(filesystem, fs.SubTreeFileSystem):
+        filesystem = filesystem.base_fs
+    if isinstance(filesystem, fs.PyFileSystem):
+        # Of fsspec, the filesystems of stores are asynchronous.
+        return bool(getattr(getattr(filesystem.handler, "fs", None), "async_impl", False))
+    return filesystem.type_name in _FAR

@@ -247,7 +247,7 @@ def remove_file(place: Location) -> None:
         if filesystem is None or type(filesystem) is local.LocalFileSystem:
             os.remove(place.path)
         elif isinstance(filesystem, spec.AbstractFileSystem):
-            filesystem.rm_file(place.path)
+            store_calls.call_store(filesystem, "rm_file", place.path, name=place.name)
         else:
             filesystem.delete_file(place.path)
     except FileNotFoundError:

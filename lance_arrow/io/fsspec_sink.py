@@ -25,6 +25,7 @@ from fsspec.spec import AbstractBufferedFile
 from lance_arrow.io.fsspec_source import unwrap
 from lance_arrow.io.local_sink import LocalSink, hidden_name
 from lance_arrow.io.sink import BufferedSink, ByteSink
+from lance_arrow.io.store_calls import store_failures
 from lance_arrow.io.stream_sink import write_all
 
 _MAX_MEMORY_BYTES = 64 << 20
@@ -73,14 +74,17 @@ class OpenFileSink(BufferedSink):
         super().__init__(name)
         self._filesystem = filesystem
         self._path = path
-        self._file: Any = filesystem.open(path, "wb")
+        with store_failures(filesystem, name):
+            self._file: Any = filesystem.open(path, "wb")
 
     def _send(self, parts: Sequence[memoryview]) -> None:
-        for part in parts:
-            write_all(self._file, part)
+        with store_failures(self._filesystem, self.name):
+            for part in parts:
+                write_all(self._file, part)
 
     def _publish(self) -> None:
-        self._file.close()
+        with store_failures(self._filesystem, self.name):
+            self._file.close()
         self._filesystem.invalidate_cache(posixpath.dirname(self._path))
 
     def _discard(self) -> None:

@@ -1,4 +1,6 @@
-"""``s3://`` URLs through obstore, where it is installed and finds the same objects as s3fs would.
+"""URLs of stores through obstore, where it is installed and finds the same objects as fsspec's filesystem would.
+
+Options of Azure and of Google Cloud Storage are in `obstore_clouds`. This is about S3.
 
 obstore takes a tenth of the processor time of s3fs for a request, and sends all requests of a read at once (decision
 0090). It looks for credentials in fewer places, and does not find out the region of a bucket. So it is used where the
@@ -19,11 +21,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.io.obstore_clouds import CLOUDS, Cloud
 
 if TYPE_CHECKING:
     from obstore.fsspec import FsspecStore
@@ -84,8 +87,11 @@ def open_url(url: str, storage_options: Mapping[str, Any]) -> tuple[FsspecStore,
         Two names of one option have different values. Or obstore alone is installed, and does not know an option.
     """
     protocol, mark, path = url.partition("://")
-    if not mark or protocol not in _PROTOCOLS or "::" in url or find_spec("obstore") is None:
+    cloud = CLOUDS.get(protocol)
+    if not mark or (cloud is None and protocol not in _PROTOCOLS) or "::" in url or find_spec("obstore") is None:
         return None
+    if cloud is not None:
+        return _open_cloud(cloud, protocol, path, storage_options)
     has_s3fs = find_spec("s3fs") is not None
     options = {**_defaults(protocol), **storage_options}
     if has_s3fs and not (_is_usual(protocol) and _is_usable()):
@@ -101,6 +107,27 @@ def open_url(url: str, storage_options: Mapping[str, Any]) -> tuple[FsspecStore,
 
     make: Any = FsspecStore
     return make("s3", config=config, client_options=client), path
+
+
+def _open_cloud(
+    cloud: Cloud, protocol: str, path: str, storage_options: Mapping[str, Any]
+) -> tuple[FsspecStore, str] | None:
+    """Return obstore's filesystem for a URL of Azure or GCS; None where fsspec is to open it, as for `open_url`."""
+    has_package = find_spec(cloud.package) is not None
+    if "@" in path.partition("/")[0] or (has_package and not (_is_usual(protocol, cloud.filesystem) and _is_usable())):
+        # The account may be a part of the URL.
+        return None
+    config, client, unknown = _collected(cloud.named({**_defaults(protocol), **storage_options}))
+    if unknown and not has_package:
+        raise InvalidArgumentError(
+            f"unknown storage options for obstore: {', '.join(sorted(unknown))}; install {cloud.package} to use others"
+        )
+    if has_package and (unknown or not cloud.is_sure(config)):
+        return None
+    from obstore.fsspec import FsspecStore  # noqa: PLC0415 - where it is installed
+
+    make: Any = FsspecStore
+    return make(cloud.protocol, config=config, client_options=client), path
 
 
 def translated(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
@@ -120,11 +147,19 @@ def translated(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, An
     InvalidArgumentError
         Two names of one option have different values.
     """
+    return _collected(_named(options))
+
+
+def _collected(
+    named: Iterable[tuple[str, str | None, Any]],
+) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
+    """Divide options as `translated` does: name, name in obstore, value."""
     config: dict[str, Any] = {}
     client: dict[str, Any] = {}
     unknown: list[str] = []
     names: dict[str, str] = {}
-    for name, own, value in _named(options):
+    for name, known, value in named:
+        own = name.lower() if known is None and name.lower() in _OF_HTTP else known
         if own is None:
             unknown.append(name)
         elif names.setdefault(own, name) != name and (client if own in _OF_HTTP else config)[own] != value:
@@ -160,13 +195,14 @@ def _defaults(protocol: str) -> Mapping[str, Any]:
     return found
 
 
-def _is_usual(protocol: str) -> bool:
-    """Return whether fsspec would open URLs by s3fs, and not by what the caller registered."""
+def _is_usual(protocol: str, usual: str = "s3fs.S3FileSystem") -> bool:
+    """Return whether fsspec would open URLs by its own filesystem, and not by what the caller registered."""
     from fsspec.registry import known_implementations, registry  # noqa: PLC0415 - for URLs alone
 
     kind = registry.get(protocol)
-    name = known_implementations[protocol]["class"] if kind is None else f"{kind.__module__}.{kind.__name__}"
-    return name in ("s3fs.S3FileSystem", "s3fs.core.S3FileSystem")
+    name = known_implementations[protocol]["class"] if kind is None else f"{kind.__module__}.{kind.__qualname__}"
+    # A class may be named by its package or by its module.
+    return (name.partition(".")[0], name.rpartition(".")[2]) == (usual.partition(".")[0], usual.rpartition(".")[2])
 
 
 def _is_usable() -> bool:

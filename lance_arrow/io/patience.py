@@ -235,8 +235,15 @@ def _attempts(error: Exception, attempts: int, is_repeated: bool) -> int:
     if is_passing(error):
         broken_body = type(error).__module__.startswith("aiohttp")
         return 1 if is_repeated and not broken_body else attempts
+    return int(is_of_store(error))
+
+
+def is_of_store(error: Exception) -> bool:
+    """Return whether an exception says something about a store, not about a path or the program; false for ours."""
+    if isinstance(error, LanceError):
+        return False
     is_path = isinstance(error, _OF_PATHS) and status_of(error) in _WITHOUT_REFUSAL
-    return 1 if not is_path and (isinstance(error, OSError) or _is_of_network(error)) else 0
+    return not is_path and (isinstance(error, OSError) or _is_of_network(error))
 
 
 def is_passing(error: BaseException) -> bool:

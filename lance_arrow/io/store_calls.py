@@ -6,23 +6,18 @@ long is cancelled. Calls of all others cannot be cancelled: they have the timeou
 
 from __future__ import annotations
 
-import asyncio
+import inspect
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
-from lance_arrow.io.foreign_errors import foreign_errors
-from lance_arrow.io.patience import attempted, patience, repeats_requests
+from lance_arrow.io.foreign_errors import foreign_errors, hide_secrets
+from lance_arrow.io.patience import attempted, given_up, is_of_store, patience, repeats_requests
 from lance_arrow.late_names import late_module
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem, asyn
 else:
     asyn = late_module("fsspec.asyn")
-
-
-def is_asynchronous(filesystem: object) -> bool:
-    """Return whether a filesystem is one of fsspec that makes requests in an event loop."""
-    return isinstance(filesystem, asyn.AsyncFileSystem)
 
 
 @foreign_errors()
@@ -57,6 +52,30 @@ def call_store(
     )
 
 
+class store_failures:
+    """Turn exceptions of an asynchronous filesystem in a block into those of this package.
+
+    Parameters
+    ----------
+    filesystem, name
+        What is called, and the printable name of the file.
+    """
+
+    __slots__ = ("_filesystem", "_name")
+
+    def __init__(self, filesystem: AbstractFileSystem, name: str) -> None:
+        self._filesystem = filesystem
+        self._name = name
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, Exception) and is_of_store(error) and isinstance(self._filesystem, asyn.AsyncFileSystem):
+            hide_secrets(error)
+            raise given_up(error, name=self._name) from error
+
+
 def call_within(filesystem: AbstractFileSystem, method: str, seconds: float, *args: Any, **options: Any) -> Any:
     """Call a method once; one that is a coroutine of the filesystem is cancelled after some seconds.
 
@@ -82,4 +101,4 @@ def coroutine_of(filesystem: AbstractFileSystem, method: str) -> Any:
         # A wrapper that all instances share knows the function, not the object.
         work = getattr(getattr(type(filesystem), method, None), "__wrapped__", None)
         work = None if work is None else MethodType(work, filesystem)
-    return work if asyncio.iscoroutinefunction(work) else None
+    return work if inspect.iscoroutinefunction(work) else None

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.errors import LanceError, located
+from lance_arrow.runtime import computed_once
 from lance_arrow.scan.read_counts import UNWATCHED, Receipt
 from lance_arrow.scan.row_weights import RowWeights, check_expansion
 from lance_arrow.scan.windows import even_windows
@@ -100,7 +100,7 @@ class FilteredReading:
         self.receipt.note_pruning(found, time.perf_counter() - started, sure_are_read=not is_count)
         self.rows, self.sure = found.rows, found.all
 
-    @cached_property
+    @computed_once
     def undecided(self) -> RowRanges:
         """The rows that zone maps do not decide; raises as `check_looked_at`."""
         found = difference(self.rows, self.sure)
@@ -119,7 +119,7 @@ class FilteredReading:
         """The files that tell which rows satisfy the filter; errors are those of opening them."""
         return () if self._filter is None else self._filter.reading.opened
 
-    @cached_property
+    @computed_once
     def _late(self) -> LateReader | None:
         if self._filter is None or self._is_hint:
             return None
@@ -127,7 +127,7 @@ class FilteredReading:
 
         return LateReader(self._nodes, self._filter, self.sure, self.receipt.tally)
 
-    @cached_property
+    @computed_once
     def reading(self) -> ColumnReading:
         """The reading of the wanted columns; errors are those of opening their files."""
         found = self.source.reading(self._nodes) if self._late is None else self._late.whole

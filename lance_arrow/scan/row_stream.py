@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from lance_arrow.errors import LanceError
-from lance_arrow.runtime import Runtime
+from lance_arrow.runtime import FAR_THREADS, Runtime
 from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.projection import Projection
 from lance_arrow.scan.windows import (
@@ -142,9 +142,20 @@ class RowStream:
         if is_one and first.windows.is_small:
             windows: Iterator[_Done] = map(self._read, tasks)
         else:
-            batch_bytes = self._share * first.windows.batch_bytes()
-            num_ahead = self._runtime.settings.windows_within_budget(batch_bytes) - 1
-            windows = self._runtime.ahead(self._read, tasks, num_ahead=num_ahead)
+            settings = self._runtime.settings
+            num_ahead = settings.windows_within_budget(self._weight(first)) - 1
+            # Windows of many small far files wait for one request each. Who may stop early has asked for few then.
+            is_far = first.found.reading.is_far
+            if is_far:
+                num_ahead = FAR_THREADS if self._wants_all else 2 * (settings.num_threads + 1)
+            windows = self._runtime.ahead(
+                self._read,
+                tasks,
+                num_ahead=num_ahead,
+                is_far=is_far,
+                weigh=self._weight if is_far else None,
+                most_weight=settings.window_bytes(1),
+            )
         del first
         for done in windows:
             if done.batches is None:
@@ -153,6 +164,10 @@ class RowStream:
             # If a filter leaves no row of this window, the first rows are in a later one.
             self.has_begun = self.has_begun or not any(batch.num_rows for batch in done.batches)
             yield from self._sliced(done.task, done.batches, done.num_bytes)
+
+    def _weight(self, task: _Task) -> float:
+        """Estimate the bytes that a window takes until the consumer has it; 0 if the consumer keeps all rows."""
+        return self._share * max(task.windows.batch_bytes(), task.window.estimated_bytes)
 
     def _divided(self, task: _Task) -> Iterator[_Read]:
         """Read what a window holds one source at a time: they tell which one is to blame, or can be read."""

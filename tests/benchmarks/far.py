@@ -1,10 +1,10 @@
 """Time reads of a far store on loopback, opening included: ours by each door, the reference, Parquet through s3fs.
 
 `python tests/benchmarks/far.py [--milliseconds 30] [--megabytes 90] [--rows 1000000] [--rounds 3] [--fragments 1000]`.
-The store waits so long before each answer, and carries so many bytes a second on each connection. Each way runs in a process of its own,
-which has read another table of the store before; all take turns. Our doors read through obstore, and `table s3fs`
-through s3fs. Prints least times, processor time of the reader, requests and bytes; ratios are to the reference. Asserts
-nothing but that all read as many rows.
+The store waits so long before each answer, and carries so many bytes a second on each connection. Each way runs in a
+process of its own, which has read another table of the store before; all take turns. Our doors read through obstore,
+and `table s3fs` through s3fs. Prints least times, processor time of the reader, requests and bytes; ratios are to the
+reference. Asserts nothing but that all read as many rows.
 """
 
 from __future__ import annotations

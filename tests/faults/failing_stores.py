@@ -199,6 +199,8 @@ def run_commits(num_commits: int, seed: int, deadline: float, clients: Sequence[
                     done[client].append(number)
                 except (LanceError, OSError) as error:
                     outcome = "failed" if isinstance(error, StoreError | CommitConflictError) else "other error"
+                    if outcome == "other error":
+                        outcomes.wrong.append(f"{client} {number}: {error!r}")
                     failed[client].append(number)
                     outcomes.errors[type(error).__name__] += 1
                 outcomes.note(outcome, time.monotonic() - begun, deadline)

@@ -59,6 +59,8 @@ class Bucket(ThreadingHTTPServer):
         self.refusal: Callable[[str], int | None] = lambda _: None
         """Returns a status instead of an answer, for method and path of a request."""
         self.writing = threading.Lock()
+        self.most_waiting = self._num_waiting = 0
+        """Most reads and listings that waited at the same time."""
 
     def filesystem(self) -> fs.S3FileSystem:
         """Return a filesystem of pyarrow that reads the bucket."""
@@ -69,6 +71,18 @@ class Bucket(ThreadingHTTPServer):
             secret_key="secret",
             region="us-east-1",
         )
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Count a request among those that wait at the same time."""
+        with self.writing:
+            self._num_waiting += 1
+            self.most_waiting = max(self.most_waiting, self._num_waiting)
+        try:
+            yield
+        finally:
+            with self.writing:
+                self._num_waiting -= 1
 
     @property
     def endpoint(self) -> str:
@@ -123,7 +137,8 @@ class Answers(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         url = urllib.parse.urlsplit(self.path)
         asked = urllib.parse.parse_qs(url.query)
-        time.sleep(self.server.seconds)
+        with self.server.waiting():
+            time.sleep(self.server.seconds)
         key = self._key(url.path)
         if "list-type" in asked:
             if not self._refused("LIST"):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,6 +14,7 @@ import pyarrow.compute as pc
 from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.pruning.zone_pruning import PruneResult
+from lance_arrow.runtime import computed_once
 from lance_arrow.scan.filters.filter_plan import FilterPlan
 from lance_arrow.scan.pages_ahead import ScanAhead
 from lance_arrow.scan.projection import have_blobs
@@ -66,17 +66,17 @@ class RowFilter:
         self._wanted = [node.field.name for node in wanted]
         self._divided: tuple[RowRanges, bool, list[Window], bool] | None = None
 
-    @cached_property
+    @computed_once
     def nodes(self) -> tuple[ColumnNode, ...]:
         """Columns of the source that it mentions."""
         return self._plan.judging_nodes(self.source.roots, self._wanted)
 
-    @cached_property
+    @computed_once
     def reading(self) -> ColumnReading:
         """The reading of these columns."""
         return self.source.reading(self.nodes)
 
-    @cached_property
+    @computed_once
     def counting(self) -> ColumnReading | None:
         """The reading of one column, whose items tell which rows satisfy it; None if they do not."""
         nodes = self._plan.counting_nodes(self.source.roots)
@@ -126,7 +126,7 @@ class RowFilter:
         spare_bytes = settings.window_bytes(settings.num_threads + 1)
         return is_cheaper_whole(rows, reading.weights(), self._num_leaves, spare_bytes)
 
-    @cached_property
+    @computed_once
     def _num_leaves(self) -> int:
         return sum(1 for node in self.nodes for leaf in node.leaves() if leaf.column >= 0)
 

@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 
 GROUP_BYTES = 8 << 20
 """The most bytes of the files of a group."""
-_TINY_FILE_BYTES = 64 << 10
+# Of a far file, opening reads the last 64 KiB: a second request costs more than as much again.
+_TINY_FILE_BYTES = 128 << 10
 # If a smaller part of a file is wanted, it is read piece by piece.
 _LEAST_SHARE = 1 / 3
 

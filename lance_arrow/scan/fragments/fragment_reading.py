@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from functools import cached_property, reduce
+from functools import reduce
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.errors import CorruptManifestError, UnsupportedError, located
 from lance_arrow.manifests.fragments import NO_COLUMN, DataFileMeta
+from lance_arrow.runtime import computed_once
 from lance_arrow.scan.fragments.field_sources import FieldSource, FileNodes, LeafPlace, bind_fields, expanded
 from lance_arrow.scan.fragments.fragment_rows import TableSource, stored_column
 from lance_arrow.scan.open_file import OpenFile
@@ -79,7 +80,7 @@ class FragmentReading:
         """Bytes of the files that are read."""
         return sum(opened.source.size() for opened in self.opened)
 
-    @cached_property
+    @computed_once
     def has_blobs(self) -> bool:
         """Whether bytes of blobs are wanted."""
         return any(file.has_blobs for file in self._files.values())
@@ -89,7 +90,7 @@ class FragmentReading:
         """What is read of each file."""
         return tuple(self._files.values())
 
-    @cached_property
+    @computed_once
     def stored_bytes(self) -> int:
         """Bytes that the columns take in the files."""
         return sum(file.stored_bytes for file in self._files.values())
@@ -102,12 +103,12 @@ class FragmentReading:
             for name, source in self._sources.items()
         }
 
-    @cached_property
+    @computed_once
     def gap_bytes(self) -> int:
         """Holes up to which reading through them takes less time than another request."""
         return max((file.gap_bytes for file in self._files.values()), default=0)
 
-    @cached_property
+    @computed_once
     def is_far(self) -> bool:
         """Whether each read takes a round of requests."""
         return any(file.is_far for file in self._files.values())
@@ -228,7 +229,7 @@ class FragmentReading:
         """What reads the one file whose batches are those of the fragment; None if there is no such file."""
         return next(iter(self._files.values())) if self._is_as_stored else None
 
-    @cached_property
+    @computed_once
     def _is_as_stored(self) -> bool:
         if len(self._files) != 1 or any(
             _is_virtual(node) or not self._sources[node.field.name].is_same for node in self.nodes
@@ -241,7 +242,7 @@ class FragmentReading:
         )
         return is_in_order and file.schema.equals(self.schema, check_metadata=True)
 
-    @cached_property
+    @computed_once
     def _needs_offsets(self) -> bool:
         return any(_is_virtual(node) for node in self.nodes)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import errno
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,7 +24,7 @@ from lance_arrow.manifests.fragments import NO_COLUMN, DataFileMeta, FragmentMet
 from lance_arrow.manifests.row_ids import RowIds, RowVersions, parse_row_ids, parse_row_versions
 from lance_arrow.pruning.zone_predicates import ZonePredicate
 from lance_arrow.pruning.zone_pruning import PruneResult
-from lance_arrow.runtime import Runtime, default_runtime
+from lance_arrow.runtime import Runtime, computed_once, default_runtime
 from lance_arrow.scan.file_place import FilePlace
 from lance_arrow.scan.fragments.table_columns import TableColumns, VirtualColumn
 from lance_arrow.scan.fragments.table_zones import BoundedZones, prune_fragment
@@ -122,7 +121,7 @@ class FragmentRows(TableSource):
         self._limits = default_runtime().settings.limits
         self._bounded: dict[Path, tuple[ZoneMap, BoundedZones]] = {}
 
-    @cached_property
+    @computed_once
     def num_physical(self) -> int:
         """Rows of the files, deleted ones included.
 
@@ -135,7 +134,7 @@ class FragmentRows(TableSource):
             return self.meta.physical_rows
         return self.open_file(0).rows.num_rows
 
-    @cached_property
+    @computed_once
     def deletions(self) -> DeletionVector | None:
         """Deleted rows; None when there are none. Errors are those of `read_deletions`."""
         deletion = self.meta.deletion
@@ -158,7 +157,7 @@ class FragmentRows(TableSource):
             return known
         return self.num_physical if self.deletions is None else self.deletions.num_live
 
-    @cached_property
+    @computed_once
     def live(self) -> RowRanges:
         """Live rows, as ranges of rows of the files."""
         if self.deletions is None:
@@ -169,7 +168,7 @@ class FragmentRows(TableSource):
         """Return where the n-th live rows lie in the files, for ``(k,) int64`` numbers n."""
         return live_rows if self.deletions is None else self.deletions.offsets_of(live_rows)
 
-    @cached_property
+    @computed_once
     def row_ids(self) -> RowIds | None:
         """Stable row ids; None where ids are addresses."""
         if self.meta.row_ids is None:
@@ -188,11 +187,11 @@ class FragmentRows(TableSource):
         # Rows without a recorded version are as old as the table.
         return owned_ids(np.ones(len(offsets), np.uint64) if versions is None else versions.at(offsets), pool)
 
-    @cached_property
+    @computed_once
     def _created_at(self) -> RowVersions | None:
         return self._versions(self.meta.created_at_versions)
 
-    @cached_property
+    @computed_once
     def _updated_at(self) -> RowVersions | None:
         return self._versions(self.meta.updated_at_versions)
 

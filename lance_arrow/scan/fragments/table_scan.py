@@ -82,7 +82,11 @@ class TableScan:
     def count(self, numbers: Sequence[int]) -> int:
         """Count rows of fragments, by their numbers; errors are those of `FilteredReading.count`."""
         opened = self._opened(numbers, lambda: True, self._counted_alone)
-        count = sum(found if isinstance(found, int) else found.count() for found in opened)
+        if self._groups.is_local:
+            count = sum(map(_count, opened))
+        else:
+            # Counting a fragment by itself waits for its pages.
+            count = sum(self._runtime.ahead(_count, opened, is_far=True))
         self._groups.receipt.count(count)
         self._groups.receipt.send()
         return count
@@ -93,18 +97,24 @@ class TableScan:
         """Open fragments in groups as long as these can be read, ahead where that takes time without the interpreter.
 
         A local fragment by itself is opened by Python code alone: other threads would take turns with the caller's.
+        A far one waits for its end, so that many are opened at once.
         """
         planned = self._groups.planned(numbers, has_begun)
-        for is_here, some in groupby(planned, key=lambda group: self._groups.is_local and len(group) == 1):
-            open_some = partial(self._open, alone)
-            for opened in map(open_some, some) if is_here else self._runtime.ahead(open_some, some):
+        is_local, open_some = self._groups.is_local, partial(self._open, alone)
+        for is_single, some in groupby(planned, key=lambda group: len(group) == 1):
+            if is_single and is_local:
+                made: Iterator[Sequence[FilteredReading | T | list[int]]] = map(open_some, some)
+            else:
+                # The files of a far group are asked for at once. Fragments by themselves wait, and hold little.
+                made = self._runtime.ahead(open_some, some, is_far=is_single)
+            for opened in made:
                 for found in opened:
                     if not isinstance(found, list):
                         yield found
-                    elif self._groups.is_local:
+                    elif is_local:
                         yield from map(alone, found)
                     else:
-                        yield from self._runtime.ahead(alone, found)
+                        yield from self._runtime.ahead(alone, found, is_far=True)
 
     def _open(self, alone: Callable[[int], T], numbers: list[int]) -> Sequence[FilteredReading | T | list[int]]:
         if len(numbers) == 1:
@@ -118,3 +128,7 @@ class TableScan:
         if self._counts is None:
             return self._open_alone(number)
         return self._counts.count(number, lambda: self._groups.alone(number))
+
+
+def _count(found: FilteredReading | int) -> int:
+    return found if isinstance(found, int) else found.count()

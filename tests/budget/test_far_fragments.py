@@ -1,0 +1,57 @@
+"""Fragments of a table in a store are opened and read side by side, whether each is one request or two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from bucket_server import Bucket, bucket
+
+import lance_arrow
+from lance_arrow import LanceTable
+
+NUM_FRAGMENTS = 40
+ROWS = {"small": 1_000, "large": 30_000}
+"""Rows of a fragment: the file is read as a whole, or its end and then pages."""
+WAIT_SECONDS = 0.05
+LEAST_WAITING = 10
+WAYS: dict[str, Callable[[Any], int]] = {
+    "filter": lambda table: table.to_table(filter="id < 5").num_rows,
+    "count": lambda table: table.count_rows("x < 100"),
+    "column": lambda table: table.to_table(columns=["x"]).num_rows,
+    "scan": lambda table: table.to_table().num_rows,
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bucket]:
+    folder = tmp_path_factory.mktemp("far")
+    for size, num_rows in ROWS.items():
+        count = NUM_FRAGMENTS * num_rows
+        numbers = {name: np.random.default_rng(3).integers(0, 1 << 40, count) for name in ("x", "y", "z", "u", "v")}
+        rows = pa.table({"id": np.arange(count), **numbers})
+        LanceTable.create(folder / size, rows, max_rows_per_file=num_rows)
+    with bucket(folder, seconds=WAIT_SECONDS) as started:
+        yield started
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("size", ROWS)
+def test_a_table_asks_many_fragments_at_once(size: str, way: str, server: Bucket) -> None:
+    table = LanceTable.open(size, filesystem=server.store())
+    server.most_waiting = 0
+    found = WAYS[way](table)
+    local = LanceTable.open(server.folder / size)
+    assert found == WAYS[way](local)
+    assert server.most_waiting >= LEAST_WAITING
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_dataset_asks_many_small_fragments_at_once(way: str, server: Bucket) -> None:
+    dataset = lance_arrow.dataset("small", filesystem=server.store())
+    server.most_waiting = 0
+    WAYS[way](dataset)
+    assert server.most_waiting >= LEAST_WAITING
