@@ -1,4 +1,4 @@
-"""`list_tree`, `remove_tree`: all files below a folder, with sizes and times of change."""
+"""`list_tree`, `remove_tree`: all files below a folder, with sizes and times of change; `modified_ns` of one file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from lance_arrow.io.folders import remove_files
 from lance_arrow.io.foreign_errors import foreign_errors
-from lance_arrow.io.location import AnyFileSystem
+from lance_arrow.io.location import AnyFileSystem, Location
 from lance_arrow.late_arrow import arrow_fs
 from lance_arrow.late_names import late_module
 
@@ -72,6 +72,32 @@ def list_tree(filesystem: AnyFileSystem, folder: str) -> dict[str, ListedFile]:
             if info.type == arrow_fs.FileType.File:
                 found[posixpath.relpath(info.path, folder)] = ListedFile(info.size, _utc(info.mtime))
     return dict(sorted(found.items()))
+
+
+@foreign_errors()
+def modified_ns(location: Location) -> int | None:
+    """Return the time of the last change in nanoseconds since 1970; None if the filesystem has no times.
+
+    Raises
+    ------
+    FileNotFoundError, OSError
+        Errors of the filesystem.
+    """
+    if location.is_local:
+        return os.stat(location.path).st_mtime_ns
+    filesystem, path = location.filesystem, location.path
+    if isinstance(filesystem, arrow_fs.FileSystem):
+        found: int | None = filesystem.get_file_info(path).mtime_ns
+        return found
+    try:
+        moment = filesystem.modified(path)
+    except NotImplementedError:
+        return None
+    if not isinstance(moment, datetime.datetime):
+        return None
+    # Times without a zone are compared only with others of the same filesystem.
+    moment = moment.replace(tzinfo=datetime.UTC) if moment.tzinfo is None else moment
+    return int(moment.timestamp() * 1_000_000) * 1000
 
 
 @foreign_errors()

@@ -21,7 +21,7 @@ from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.errors import LanceError
 from lance_arrow.io import Location, RangeSource, open_source, read_coalesced
-from lance_arrow.io.modified import modified_ns
+from lance_arrow.io.trees import modified_ns
 from lance_arrow.kernels import crc32c
 from lance_arrow.settings import Limits
 from lance_arrow.statistics.zone_maps import ZoneMap, decode_zones
