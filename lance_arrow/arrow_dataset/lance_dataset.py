@@ -156,8 +156,10 @@ class LanceDataset(DatasetOfFragments, FrameReads):
         >>> flights.to_table(["id"], filter="price > 49").num_rows
         1
         """
-        options = ScannerOptions.of(locals()).for_all(self.filesystem).keywords()
-        return collect(self.scanner(**options, order_by=order_by, limit=limit, offset=offset))
+        options, table = ScannerOptions.of(locals()), self._table
+        if table is not None:
+            options = options.for_all(table.filesystem)
+        return collect(self.scanner(**options.keywords(), order_by=order_by, limit=limit, offset=offset))
 
     def to_batches(
         self,

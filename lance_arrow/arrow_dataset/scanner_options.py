@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from pyarrow import fs
 from pyarrow.dataset import FragmentScanOptions
 
+from lance_arrow.io import AnyFileSystem
 from lance_arrow.scan.predicates import Predicate
 
 BATCH_ROWS = 131_072
@@ -47,7 +48,7 @@ class ScannerOptions(NamedTuple):
         """Pick the options from the ``locals()`` of a method that has parameters of these names."""
         return cls(*_PICKED(arguments))
 
-    def for_all(self, filesystem: fs.FileSystem) -> ScannerOptions:
+    def for_all(self, filesystem: AnyFileSystem) -> ScannerOptions:
         """Return the options for a scan whose caller waits for all rows: of a store, more fragments are read ahead."""
         if self.fragment_readahead != FRAGMENT_READAHEAD or not _is_far(filesystem):
             return self
@@ -61,10 +62,8 @@ class ScannerOptions(NamedTuple):
 _PICKED = itemgetter(*ScannerOptions._fields)
 
 
-def _is_far(filesystem: fs.FileSystem) -> bool:
-    while isinstance(filesystem, fs.SubTreeFileSystem):
-        filesystem = filesystem.base_fs
-    if isinstance(filesystem, fs.PyFileSystem):
-        # Of fsspec, the filesystems of stores are asynchronous.
-        return bool(getattr(getattr(filesystem.handler, "fs", None), "async_impl", False))
-    return filesystem.type_name in _FAR
+def _is_far(filesystem: AnyFileSystem) -> bool:
+    if isinstance(filesystem, fs.FileSystem):
+        return filesystem.type_name in _FAR
+    # Of fsspec, the filesystems of stores are asynchronous.
+    return bool(getattr(filesystem, "async_impl", False))
