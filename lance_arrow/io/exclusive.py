@@ -20,7 +20,7 @@ import os
 import posixpath
 import secrets
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from fsspec import AbstractFileSystem
@@ -32,9 +32,15 @@ from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.local_sink import CREATE_FLAGS, hidden_name
 from lance_arrow.io.location import AnyFileSystem, Location
 from lance_arrow.io.sink import name_file
-from lance_arrow.io.store_calls import call_store
 from lance_arrow.io.syncing import sync_folder
+from lance_arrow.late_names import late_module
 from lance_arrow.redaction import redact
+
+if TYPE_CHECKING:
+    from lance_arrow.io import store_calls
+else:
+    # Local tables do without it.
+    store_calls = late_module("lance_arrow.io.store_calls")
 
 _CONDITIONAL: dict[str, dict[str, Any]] = {
     "s3fs.core.S3FileSystem": {"mode": "create"},
@@ -149,7 +155,7 @@ def _condition(filesystem: AbstractFileSystem) -> dict[str, Any] | None:
 def _put(filesystem: AbstractFileSystem, path: str, data: bytes, condition: dict[str, Any]) -> bool:
     try:
         # A lost answer is told apart by the caller: it may have been a "yes".
-        call_store(filesystem, "pipe_file", path, data, name=redact(path), is_safe=False, **condition)
+        store_calls.call_store(filesystem, "pipe_file", path, data, name=redact(path), is_safe=False, **condition)
     except FileExistsError:
         return False
     except OSError as error:

@@ -229,6 +229,8 @@ def file_exists(place: Location) -> bool:
     filesystem = place.filesystem
     if isinstance(filesystem, spec.AbstractFileSystem):
         filesystem.invalidate_cache(posixpath.dirname(place.path))
+        if type(filesystem) is local.LocalFileSystem:
+            return os.path.isfile(place.path)
         return bool(store_calls.call_store(filesystem, "isfile", place.path, name=place.name))
     return bool(filesystem.get_file_info(place.path).type == arrow_fs.FileType.File)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import posixpath
 import tempfile
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fsspec import AbstractFileSystem
 from fsspec.asyn import AsyncFileSystem
@@ -25,8 +25,14 @@ from fsspec.spec import AbstractBufferedFile
 from lance_arrow.io.fsspec_source import unwrap
 from lance_arrow.io.local_sink import LocalSink, hidden_name
 from lance_arrow.io.sink import BufferedSink, ByteSink
-from lance_arrow.io.store_calls import store_failures
 from lance_arrow.io.stream_sink import write_all
+from lance_arrow.late_names import late_module
+
+if TYPE_CHECKING:
+    from lance_arrow.io import store_calls
+else:
+    # Local files do without it.
+    store_calls = late_module("lance_arrow.io.store_calls")
 
 _MAX_MEMORY_BYTES = 64 << 20
 _PIECE_BYTES = 8 << 20
@@ -74,16 +80,16 @@ class OpenFileSink(BufferedSink):
         super().__init__(name)
         self._filesystem = filesystem
         self._path = path
-        with store_failures(filesystem, name):
+        with store_calls.store_failures(filesystem, name):
             self._file: Any = filesystem.open(path, "wb")
 
     def _send(self, parts: Sequence[memoryview]) -> None:
-        with store_failures(self._filesystem, self.name):
+        with store_calls.store_failures(self._filesystem, self.name):
             for part in parts:
                 write_all(self._file, part)
 
     def _publish(self) -> None:
-        with store_failures(self._filesystem, self.name):
+        with store_calls.store_failures(self._filesystem, self.name):
             self._file.close()
         self._filesystem.invalidate_cache(posixpath.dirname(self._path))
 

@@ -16,7 +16,7 @@ import posixpath
 import threading
 from collections.abc import Hashable, Iterable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from fsspec import AbstractFileSystem
@@ -30,12 +30,9 @@ from fsspec.implementations.memory import MemoryFileSystem
 from fsspec.utils import tokenize
 
 from lance_arrow.errors import InvalidArgumentError, StoreError, TruncatedReadError, UnsupportedError
-from lance_arrow.io.checked_ranges import RangeAnswer, changed, checked_ranges, compare_place, has_checked_ranges
 from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.local_source import LocalSource
 from lance_arrow.io.location import is_of_obstore
-from lance_arrow.io.patience import Patience, attempted, repeats_requests
-from lance_arrow.io.patience import patience as usual_patience
 from lance_arrow.io.source import (
     LOCAL_COALESCING,
     REMOTE_COALESCING,
@@ -49,7 +46,16 @@ from lance_arrow.io.source import (
     joined,
     truncated,
 )
-from lance_arrow.io.store_calls import call_within
+from lance_arrow.late_names import late_module
+
+if TYPE_CHECKING:
+    from lance_arrow.io import checked_ranges, store_calls
+    from lance_arrow.io import patience as patiences
+else:
+    # Writers import this module, and make no reads.
+    checked_ranges = late_module("lance_arrow.io.checked_ranges")
+    patiences = late_module("lance_arrow.io.patience")
+    store_calls = late_module("lance_arrow.io.store_calls")
 
 # Names that filesystems use for facts which change when the content of a file changes.
 _VERSION_FACTS = (
@@ -100,7 +106,7 @@ def open_fsspec(
     size_bytes: int | None = None,
     may_be_missing: bool = False,
     is_immutable: bool = False,
-    patience: Patience | None = None,
+    patience: patiences.Patience | None = None,
 ) -> RangeSource:
     """Open a file of an fsspec filesystem with the cheapest source for its bytes.
 
@@ -172,10 +178,10 @@ class FsspecSource:
         *,
         name: str,
         size_bytes: int | None = None,
-        patience: Patience | None = None,
+        patience: patiences.Patience | None = None,
     ) -> None:
         self.name = name
-        self._patience = patience or usual_patience()
+        self._patience = patience or patiences.patience()
         self._version: str | None = None
         self._filesystem = filesystem
         self._path = path
@@ -264,11 +270,11 @@ class FsspecSource:
     def _file_info(self) -> dict[str, Any]:
         if self._info is None:
             if isinstance(self._filesystem, AsyncFileSystem):
-                self._info = attempted(
+                self._info = patiences.attempted(
                     self._asked_info,
                     name=self.name,
                     patience=self._patience,
-                    is_repeated=repeats_requests(self._filesystem),
+                    is_repeated=patiences.repeats_requests(self._filesystem),
                 )
             else:
                 self._info = self._asked_info(0.0)
@@ -278,7 +284,7 @@ class FsspecSource:
         info: dict[str, Any]
         with self._exclusively():
             try:
-                info = call_within(self._filesystem, "info", seconds, self._path)
+                info = store_calls.call_within(self._filesystem, "info", seconds, self._path)
             except FileNotFoundError as error:
                 from lance_arrow.io.http_answers import answer_of  # noqa: PLC0415 - for what is missing
 
@@ -290,7 +296,7 @@ class FsspecSource:
                 if folder not in self._filesystem.dircache:
                     raise
                 self._filesystem.invalidate_cache(folder)
-                info = call_within(self._filesystem, "info", seconds, self._path)
+                info = store_calls.call_within(self._filesystem, "info", seconds, self._path)
         return info
 
     def _answers(self, places: list[tuple[int, int]]) -> list[Bytes]:
@@ -320,13 +326,13 @@ class FsspecSource:
             return []
         if not self.coalescing.is_far:
             return ask(0.0)
-        return attempted(
+        return patiences.attempted(
             ask,
             name=self.name,
             patience=self._patience,
             place=lambda: failed_at[0],
             num_bytes=sum(stop - start for start, stop in places),
-            is_repeated=repeats_requests(self._filesystem),
+            is_repeated=patiences.repeats_requests(self._filesystem),
         )
 
     def _asked(self, places: list[tuple[int, int]], seconds: float) -> Iterable[object]:
@@ -334,13 +340,13 @@ class FsspecSource:
             return self._visit(places)
         starts, stops = (list(side) for side in zip(*places, strict=True))
         filesystem = self._filesystem
-        if has_checked_ranges(filesystem):
+        if checked_ranges.has_checked_ranges(filesystem):
             answers: list[object] = sync(
-                filesystem.loop, checked_ranges, filesystem, self._path, starts, stops, timeout=seconds
+                filesystem.loop, checked_ranges.checked_ranges, filesystem, self._path, starts, stops, timeout=seconds
             )
             return answers
         paths = [self._path] * len(places)
-        found: Iterable[object] = call_within(
+        found: Iterable[object] = store_calls.call_within(
             filesystem, "cat_ranges", seconds, paths, starts, stops, on_error="return"
         )
         return found
@@ -359,7 +365,7 @@ class FsspecSource:
         return nullcontext()
 
     def _checked(self, answer: object, start: int, stop: int) -> Bytes:
-        if isinstance(answer, RangeAnswer):
+        if isinstance(answer, checked_ranges.RangeAnswer):
             self._compare(answer, start, stop)
             answer = answer.data
         if not isinstance(answer, bytes | bytearray | memoryview):
@@ -378,17 +384,17 @@ class FsspecSource:
         view.setflags(write=False)
         return view
 
-    def _compare(self, answer: RangeAnswer, start: int, stop: int) -> None:
+    def _compare(self, answer: checked_ranges.RangeAnswer, start: int, stop: int) -> None:
         """Raise if an answer is of another range, or of another version of the file than what was opened."""
         assert self._size is not None
-        compare_place(answer.place, start, stop, self._size, self.name)
+        checked_ranges.compare_place(answer.place, start, stop, self._size, self.name)
         known = self._version
         if known is None and self._info is not None:
             known = self._info.get("ETag")
         if known is None:
             known = answer.version
         elif answer.version is not None and answer.version != known:
-            raise changed(self.name, f"ETag {known}", answer.version)
+            raise checked_ranges.changed(self.name, f"ETag {known}", answer.version)
         self._version = known
 
 
