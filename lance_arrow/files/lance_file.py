@@ -475,7 +475,7 @@ class LanceFile(FrameReads):
 
 
 def _mapped(place: Location | None) -> RangeSource:
-    from lance_arrow.io.mapped_source import MappedSource  # noqa: PLC0415 - where asked for alone
+    from lance_arrow.io.buffer_source import MappedSource  # noqa: PLC0415 - where asked for alone
 
     return MappedSource(place)
 

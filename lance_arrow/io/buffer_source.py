@@ -1,17 +1,21 @@
-"""A source over bytes in memory."""
+"""Sources over bytes in memory, and over local files that are mapped: decoded where they lie, without a copy."""
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.io.local_source import LocalSource
 from lance_arrow.io.source import MEMORY_COALESCING, Bytes, Coalescing, Positional, Positions, check_ranges
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
+
+    from lance_arrow.io.location import Location
 
 
 class BufferSource:
@@ -69,3 +73,39 @@ class BufferSource:
     def close(self) -> None:
         """Release the buffer."""
         self._data = None
+
+
+class MappedSource(BufferSource):
+    """A mapped file; for files that do not change.
+
+    One that is cut while it is mapped ends the process (SIGBUS). One that is written over gives other rows.
+
+    Parameters
+    ----------
+    place
+        A local file.
+
+    Raises
+    ------
+    InvalidArgumentError
+        It is none, but a place of a filesystem, or memory (None).
+    FileNotFoundError, PermissionError, IsADirectoryError, UnsupportedError
+        As `LocalSource`.
+    """
+
+    def __init__(self, place: Location | None) -> None:
+        if place is None or not place.is_local:
+            where = None if place is None else place.name
+            raise InvalidArgumentError("only local files can be mapped into memory", path=where)
+        file = LocalSource(place.path, name=place.name)
+        self._identity = file.identity()
+        positional = file.positional()
+        assert positional is not None
+        # An empty file cannot be mapped.
+        mapped = mmap.mmap(positional.descriptor, 0, access=mmap.ACCESS_READ) if file.size() else b""
+        file.close()
+        super().__init__(mapped, name=file.name)
+
+    def identity(self) -> Hashable | None:
+        """Return what `LocalSource.identity` returned when the file was mapped."""
+        return self._identity

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -59,7 +60,8 @@ def measured(promise: Mapping[str, Any], source: str) -> dict[str, Any]:
     """Run the command of a promise, and return what to keep of it."""
     command = [sys.executable, *shlex.split(promise["run"])[1:]]
     begun = time.perf_counter()
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    support = {"PYTHONPATH": os.pathsep.join([str(ROOT / "tests" / "support"), os.environ.get("PYTHONPATH", "")])}
+    done = subprocess.run(command, cwd=ROOT, env={**os.environ, **support}, capture_output=True, text=True, check=False)
     seconds = round(time.perf_counter() - begun)
     if done.returncode:
         print(done.stdout[-2000:], done.stderr[-2000:], sep="\n", file=sys.stderr)

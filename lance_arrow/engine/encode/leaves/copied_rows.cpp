@@ -8,8 +8,6 @@
 
 namespace lance_arrow::engine {
 
-namespace {
-
 // Slots of one array on the path.
 struct CopiedNode {
   int64_t length = 0;
@@ -19,6 +17,8 @@ struct CopiedNode {
 
   int64_t num_bytes() const { return static_cast<int64_t>(validity.capacity() + slots.capacity() + bytes.capacity()); }
 };
+
+namespace {
 
 // Adds zeros; where they begin. Memory grows by half, so that a byte is moved a few times at most.
 uint8_t* add_bytes(std::vector<uint8_t>* to, int64_t count) {
