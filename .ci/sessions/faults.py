@@ -59,7 +59,7 @@ def simulate(session: nox.Session) -> None:
 @nox.session
 def far_faults(session: nox.Session) -> None:
     """Read 10,000 times and commit 1,000 times through a server that fails, and swap an object 1,000 times."""
-    install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
+    install(session, TEST_EXTRAS, *TEST_REQUIREMENTS, "s3fs")
     session.env.update({"PYTHONPATH": "tests/support", "LANCE_ARROW_READ_SECONDS": "10"})
     session.run("python", "tests/stores/failing_stores.py", *session.posargs)
     if not session.posargs:

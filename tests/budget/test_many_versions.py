@@ -28,8 +28,7 @@ NEWEST_LISTED = 32
 
 
 def s3fs_of(server: Bucket) -> Any:
-    import s3fs  # noqa: PLC0415 - for its tests alone
-
+    s3fs = pytest.importorskip("s3fs")
     return s3fs.S3FileSystem(key="key", secret="secret", endpoint_url=server.endpoint, skip_instance_cache=True)
 
 

@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,8 @@ CLIENTS: dict[str, Callable[[FaultyBucket], tuple[Any, str]]] = {
     "s3fs": by_s3fs,
     "http": by_http,
 }
+AVAILABLE = tuple(name for name in CLIENTS if name != "s3fs" or find_spec("s3fs") is not None)
+WRITING = tuple(name for name in AVAILABLE if name != "http")
 
 
 @dataclass
@@ -143,7 +146,7 @@ def is_located(error: LanceError) -> bool:
     return error.path is not None and (not isinstance(error, StoreError) or error.attempts >= 1)
 
 
-def run_reads(num_reads: int, seed: int, deadline: float, clients: Sequence[str] = tuple(CLIENTS)) -> Outcomes:
+def run_reads(num_reads: int, seed: int, deadline: float, clients: Sequence[str] = AVAILABLE) -> Outcomes:
     """Read so many times, by each client and door in turn, with faults of all kinds."""
     outcomes = Outcomes()
     generator = random.Random(seed)
@@ -174,7 +177,7 @@ def run_reads(num_reads: int, seed: int, deadline: float, clients: Sequence[str]
     return outcomes
 
 
-def run_commits(num_commits: int, seed: int, deadline: float, clients: Sequence[str] = ("obstore", "s3fs")) -> Outcomes:
+def run_commits(num_commits: int, seed: int, deadline: float, clients: Sequence[str] = WRITING) -> Outcomes:
     """Append so many times with faults; afterwards, each row of a commit is there once, or not if it failed."""
     outcomes = Outcomes()
     generator = random.Random(seed)

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from failing_stores import CLIENTS
+from failing_stores import AVAILABLE, CLIENTS
 from faulty_bucket import faulty_bucket
 
 import lance_arrow
@@ -65,7 +65,7 @@ def versions_in(table: pa.Table) -> set[int]:
     return {int(one) for column in table.columns for one in np.unique(column.to_numpy() % 10)}
 
 
-def run_swaps(num_swaps: int, seed: int, clients: Sequence[str] = tuple(CLIENTS)) -> Counter[str]:
+def run_swaps(num_swaps: int, seed: int, clients: Sequence[str] = AVAILABLE) -> Counter[str]:
     """Read so often, and replace the object before one of the requests of each read."""
     counts: Counter[str] = Counter()
     generator = random.Random(seed)
