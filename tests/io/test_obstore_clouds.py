@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 from pathlib import Path
@@ -12,35 +11,22 @@ import pyarrow as pa
 import pytest
 from bucket_server import BUCKET
 from other_buckets import ACCOUNT, azure_bucket, gcs_bucket
+from url_packages import installed, opens
 
 import lance_arrow
 from lance_arrow import LanceFile, LanceTable
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.io import obstore_urls, resolve
+from lance_arrow.io import resolve
 from lance_arrow.io.location import is_of_obstore
 
 ROWS = pa.table({"id": range(100)})
 SECRET = "c2VjcmV0"
-_find_spec = importlib.util.find_spec
 
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith(("AZURE_", "GOOGLE_", "STORAGE_"))]:
         monkeypatch.delenv(name)
-
-
-def installed(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
-    """Have exactly these packages installed, as far as URLs are concerned."""
-
-    def find(name: str) -> Any:
-        return _find_spec("json") if name in names else None
-
-    monkeypatch.setattr(obstore_urls, "find_spec", find)
-
-
-def opens(url: str, options: dict[str, Any]) -> bool:
-    return obstore_urls.open_url(url, options) is not None
 
 
 def key_of(endpoint: str) -> dict[str, Any]:

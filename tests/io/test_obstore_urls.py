@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ import pytest
 from bucket_server import BUCKET, Bucket, bucket
 from fsspec.implementations.memory import MemoryFileSystem
 from fsspec.registry import _registry
+from url_packages import installed, opens
 
 import lance_arrow
 from lance_arrow import LanceFile, LanceTable
@@ -24,7 +24,6 @@ from lance_arrow.io.location import is_of_obstore
 
 KEYS = {"key": "some", "secret": "word"}
 ROWS = pa.table({"id": range(100)})
-_find_spec = importlib.util.find_spec
 
 
 @pytest.fixture(autouse=True)
@@ -37,19 +36,6 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 def server(tmp_path: Path) -> Iterator[Bucket]:
     with bucket(tmp_path) as started:
         yield started
-
-
-def installed(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
-    """Have exactly these of obstore and s3fs installed, as far as URLs are concerned."""
-
-    def find(name: str) -> Any:
-        return _find_spec("json") if name in names else None
-
-    monkeypatch.setattr(obstore_urls, "find_spec", find)
-
-
-def opens(url: str, options: dict[str, Any]) -> bool:
-    return obstore_urls.open_url(url, options) is not None
 
 
 def both_names(server: Bucket) -> list[dict[str, Any]]:

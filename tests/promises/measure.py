@@ -40,7 +40,7 @@ def promises() -> list[dict[str, Any]]:
 
 
 def counted(output: str, patterns: Mapping[str, str]) -> dict[str, int]:
-    """Add up what each pattern finds; what is no number counts as one.
+    """Add up the numbers that each pattern finds; a match of other text counts as one.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Tables of very many versions: the manifests of the older ones are stand-ins, which nobody reads."""
+"""Tables of very many versions: the manifests of the older ones are stand-ins that are never read."""
 
 from __future__ import annotations
 
