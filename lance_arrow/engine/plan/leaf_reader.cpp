@@ -10,7 +10,9 @@ namespace {
 constexpr int64_t kBatchRuns = 256;
 constexpr int64_t kMaxGap = 4 << 10;  // a request costs about what copying this much costs
 constexpr int64_t kMaxSpan = 1 << 20;
-constexpr int64_t kDirectBytes = 2 << 10;  // plain rows of this size are read where they belong
+// Plain rows of this size are read where they belong: a request for each range costs no more than reading them together
+// and copying them apart.
+constexpr int64_t kDirectBytes = 2 << 10;
 constexpr int64_t kMostArena = 4 << 20;  // batches above it are followed by smaller ones
 
 class LeafReader {
@@ -215,7 +217,7 @@ class LeafReader {
     }
 
     Outcome add_all(const PageRef& ref, const Ranges& ranges) {
-      if (!lie_inside(ref, ranges)) return corrupt("rows lie outside their page", 0);
+      if (!ref.holds(ranges)) return corrupt("rows lie outside their page", 0);
       for (size_t range = 0; range < ranges.starts.size(); ++range) {
         const int64_t base = ref.base_of(ranges, range);
         const Outcome outcome = add(base + ranges.starts[range], ranges.stops[range] - ranges.starts[range]);
@@ -237,8 +239,8 @@ class LeafReader {
   Outcome batch(const PageRef& ref, const LaRuns& rows, LeafPart* out) {
     Outcome outcome = ref.page->plan(rows, &ranges_);
     if (outcome.message != nullptr) return outcome;
-    if (ref.page->is_plain && !ranges_.has_headers && !ranges_.starts.empty() && all_large(ranges_)) {
-      if (!lie_inside(ref, ranges_)) return corrupt("rows lie outside their page", 0);
+    if (ref.page->is_plain && !ranges_.has_headers && !ranges_.starts.empty() && ranges_.are_large(kDirectBytes)) {
+      if (!ref.holds(ranges_)) return corrupt("rows lie outside their page", 0);
       // What is to be compared with checksums is read in whole blocks, and copied.
       if (ranges_.starts.size() == 1 || !is_pending(ref, ranges_)) return read_direct(ref, out);
     }
@@ -262,17 +264,6 @@ class LeafReader {
     return ref.page->open_selected(start, stop, *selection_, ref.first_row, count, ranges_, fetched, out);
   }
 
-  static bool lie_inside(const PageRef& ref, const Ranges& ranges) {
-    const size_t num_ranges = ranges.starts.size();
-    for (size_t range = 0; range < num_ranges;) {
-      const size_t next = range < ranges.second ? ranges.second : range < ranges.third ? ranges.third : num_ranges;
-      const size_t end = std::min(next, num_ranges);
-      if (ranges.starts[range] < 0 || ranges.stops[end - 1] > ref.size_of(ranges, range)) return false;
-      range = end;
-    }
-    return true;
-  }
-
   bool is_pending(const PageRef& ref, const Ranges& ranges) const {
     return fetcher_.is_pending(ref.data_start + ranges.starts.front(), ranges.stops.back() - ranges.starts.front());
   }
@@ -280,7 +271,7 @@ class LeafReader {
   // Reads ranges into scratch memory, or into `large`; the next call overwrites them. Those of memory stay there.
   Outcome gather(const PageRef& ref, const Ranges& ranges, int64_t limit, Buffer* large, Fetched* fetched) {
     const size_t num_ranges = ranges.starts.size();
-    if (!lie_inside(ref, ranges)) return corrupt("rows lie outside their page", 0);
+    if (!ref.holds(ranges)) return corrupt("rows lie outside their page", 0);
     places_.resize(num_ranges);
     if (fetcher_.is_memory()) return look_at(ref, ranges, fetched);
     if (fetcher_.segments() != nullptr && lie_together(ref, ranges, fetched)) return success();
@@ -354,10 +345,10 @@ class LeafReader {
 
   // Reads the values that the second step named to where `end` says; all else of them is there already.
   Outcome read_values(const PageRef& ref, int64_t end, LeafPart* out) {
-    if (!lie_inside(ref, values_)) return corrupt("rows lie outside their page", 0);
+    if (!ref.holds(values_)) return corrupt("rows lie outside their page", 0);
     uint8_t* to = out->values.reserve(end, out->num_bytes - end, out->limit);
     if (to == nullptr) return above_limit();
-    const bool is_direct = all_large(values_);
+    const bool is_direct = values_.are_large(kDirectBytes);
     Buffer large;
     Fetched fetched{nullptr, nullptr};
     if (!is_direct) {
@@ -413,13 +404,6 @@ class LeafReader {
     if (ref.page->has_def()) out->def.push_back(0);
     *is_done = true;
     return success();
-  }
-
-  // Whether a request for each range costs no more than reading them together and copying them apart.
-  static bool all_large(const Ranges& ranges) {
-    int64_t wanted = 0;
-    for (size_t range = 0; range < ranges.starts.size(); ++range) wanted += ranges.stops[range] - ranges.starts[range];
-    return wanted >= kDirectBytes * static_cast<int64_t>(ranges.starts.size()) || ranges.starts.size() == 1;
   }
 
   // Plain values need no opening: they are read where they belong.

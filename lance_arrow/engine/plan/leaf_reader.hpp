@@ -3,6 +3,7 @@
 // Bytes are read in small batches into memory that stays in the cache and is used again; a batch is opened at once.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "engine/plan/pages.hpp"
@@ -30,6 +31,17 @@ struct PageRef {
   }
   int64_t size_of(const Ranges& ranges, size_t range) const {
     return range < ranges.second ? data_bytes : range < ranges.third ? second_bytes : third_bytes;
+  }
+  // Whether all ranges lie in their buffers.
+  bool holds(const Ranges& ranges) const {
+    const size_t num_ranges = ranges.starts.size();
+    for (size_t range = 0; range < num_ranges;) {
+      const size_t next = range < ranges.second ? ranges.second : range < ranges.third ? ranges.third : num_ranges;
+      const size_t end = std::min(next, num_ranges);
+      if (ranges.starts[range] < 0 || ranges.stops[end - 1] > size_of(ranges, range)) return false;
+      range = end;
+    }
+    return true;
   }
 };
 

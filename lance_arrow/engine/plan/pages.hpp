@@ -63,6 +63,12 @@ struct Ranges {
       add(start, stop);
     }
   }
+  // Whether there is one range, or they have so many bytes on average.
+  bool are_large(int64_t bytes) const {
+    int64_t wanted = 0;
+    for (size_t range = 0; range < starts.size(); ++range) wanted += stops[range] - starts[range];
+    return wanted >= bytes * static_cast<int64_t>(starts.size()) || starts.size() == 1;
+  }
 };
 
 // Rows of a leaf: where levels lie, per page since each page has layers of its own, and all values together.
