@@ -31,6 +31,12 @@ def bench_write(session: nox.Session) -> None:
 
 
 @nox.session
+def bench_former(session: nox.Session) -> None:
+    """Time scans, takes, filters and writes of each codec beside a former version: `-- former.whl`; asserts nothing."""
+    _bench(session, "former")
+
+
+@nox.session
 def bench_sizes(session: nox.Session) -> None:
     """Bytes, write and scan times of each column beside Parquet, the reference and Vortex; asserts nothing."""
     _bench(session, "sizes")

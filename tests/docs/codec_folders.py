@@ -1,8 +1,10 @@
-"""Count the files that name a codec or layout outside its folder; part of `nox -s lint`.
+"""Count the files that name a codec or layout outside its folder, and loops in headers; part of `nox -s lint`.
 
 A codec lives in ``plugins/<distribution>/<codec>/``. Two files name it: `pyproject.toml`, which registers it, and the
 ``native.pyx`` of its distribution, which includes its native part. Named means: by its module, its folder, its entry in
 a message, or a word that says nothing else. Options of users are no such names, nor are formats of other versions.
+
+A ``codec.hpp`` has no loops: modules include it, which are compiled with less optimization than sources.
 
 Run as ``python tests/docs/codec_folders.py``.
 """
@@ -64,9 +66,18 @@ def naming(texts: dict[str, str], distribution: str, name: str) -> list[str]:
     return sorted(path for path, text in texts.items() if not path.startswith(known) and named.search(text))
 
 
+def loops(texts: dict[str, str]) -> list[str]:
+    """Return the headers of codecs that loop."""
+    headers = {path: text for path, text in texts.items() if path.endswith("/codec.hpp")}
+    return sorted(path for path, text in headers.items() if re.search(r"^[^/]*\b(for|while) \(", text, re.MULTILINE))
+
+
 def main() -> int:
-    """Print a line for each codec and layout; return 1 if one is named by too many files."""
-    texts, is_wrong = tracked(), False
+    """Print a line for each codec and layout; return 1 if one is named by too many files, or its header loops."""
+    texts = tracked()
+    looping = loops(texts)
+    print(f"loops in headers: {', '.join(looping) or 'none'}")
+    is_wrong = bool(looping)
     for distribution, most in DISTRIBUTIONS.items():
         folder = ROOT / "plugins" / distribution
         names = {path.stem for path in folder.iterdir() if path.is_dir() or path.suffix == ".py"} - {

@@ -2,105 +2,14 @@
 // zipped values.
 #pragma once
 
-#include <algorithm>
-#include <memory>
-
 #include "lance_arrow/codec_tables.hpp"
-#include "lance_arrow_codecs/fsst/symbols.hpp"
 
 namespace lance_arrow::codecs {
 
-inline LaRefusal append_symbols(const SymbolTable& table, const uint8_t* codes, int64_t size, int64_t value,
-                                LaValues* out) {
-  // A code stands for at most 8 bytes; 8 more let every symbol be written whole.
-  return append(out, value, 8 * size + 8, "an FSST value has a code without a symbol, or ends in an escape",
-                [&](uint8_t* to, int64_t room) { return table.expand(codes, size, to, room); });
-}
-
-// Codes of chunks or blocks.
-struct Symbols {
-  const LaChunkCodec* child;
-  SymbolTable table;
-
-  static LaRefusal select(const void* self, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
-    const auto& form = *static_cast<const Symbols*>(self);
-    const Leased<Intermediate> leased;  // the child may be FSST too, or hold it
-    Intermediate& codes = *leased;
-    const int64_t count = num_selected(*runs);
-    codes.ends.resize(static_cast<size_t>(count));
-    LaValues place{nullptr, 0, codes.ends.data(), 0, &Intermediate::reserve, &codes};
-    const LaRefusal refusal = form.child->select(form.child->self, chunk, runs, &place);
-    if (refusal != nullptr) return refusal;
-    const int64_t* ends = codes.ends.data();
-    int64_t start = 0, alone = 0;  // values below `alone` are taken one by one
-    for (int64_t value = 0; value < count;) {
-      const uint8_t* bytes = codes.bytes.data() + start;
-      if (value >= alone && count - value > 1 && form.table.is_compressed() && ends[value] - start < kLongValue) {
-        const int64_t stop = stream_stop(codes.bytes.data(), ends, value, count, start);
-        if (stop > value && append_stream(form.table, bytes, start, ends, value, stop, out)) {
-          start = ends[stop - 1];
-          value = stop;
-          continue;
-        }
-        alone = std::max(stop, value + 1);
-      }
-      if (const LaRefusal failed = append_symbols(form.table, bytes, ends[value] - start, value, out)) return failed;
-      start = ends[value++];
-    }
-    return kDone;
-  }
-
-  // First value that makes the stream of values value .. too long, or ends in an escape: see CodedValues::stream_stop.
-  static int64_t stream_stop(const uint8_t* codes, const int64_t* ends, int64_t value, int64_t count, int64_t begin) {
-    for (int64_t end = begin; value < count && ends[value] - begin <= kStreamCodes; end = ends[value++])
-      if (ends[value] > end && codes[ends[value] - 1] == kEscape) break;
-    return value;
-  }
-
-  // Appends values value .. stop, which are one stream; false when they must be taken one by one.
-  static bool append_stream(const SymbolTable& table, const uint8_t* codes, int64_t begin, const int64_t* ends,
-                            int64_t value, int64_t stop, LaValues* out) {
-    uint32_t decoded[kStreamCodes + 1];
-    const int64_t size = ends[stop - 1] - begin;
-    uint8_t* to = out->reserve(out->host, out->end, 8 * size + 8);
-    if (to == nullptr || !table.expand_stream(codes, size, to, decoded)) return false;
-    for (; value < stop; ++value) out->ends[value] = out->end + decoded[ends[value] - begin];
-    out->end += decoded[size];
-    return true;
-  }
-};
-
-// Zipped codes.
-struct ZippedSymbols {
-  SymbolTable table;
-
-  static LaRefusal expand(const void* self, const uint8_t* data, const int64_t* starts, const int64_t* sizes,
-                          int64_t num_values, LaValues* out) {
-    const auto& form = *static_cast<const ZippedSymbols*>(self);
-    for (int64_t value = 0; value < num_values; ++value) {
-      const LaRefusal failed = append_symbols(form.table, data + starts[value], sizes[value], value, out);
-      if (failed != nullptr) return failed;
-    }
-    return kDone;
-  }
-};
-
 // Null where `child` has values of one width, or the table is refused.
-inline HeldChunkCodec* hold_symbols(const LaChunkCodec* child, const uint8_t* table, int64_t table_bytes,
-                                    Outcome* outcome) {
-  *outcome = success();
-  if (child->bits != 0) return nullptr;
-  auto form = std::make_shared<Symbols>();
-  form->child = child;
-  *outcome = form->table.open(table, table_bytes);
-  return outcome->message != nullptr ? nullptr : hold(form, 0, child->num_buffers, 0);
-}
+HeldChunkCodec* hold_symbols(const LaChunkCodec* child, const uint8_t* table, int64_t table_bytes, Outcome* outcome);
 
 // Null where the table is refused.
-inline HeldValueCodec* hold_zipped_symbols(const uint8_t* table, int64_t table_bytes, Outcome* outcome) {
-  auto form = std::make_shared<ZippedSymbols>();
-  *outcome = form->table.open(table, table_bytes);
-  return outcome->message != nullptr ? nullptr : hold_values(form, 0, false);
-}
+HeldValueCodec* hold_zipped_symbols(const uint8_t* table, int64_t table_bytes, Outcome* outcome);
 
 }  // namespace lance_arrow::codecs

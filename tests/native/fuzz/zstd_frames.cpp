@@ -1,9 +1,11 @@
 // Heads of Zstandard frames, which decide what a library is given to decode, and into how much memory.
+#include <memory>
 #include <numeric>
 
 #include "engine/bind/compressed_chunks.hpp"
 #include "input.hpp"
 #include "lance_arrow_codecs/zstd/codec.hpp"
+#include "lance_arrow_codecs/zstd/frames.hpp"
 
 namespace {
 
@@ -25,11 +27,12 @@ bool touch(const uint8_t* frame, int64_t size, uint8_t* out, int64_t out_bytes) 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::Input input(data, size);
   const fuzz::Buffer frame = input.rest();
-  const ZstdFrames frames{touch};
-  const int64_t declared = ZstdFrames::plain_bytes(&frames, frame.data(), frame.size);
+  static const std::unique_ptr<HeldFrameCodec> held(hold_zstd(touch));
+  const LaFrameCodec& frames = *held;
+  const int64_t declared = frames.plain_bytes(frames.self, frame.data(), frame.size);
   if (declared < 0 || declared > 1 << 20) return 0;
   fuzz::Buffer out(declared);
-  const bool is_good = ZstdFrames::decompress(&frames, frame.data(), frame.size, out.data(), declared) == nullptr;
+  const bool is_good = frames.decompress(frames.self, frame.data(), frame.size, out.data(), declared) == nullptr;
   if (!is_good || frame.size == 0) return 0;
   const ZstdFrame found = zstd_frame(frame.data(), frame.size);
   fuzz::require(found.bytes == frame.data() || found.bytes == frame.data() + 8, "a frame begins behind its size");
