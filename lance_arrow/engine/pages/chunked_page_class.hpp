@@ -9,6 +9,7 @@
 #include "engine/pages/chunked_page.hpp"
 #include "engine/tables/chunk_tables.hpp"
 #include "lance_arrow/number_ranges.hpp"
+#include "lance_arrow/prefetch.hpp"
 
 namespace lance_arrow::engine {
 
@@ -251,6 +252,8 @@ class ChunkedPage : public Page {
       chunk = find(starts, places_.num_chunks + 1, ranges.starts[range], std::max<int64_t>(chunk - 1, 0));
       for (; chunk < places_.num_chunks && starts[chunk] < ranges.stops[range]; ++chunk) {
         const uint8_t* bytes = fetched.data + fetched.places[range] + (starts[chunk] - ranges.starts[range]);
+        // The header of the next chunk is waited for otherwise: memory of a mapped file is seldom in a cache.
+        if (starts[chunk + 1] < ranges.stops[range]) prefetch(bytes + (starts[chunk + 1] - starts[chunk]));
         const Outcome outcome = visit(chunk, bytes, starts[chunk + 1] - starts[chunk]);
         if (outcome.message != nullptr) return outcome;
       }

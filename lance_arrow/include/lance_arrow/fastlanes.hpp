@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "lance_arrow/outcome.hpp"
+#include "lance_arrow/prefetch.hpp"
 
 namespace lance_arrow {
 
@@ -56,23 +57,45 @@ const std::array<UnpackBlock, 65> Unpackers<uint64_t>::table;
 
 inline constexpr int kPlaceInOrder[8] = {0, 4, 2, 6, 1, 5, 3, 7};  // kOrder is its own inverse
 
-// One value of a packed block, by its position among the 1024.
+// Where a value of a packed block begins: a word of its type, and a bit in it.
+struct PackedPlace {
+  int word, shift;
+};
+
+// Of a value by its position among the 1024.
 template <class T>
-T packed_value(const uint8_t* packed, int packed_bits, int64_t position) {
-  if (packed_bits == 0) return 0;
+PackedPlace packed_place(int packed_bits, int64_t position) {
   constexpr int lanes = Lanes<T>::count;
   constexpr int bits = Lanes<T>::bits;
   const int within = static_cast<int>(position % 128);
   const int row = kPlaceInOrder[within / lanes * (lanes / 16)] * 8 + static_cast<int>(position / 128);
-  const int lane = within % lanes;
   const int first_bit = row * packed_bits;
-  const int word = first_bit / bits;
-  const int shift = first_bit % bits;
-  uint64_t value = static_cast<uint64_t>(load<T>(packed, word * lanes + lane)) >> shift;
-  if (shift + packed_bits > bits)
-    value |= static_cast<uint64_t>(load<T>(packed, (word + 1) * lanes + lane)) << (bits - shift);
+  return {first_bit / bits * lanes + within % lanes, first_bit % bits};
+}
+
+template <class T>
+void prefetch_packed(const uint8_t* packed, int packed_bits, PackedPlace place) {
+  if (packed_bits == 0) return;
+  prefetch(packed + static_cast<int64_t>(sizeof(T)) * place.word);
+  if (place.shift + packed_bits > Lanes<T>::bits)
+    prefetch(packed + static_cast<int64_t>(sizeof(T)) * (place.word + Lanes<T>::count));
+}
+
+template <class T>
+T packed_value(const uint8_t* packed, int packed_bits, PackedPlace place) {
+  if (packed_bits == 0) return 0;
+  constexpr int bits = Lanes<T>::bits;
+  uint64_t value = static_cast<uint64_t>(load<T>(packed, place.word)) >> place.shift;
+  if (place.shift + packed_bits > bits)
+    value |= static_cast<uint64_t>(load<T>(packed, place.word + Lanes<T>::count)) << (bits - place.shift);
   if (packed_bits < 64) value &= (uint64_t{1} << packed_bits) - 1;
   return static_cast<T>(value);
+}
+
+// One value of a packed block, by its position among the 1024.
+template <class T>
+T packed_value(const uint8_t* packed, int packed_bits, int64_t position) {
+  return packed_value<T>(packed, packed_bits, packed_place<T>(packed_bits, position));
 }
 
 // The first num_values (<= 1024) of a block.

@@ -31,10 +31,16 @@ struct InlineBitpacking {
       copy_fixed_runs(whole, width, *runs, out->values);
       return kDone;
     }
-    uint8_t* to = out->values;
+    // Values lie in lines of memory of their own: all are asked for before the first is waited for.
+    PackedPlace places[few];
+    int64_t count = 0;
+    const auto bits = static_cast<int>(packed_bits);
     for (int64_t run = 0; run < runs->num_runs; ++run)
-      for (int64_t value = runs->starts[run]; value < runs->stops[run]; ++value, to += width)
-        store<T>(to, 0, packed_value<T>(bytes + width, static_cast<int>(packed_bits), value));
+      for (int64_t value = runs->starts[run]; value < runs->stops[run]; ++value) {
+        places[count] = packed_place<T>(bits, value);
+        prefetch_packed<T>(bytes + width, bits, places[count++]);
+      }
+    for (int64_t at = 0; at < count; ++at) store<T>(out->values, at, packed_value<T>(bytes + width, bits, places[at]));
     return kDone;
   }
 };
