@@ -21,6 +21,7 @@ from lance_arrow.scan.predicates import Predicate, as_expression, fitting
 
 if TYPE_CHECKING:
     from lance_arrow.arrow_dataset.column_statistics import ColumnStatistics
+    from lance_arrow.arrow_dataset.direct_reads import FileReads
     from lance_arrow.scan.fragments.fragment_rows import FragmentRows
     from lance_arrow.scan.fragments.table_reader import TableReader
 
@@ -70,6 +71,8 @@ class DatasetOfFragments(FileSystemDataset):
 
     _has_guarantees = False
     _num_fragments = 0
+    _only_fragment: LanceFileFragment | None = None
+    _file_reads: FileReads | None = None
 
     @property
     def format(self) -> bridge.BridgeFormat:
@@ -186,6 +189,8 @@ class DatasetOfFragments(FileSystemDataset):
         fragments = self.fragments
         parts = [fragment.payload for fragment in fragments]
         self._num_fragments = len(parts)
+        if len(parts) == 1 and fragments[0].partition_expression.equals(_TRUE):
+            self._only_fragment = fragments[0]
         if not parts or not all(isinstance(part, TablePart) for part in parts):
             return None
         facts = parts[0].facts

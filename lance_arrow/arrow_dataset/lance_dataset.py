@@ -13,6 +13,7 @@ from pyarrow.dataset import FileSystemDataset, FragmentScanOptions, Scanner
 from lance_arrow.arrays.view_arrays import without_views
 from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.arrow_dataset.dataset_parts import DatasetOfFragments
+from lance_arrow.arrow_dataset.direct_reads import direct_reads
 from lance_arrow.arrow_dataset.interruptible import collect
 from lance_arrow.arrow_dataset.narrow_schema import narrow_schema
 from lance_arrow.arrow_dataset.scanner_options import (
@@ -157,6 +158,10 @@ class LanceDataset(DatasetOfFragments, FrameReads):
         1
         """
         options, table = ScannerOptions.of(locals()), self._table
+        direct = None if order_by is not None or limit is not None or offset else direct_reads(self, options)
+        if direct is not None:
+            both = all_of((self._own_filter, self._expression(filter)))
+            return direct.read(direct.projection(columns), both)  # type: ignore[arg-type]  # expressions are no names
         if table is not None:
             options = options.for_all(table.filesystem)
         return collect(self.scanner(**options.keywords(), order_by=order_by, limit=limit, offset=offset))
@@ -393,9 +398,11 @@ class LanceDataset(DatasetOfFragments, FrameReads):
         10
         """
         found, both = self._table, all_of((self._own_filter, self._expression(filter)))
-        is_plain = use_threads and memory_pool is None and fragment_scan_options is None and not self._has_guarantees
-        if found is not None and (both is None or (is_plain and self.schema.equals(found.columns.schema))):
-            return found.count(both)
+        if found is not None and both is None:
+            return found.num_rows
+        direct = direct_reads(self, ScannerOptions.of({**locals(), "columns": None}), is_count=True)
+        if direct is not None:
+            return direct.count(both)
         options = ScannerOptions.of({**locals(), "columns": []})
         if self._views is not None and both is not None:
             return self._views.count(options)
@@ -476,6 +483,7 @@ class LanceDataset(DatasetOfFragments, FrameReads):
         # The files are the same: what is known of them need not be found again.
         made._table_reader = self._table
         made._has_guarantees, made._num_fragments = self._has_guarantees, self._num_fragments
+        made._only_fragment, made._file_reads = self._only_fragment, self._file_reads
         made._groups = self._groups
         return made
 

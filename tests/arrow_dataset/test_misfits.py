@@ -98,6 +98,11 @@ def test_what_pyarrow_does_by_itself_raises_as_pyarrow_does(dataset: LanceDatase
     with pytest.raises(pa.ArrowInvalid, match="nmae"):
         dataset.sort_by("nmae")
     with pytest.raises(pa.ArrowTypeError, match="must evaluate to bool"):
+        dataset.scanner(filter=F("id") + 1).to_table()
+
+
+def test_filters_that_are_no_conditions(dataset: LanceDataset) -> None:
+    with pytest.raises(InvalidArgumentError, match="expected bool"):
         dataset.to_table(filter=F("id") + 1)
 
 

@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 
+import lance_arrow
 from lance_arrow import LanceFile, LanceFormat, write_table
 from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.pruning.zone_pruning import zone_predicate
@@ -119,6 +120,7 @@ def filters(rounds: int) -> None:
             made.create_scalar_index(column, "ZONEMAP")
         vortex.io.write(table, other)
         dataset, file = pads.dataset(own, format=LanceFormat()), LanceFile(own)
+        mapped, own_dataset = LanceFile(own, memory_map=True), lance_arrow.dataset(own)
         reference = lance.dataset(root)
         opened, kept = vortex.open(other, without_segment_cache=True), vortex.open(other)
         for column in ("sorted", "shuffled"):
@@ -129,6 +131,8 @@ def filters(rounds: int) -> None:
                 expression = vortex.expr.and_(vortex.expr.column(column) >= 1000, vortex.expr.column(column) < stop)
                 rows = {
                     "ours": lambda c=condition: file.read(filter=c).num_rows,
+                    "ours, mapped": lambda c=condition: mapped.read(filter=c).num_rows,
+                    "ours by lance_arrow.dataset": lambda c=condition: own_dataset.to_table(filter=c).num_rows,
                     "ours as a dataset": lambda c=condition: dataset.to_table(filter=c).num_rows,
                     "reference": lambda s=sql: reference.to_table(filter=s).num_rows,
                     "vortex": lambda e=expression: len(opened.scan(expr=e).read_all().to_arrow_table()),
@@ -136,6 +140,8 @@ def filters(rounds: int) -> None:
                 }
                 counts = {
                     "ours": lambda c=condition: file.count_rows(c),
+                    "ours, mapped": lambda c=condition: mapped.count_rows(c),
+                    "ours by lance_arrow.dataset": lambda c=condition: own_dataset.count_rows(filter=c),
                     "ours as a dataset": lambda c=condition: dataset.count_rows(filter=c),
                     "reference": lambda s=sql: reference.count_rows(filter=s),
                 }

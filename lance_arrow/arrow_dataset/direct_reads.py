@@ -1,0 +1,126 @@
+"""Whole reads and counts of a dataset without a scan of Arrow's, whose threads and second filter take milliseconds.
+
+| dataset of | read and counted by |
+|---|---|
+| a table | its `TableReader`, as `LanceTable` does |
+| one whole file | `FileReads`, as `LanceFile` does |
+| anything else: several files, guarantees, views, options of a scan | Arrow |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pyarrow as pa
+
+from lance_arrow.arrow_dataset.scanner_options import ScannerOptions
+from lance_arrow.runtime import default_runtime
+from lance_arrow.scan.file_batches import FileBatches
+from lance_arrow.scan.open_files import is_current
+from lance_arrow.scan.projection import Projection
+from lance_arrow.scan.row_taking import as_table
+from lance_arrow.scan.scan_options import ScanOptions
+from lance_arrow.spi.rows import RowRanges
+
+if TYPE_CHECKING:
+    from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
+    from lance_arrow.scan.open_file import OpenFile
+    from lance_arrow.scan.predicates import Predicate
+
+_NUM_WANTED = len(("columns", "filter"))
+_PLAIN = ScannerOptions()[_NUM_WANTED:]
+"""Options of a scan, which are not those of what is wanted, where the caller names none."""
+_NO_WISHES = ScanOptions()
+
+
+class DirectReads(Protocol):
+    """What reads and counts the rows of a dataset."""
+
+    def projection(self, columns: Sequence[str] | None) -> Projection:
+        """Resolve names."""
+
+    def read(self, projection: Projection, filter: Predicate | None) -> pa.Table:
+        """Read the rows that satisfy a filter."""
+
+    def count(self, filter: Predicate | None) -> int:
+        """Count them."""
+
+
+class FileReads:
+    """Reads and counts the rows of a file as `TableReader` does those of a table.
+
+    Parameters
+    ----------
+    file
+        The open file.
+    """
+
+    def __init__(self, file: OpenFile) -> None:
+        self.file = file
+        self._batches = FileBatches(file)
+
+    def projection(self, columns: Sequence[str] | None) -> Projection:
+        """Resolve names; raises `InvalidArgumentError` if there is no such column."""
+        return Projection.of(self.file.rows.roots, self.file.rows.metadata, columns)
+
+    def read(self, projection: Projection, filter: Predicate | None) -> pa.Table:
+        """Read the rows that satisfy a filter, all when None; errors are those of `FileBatches.at_once`."""
+        rows = RowRanges.one(0, self.file.rows.num_rows)
+        return as_table(self._batches.at_once(projection, filter, rows), projection.schema)
+
+    def count(self, filter: Predicate | None) -> int:
+        """Count the rows that satisfy a filter."""
+        return self.file.rows.num_rows if filter is None else self._batches.count(filter)
+
+
+def direct_reads(dataset: LanceDataset, options: ScannerOptions, *, is_count: bool = False) -> DirectReads | None:
+    """Return what reads and counts without Arrow; None where only Arrow knows what is wanted.
+
+    Many fragments are read in groups, by Arrow's threads. Scans that are watched tell what each file took.
+
+    Parameters
+    ----------
+    dataset
+        The dataset.
+    options
+        Of the scan.
+    is_count
+        Whether rows are counted; columns are None then.
+    """
+    table = dataset._table
+    is_plain = options[_NUM_WANTED:] == _PLAIN
+    if not is_plain or dataset._has_guarantees or dataset._views is not None or not _are_own(dataset, options.columns):
+        return None
+    is_watched = default_runtime().is_watched
+    # Formats of others have no such options.
+    if getattr(dataset.format.handler, "scan_options", None) != _NO_WISHES:
+        return None
+    if table is not None and (is_count or not (is_watched or dataset._groups is not None)):
+        return table if dataset._has_schema_of(table) else None
+    return None if is_watched else _only_file(dataset)
+
+
+def _are_own(dataset: LanceDataset, columns: Any) -> bool:
+    """Return whether columns are all, or named fields of the schema; Arrow knows paths and expressions."""
+    if columns is None:
+        return True
+    if not isinstance(columns, list | tuple) or not columns:
+        return False
+    names = dataset.schema.names
+    return all(isinstance(one, str) and "." not in one and names.count(one) == 1 for one in columns)
+
+
+def _only_file(dataset: LanceDataset) -> FileReads | None:
+    held = dataset._file_reads
+    if held is not None and is_current(held.file):
+        return held
+    fragment = dataset._only_fragment
+    file = None if fragment is None or fragment.place.rows is not None else fragment._known()
+    if file is None:
+        return None
+    if held is None or held.file is not file:
+        if not dataset.schema.equals(file.rows.schema, check_metadata=True):
+            return None
+        held = dataset._file_reads = FileReads(file)
+    return held
