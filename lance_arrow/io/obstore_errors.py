@@ -21,6 +21,7 @@ import asyncio
 import errno
 import os
 import re
+from collections.abc import Callable
 from types import TracebackType
 
 from lance_arrow.errors import LanceError, StoreError, StoreRefusedError
@@ -51,12 +52,15 @@ class store_errors:
     ----------
     name
         Printable name of the file, without credentials.
+    shown
+        What makes the printable name of `name`, where an exception needs it: redaction takes as long as a request.
     """
 
-    __slots__ = ("_name",)
+    __slots__ = ("_name", "_shown")
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, shown: Callable[[str], str] = str) -> None:
         self._name = name
+        self._shown = shown
 
     def __enter__(self) -> None:
         return None
@@ -65,7 +69,7 @@ class store_errors:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is not None:
-            told = translated(error, self._name)
+            told = translated(error, self._shown(self._name))
             if told is not error:
                 # The cause would show what its text shows.
                 raise told from None
@@ -111,7 +115,7 @@ class bounded_errors(store_errors):
 
     Parameters
     ----------
-    name
+    name, shown
         As for `store_errors`.
     seconds
         After which what the block waits for is cancelled; None for no end.
@@ -119,8 +123,8 @@ class bounded_errors(store_errors):
 
     __slots__ = ("_seconds", "_timeout")
 
-    def __init__(self, name: str, seconds: float | None) -> None:
-        super().__init__(name)
+    def __init__(self, name: str, seconds: float | None, shown: Callable[[str], str] = str) -> None:
+        super().__init__(name, shown)
         self._seconds = seconds
 
     async def __aenter__(self) -> None:
@@ -133,5 +137,10 @@ class bounded_errors(store_errors):
         try:
             await self._timeout.__aexit__(kind, error, trace)
         except TimeoutError as late:
-            raise given_up(late, name=self._name, seconds=self._seconds or 0.0, allowed=self._seconds or 0.0) from None
+            raise given_up_after(late, self._shown(self._name), self._seconds or 0.0) from None
         self.__exit__(kind, error, trace)
+
+
+def given_up_after(late: TimeoutError, name: str, seconds: float) -> LanceError:
+    """Return what to raise for a file whose store did not answer in so many seconds."""
+    return given_up(late, name=name, seconds=seconds, allowed=seconds)

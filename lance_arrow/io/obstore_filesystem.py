@@ -22,12 +22,12 @@ import obstore
 from fsspec.asyn import AsyncFileSystem, get_loop
 from fsspec.spec import AbstractBufferedFile
 from fsspec.utils import tokenize
-from obstore.exceptions import GenericError, NotSupportedError
+from obstore.exceptions import BaseError, GenericError, NotSupportedError
 from obstore.fsspec import FsspecStore
 from obstore.store import HTTPStore, LocalStore
 
-from lance_arrow.errors import InvalidArgumentError, UnsupportedError
-from lance_arrow.io.obstore_errors import bounded_errors, store_errors
+from lance_arrow.errors import InvalidArgumentError, LanceError, UnsupportedError
+from lance_arrow.io.obstore_errors import bounded_errors, given_up_after, store_errors, translated
 from lance_arrow.io.obstore_stores import check_process, end_of, lists_after, lists_in_order, place_and_token, run
 from lance_arrow.io.patience import patience
 from lance_arrow.io.source import THREADED_COALESCING
@@ -41,6 +41,8 @@ _WITHOUT_BUCKETS = ("file", "memory")
 _NO_LISTING = (f"(os error {errno.ENOTDIR})", "405 Method Not Allowed", "501 Not Implemented")
 _LISTED_AT_ONCE = 1000
 _PART_BYTES = 10 << 20
+# Each request that waits has a connection: more of them take longer to open than they save.
+_FILES_AT_ONCE = THREADED_COALESCING.many_requests
 
 _made: WeakValueDictionary[int, StoreFileSystem] = WeakValueDictionary()
 """Filesystems by the identity of what they are made of, which they keep alive."""
@@ -136,7 +138,7 @@ class StoreFileSystem(AsyncFileSystem):  # type: ignore[misc]
                 "obstore's filesystem drops the query of a URL; pass an HTTPStore, or fsspec's filesystem",
                 path=redact(path),
             )
-        with store_errors(redact(path)):
+        with store_errors(path, redact):
             bucket, inner = self._buckets._split_path(path)
             return self._buckets._construct_store(bucket), inner.strip("/")
 
@@ -306,6 +308,70 @@ class StoreFileSystem(AsyncFileSystem):  # type: ignore[misc]
                 return b""
             return bytes(await store.get_range_async(key, start=start, end=end))
 
+    async def _cat_ranges(
+        self,
+        paths: list[str],
+        starts: Sequence[int] | int,
+        ends: Sequence[int] | int,
+        max_gap: int | None = None,
+        batch_size: int | None = None,
+        on_error: str = "return",
+        **kwargs: Any,
+    ) -> list[Any]:
+        begins = [starts] * len(paths) if isinstance(starts, int) else starts
+        stops = [ends] * len(paths) if isinstance(ends, int) else ends
+        are_plain = all(type(one) is int and one >= 0 for sides in (begins, stops) for one in sides)
+        if max_gap is not None or not are_plain or not len(paths) == len(begins) == len(stops):
+            found: list[Any] = await super()._cat_ranges(
+                paths, starts, ends, max_gap=max_gap, batch_size=batch_size, on_error=on_error, **kwargs
+            )
+            return found
+        views = await self._views(paths, begins, stops)
+        failed = next((one for one in views if isinstance(one, Exception)), None)
+        if failed is not None and on_error != "return":
+            raise failed
+        return [one if isinstance(one, Exception) else bytes(one) for one in views]
+
+    def read_views(
+        self, paths: Sequence[str], starts: Sequence[int], stops: Sequence[int]
+    ) -> list[memoryview | Exception]:
+        """Ask for ranges of files, as `cat_ranges` does, and return memory of obstore, or what went wrong.
+
+        Raises
+        ------
+        UnsupportedError
+            As `run`.
+        """
+        return run(self._views(paths, starts, stops), None)
+
+    async def _views(
+        self, paths: Sequence[str], starts: Sequence[int], stops: Sequence[int]
+    ) -> list[memoryview | Exception]:
+        """Ask for ranges within the seconds of a read of them all; one task asks for many, one after another."""
+        out: list[Any] = [None] * len(paths)
+        waiting = iter(range(len(paths)))
+
+        async def ask() -> None:
+            for number in waiting:
+                path, start, stop = paths[number], starts[number], stops[number]
+                try:
+                    store, key = self.placed(path)
+                    # Stores refuse ranges without bytes.
+                    data = await store.get_range_async(key, start=start, end=stop) if start < stop else b""
+                    out[number] = memoryview(data)
+                except (BaseError, LanceError, OSError, ValueError) as error:
+                    out[number] = translated(error, self.printed(path))
+
+        seconds = patience().allowed_seconds(sum(stops) - sum(starts))
+        try:
+            async with asyncio.timeout(seconds):
+                await asyncio.gather(*[ask() for _ in range(min(len(paths), _FILES_AT_ONCE))])
+        except TimeoutError as late:
+            missing = [number for number, one in enumerate(out) if one is None]
+            for number in missing:
+                out[number] = given_up_after(late, self.printed(paths[number]), seconds)
+        return out
+
     async def _put_file(self, lpath: str, rpath: str, mode: str = "overwrite", **_: Any) -> None:
         with open(lpath, "rb") as file:
             await self._pipe_file(rpath, file, mode)
@@ -344,7 +410,7 @@ class StoreFileSystem(AsyncFileSystem):  # type: ignore[misc]
     def _bounded(self, path: str, num_bytes: int | None = 0) -> bounded_errors:
         """Translate errors, and end after the seconds of a read of so many bytes; None for objects of any size."""
         seconds = None if num_bytes is None else patience().allowed_seconds(num_bytes)
-        return bounded_errors(self.printed(path), seconds)
+        return bounded_errors(path, seconds, self.printed)
 
     def _open(self, path: str, mode: str = "rb", **kwargs: Any) -> StoreFile:
         if mode not in ("rb", "wb"):

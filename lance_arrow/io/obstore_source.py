@@ -243,14 +243,14 @@ class ObstoreSource:
             raise
 
     async def _asked(self, places: list[tuple[int, int]]) -> list[Any]:
-        """Return answers by their range, or the exceptions in their place."""
+        """Return answers by their range, or the exceptions in their place; that of a single range is raised."""
         if self._is_compared:
             return await asyncio.gather(
                 *[self._compared(start, stop) for start, stop in places], return_exceptions=True
             )
         if len(places) == 1:
-            one = self._store.get_range_async(self._key, start=places[0][0], end=places[0][1])
-            return list(await asyncio.gather(one, return_exceptions=True))
+            start, stop = places[0]
+            return [await self._store.get_range_async(self._key, start=start, end=stop)]
         starts, stops = ([place[side] for place in places] for side in (0, 1))
         # Neighbours would be one request, however large: they go into different calls.
         has_neighbours = not set(starts).isdisjoint(stops)

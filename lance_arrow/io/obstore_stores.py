@@ -5,15 +5,18 @@ This module imports obstore. Import it only for an object of obstore.
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import os
+import time
 from collections.abc import Coroutine
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from fsspec.asyn import get_loop, sync
+from fsspec.asyn import get_loop
 from obstore.store import AzureStore, GCSStore, HTTPStore, LocalStore, MemoryStore, S3Store
 
-from lance_arrow.errors import InvalidArgumentError, TruncatedReadError, UnsupportedError
+from lance_arrow.errors import InternalError, InvalidArgumentError, TruncatedReadError, UnsupportedError
 from lance_arrow.redaction import redact
 
 if TYPE_CHECKING:
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 _Answer = TypeVar("_Answer")
 # Directory buckets of S3 list names without order.
 _UNORDERED_BUCKETS = "--x-s3"
+_UNINTERRUPTED_SECONDS = 1.0
 
 _numbers = itertools.count()
 _users: list[int] = []
@@ -68,6 +72,8 @@ def is_in_process(store: ObjectStore) -> bool:
 def run(work: Coroutine[Any, Any, _Answer], seconds: float | None) -> _Answer:
     """Wait for a coroutine of obstore; the wait can be interrupted, and ends after some seconds.
 
+    Whoever stops waiting cancels the coroutine, and with it the requests that it waits for.
+
     Raises
     ------
     TimeoutError
@@ -75,17 +81,43 @@ def run(work: Coroutine[Any, Any, _Answer], seconds: float | None) -> _Answer:
     UnsupportedError
         The process was forked after obstore was used: its threads do not exist here, and a request would never end.
     """
-
-    async def awaited() -> _Answer:
-        return await work
-
     try:
         check_process()
     except UnsupportedError:
         work.close()
         raise
-    found: _Answer = sync(get_loop(), awaited, timeout=seconds)
-    return found
+    loop = get_loop()
+    if asyncio.events._get_running_loop() is loop:
+        work.close()
+        raise InternalError("a thread waits for the event loop that it runs")
+    tasks: list[asyncio.Task[_Answer]] = []
+    ended = Lock()
+    ended.acquire()
+
+    def begin() -> None:
+        tasks.append(loop.create_task(work))
+        tasks[0].add_done_callback(lambda _: ended.release())
+
+    def cancel() -> None:
+        # What the loop was told first, it has done.
+        tasks[0].cancel()
+
+    # One task, and one crossing of threads each way: fsspec's `sync` makes three tasks of a call with a deadline.
+    loop.call_soon_threadsafe(begin)
+    last = None if seconds is None else time.monotonic() + seconds
+    try:
+        while not ended.acquire(timeout=_left(last)):
+            if last is not None and time.monotonic() >= last:
+                raise TimeoutError
+    except BaseException:
+        loop.call_soon_threadsafe(cancel)
+        raise
+    return tasks[0].result()
+
+
+def _left(last: float | None) -> float:
+    """Return how long a lock is waited for: on Windows, such a wait cannot be interrupted."""
+    return _UNINTERRUPTED_SECONDS if last is None else max(0.0, min(_UNINTERRUPTED_SECONDS, last - time.monotonic()))
 
 
 def is_usable() -> bool:

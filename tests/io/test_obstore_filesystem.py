@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime
 import pickle
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ from obstore.fsspec import FsspecStore
 from obstore.store import HTTPStore, LocalStore, MemoryStore
 from pyarrow import fs as arrow_fs
 
-from lance_arrow.errors import InvalidArgumentError, UnsupportedError
+from lance_arrow.errors import InvalidArgumentError, StoreTimeoutError, UnsupportedError
 from lance_arrow.io import (
     Location,
     can_create_exclusively,
@@ -27,6 +29,8 @@ from lance_arrow.io import (
     list_names,
     list_sizes,
     list_tree,
+    obstore_filesystem,
+    obstore_stores,
     open_sink,
     read_small_files,
     read_whole,
@@ -132,6 +136,47 @@ def test_fsspec_operations(root: Location) -> None:
         filesystem.cat_file(f"{path}/absent")
     with pytest.raises(InvalidArgumentError, match="'rb' or 'wb'"):
         filesystem.open(f"{path}/file", "ab")
+
+
+def test_views_are_answers_or_what_went_wrong(root: Location) -> None:
+    filesystem, path = root.filesystem, filled(root).path
+    names = [f"{path}/{name}" for name in ("file", "absent", "b/x", "file")]
+    found = filesystem.read_views(names, [0, 0, 1, 2], [4, 4, 3, 2])
+    assert [bytes(found[number]) for number in (0, 2, 3)] == [b"file", b"/x", b""]
+    assert isinstance(found[1], FileNotFoundError)
+
+
+def test_files_without_an_answer_have_an_error_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_bytes(b"file")
+    monkeypatch.setenv("LANCE_ARROW_READ_SECONDS", "0.3")
+    with bucket(tmp_path, seconds=5) as slow:
+        filesystem = obstore_filesystem.as_filesystem(slow.store())
+        started = time.monotonic()
+        found = filesystem.read_views(["file"] * 200, [0] * 200, [4] * 200)
+        assert time.monotonic() - started < 3
+        assert [(type(one), one.path) for one in found] == [(StoreTimeoutError, f"s3://{BUCKET}/file")] * 200
+
+
+@pytest.mark.parametrize("stops", ["late", "interrupted"])
+def test_who_stops_waiting_cancels(monkeypatch: pytest.MonkeyPatch, stops: str) -> None:
+    begun, ended = threading.Event(), threading.Event()
+
+    async def work() -> None:
+        begun.set()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.set()
+
+    def interrupt(_: float | None) -> float:
+        assert begun.wait(5)
+        raise KeyboardInterrupt
+
+    if stops == "interrupted":
+        monkeypatch.setattr(obstore_stores, "_left", interrupt)
+    with pytest.raises(TimeoutError if stops == "late" else KeyboardInterrupt):
+        obstore_stores.run(work(), 0.2)
+    assert ended.wait(5)
 
 
 def test_files_are_copied_from_and_to_a_disk(root: Location, tmp_path: Path) -> None:
