@@ -50,9 +50,17 @@ class ScannerOptions(NamedTuple):
 
     def for_all(self, filesystem: AnyFileSystem) -> ScannerOptions:
         """Return the options for a scan whose caller waits for all rows: of a store, more fragments are read ahead."""
-        if self.fragment_readahead != FRAGMENT_READAHEAD or not _is_far(filesystem):
+        if self.fragment_readahead != FRAGMENT_READAHEAD or not is_far(filesystem):
             return self
         return self._replace(fragment_readahead=_FAR_READAHEAD)
+
+    def is_plain(self, schema: pa.Schema) -> bool:
+        """Return whether a scan that returns all rows at once has no wish but some of the columns, each once."""
+        has_wishes = self.fragment_scan_options is not None or self.memory_pool is not None or not self.use_threads
+        if has_wishes or isinstance(self.columns, dict):
+            return False
+        names = schema.names if self.columns is None else list(self.columns)
+        return len(set(names)) == len(names) and all(isinstance(one, str) and one in schema.names for one in names)
 
     def keywords(self) -> dict[str, Any]:
         """Return the options as keyword arguments of a method of pyarrow."""
@@ -62,7 +70,8 @@ class ScannerOptions(NamedTuple):
 _PICKED = itemgetter(*ScannerOptions._fields)
 
 
-def _is_far(filesystem: AnyFileSystem) -> bool:
+def is_far(filesystem: AnyFileSystem) -> bool:
+    """Return whether a filesystem is that of a store."""
     if isinstance(filesystem, fs.FileSystem):
         return filesystem.type_name in _FAR
     # Of fsspec, the filesystems of stores are asynchronous.

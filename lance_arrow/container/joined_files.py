@@ -9,27 +9,38 @@ joined (`SmallFiles.flags`); `LanceFileReader` reads it separately.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow.choices import Verify
+from lance_arrow.container.buffer_places import required_alignment
 from lance_arrow.container.descriptions import Description
-from lance_arrow.container.footer import FileVersion
+from lance_arrow.container.footer import FOOTER_BYTES, TABLE_ENTRY_BYTES, FileVersion
+from lance_arrow.container.joined_source import JoinedSource
 from lance_arrow.container.pages import PageTable
 from lance_arrow.container.schema_facts import HasSchema, SchemaFacts, known_schemas
-from lance_arrow.engine import NUM_FACTS, copy_sums, open_small_files, read_column_of_files
+from lance_arrow.engine import NUM_FACTS, copy_sums, open_small_files, read_column_metadata, read_column_of_files
 from lance_arrow.errors import CorruptFileError
-from lance_arrow.io import BufferSource, Bytes, Positions, ReadStats, VerifiedSource
+from lance_arrow.io import (
+    AnyFileSystem,
+    BufferSource,
+    Bytes,
+    Positions,
+    ReadStats,
+    VerifiedSource,
+    coalescing_of,
+    read_ends,
+)
 from lance_arrow.kernels import BlockChecks
 
 _VERSION_OF = {1: FileVersion.V2_1, 2: FileVersion.V2_2, 3: FileVersion.V2_3}
 JOINED_VERSIONS = tuple(_VERSION_OF.values())
 """Versions of files that can be joined."""
 # Positions of the facts of a file, see `file_tables`.
-_MINOR, _COLUMNS, _SCHEMA_START, _SCHEMA_BYTES, _ROWS, _SUMS, _SUM_BUFFERS, _SUM_BLOCKS, _BLOCK_BYTES = (
-    0, 1, 3, 4, 5, 6, 7, 8, 9
+_MINOR, _COLUMNS, _COLUMN_TABLE, _SCHEMA_START, _SCHEMA_BYTES, _ROWS, _SUMS, _SUM_BUFFERS, _SUM_BLOCKS, _BLOCK_BYTES = (
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 9
 )  # fmt: skip
 
 
@@ -47,6 +58,8 @@ class SmallFiles:
         ``(n, NUM_FACTS) int64``: results of `file_tables` for each file.
     flags
         ``(n,) uint8``: 1 for files that can be joined.
+    source
+        What reads the bytes of pages, where `data` has the ends of files alone; else None.
     """
 
     data: Bytes
@@ -54,6 +67,7 @@ class SmallFiles:
     sizes: Positions
     facts: Positions = field(repr=False)
     flags: NDArray[np.uint8] = field(repr=False)
+    source: JoinedSource | None = None
 
     @classmethod
     def open(
@@ -64,6 +78,22 @@ class SmallFiles:
         kept = np.where(verify == "full", 0, flags).astype(np.uint8)
         open_small_files(data, starts, sizes, verify != "off", facts, kept)
         return cls(data, starts, sizes, facts, kept)
+
+    @classmethod
+    def open_ends(
+        cls, filesystem: AnyFileSystem, paths: Sequence[str], sizes: Positions, *, verify: Verify
+    ) -> SmallFiles:
+        """Read the ends of far files, and parse those whose metadata lies there; as `open` else."""
+        tail_bytes = coalescing_of(filesystem).tail_bytes
+        data, starts, flags = read_ends(filesystem, paths, sizes, tail_bytes)
+        found = cls.open(data, starts, sizes, flags, verify=verify)
+        for number in np.flatnonzero(found.flags).tolist():
+            facts, start, stop = found.facts[number], int(starts[number]), int(starts[number] + sizes[number])
+            columns = start + int(data[stop - FOOTER_BYTES :][:8].view(np.int64)[0])
+            needed = [columns, int(facts[_COLUMN_TABLE]), int(facts[_SCHEMA_START]), int(facts[_SUMS])]
+            if min(one for one in needed if one >= 0) < max(stop - tail_bytes, start):
+                found.flags[number] = 0
+        return replace(found, source=JoinedSource(filesystem, paths, data, starts, sizes, tail_bytes))
 
     @property
     def num_rows(self) -> Positions:
@@ -151,7 +181,9 @@ class JoinedFiles(HasSchema):
         self.row_starts = np.zeros(len(numbers) + 1, np.int64)
         np.cumsum(self._facts[:, _ROWS], out=self.row_starts[1:])
         self.num_rows = int(self.row_starts[-1])
-        self.source = VerifiedSource(BufferSource(memoryview(self._data), name=self.name))  # type: ignore[arg-type]
+        self.has_ends = small.source is not None
+        held = BufferSource(memoryview(self._data), name=self.name) if small.source is None else small.source  # type: ignore[arg-type]
+        self.source = VerifiedSource(held)
         self.checks = self._block_checks()
         if self.checks is not None:
             self.source.check_with(self.checks, lambda start, stop: _contradiction())
@@ -161,12 +193,13 @@ class JoinedFiles(HasSchema):
     @property
     def nbytes(self) -> int:
         """Memory of the files in bytes."""
-        return self._data.nbytes
+        return self.fetched.bytes_fetched if self.has_ends else self._data.nbytes
 
     @property
     def fetched(self) -> ReadStats:
-        """Statistics of reading the files: each is read completely, with one request."""
-        total = int(self._sizes.sum())
+        """Statistics of opening the files: each is read completely, or its end, with one request."""
+        sizes = np.minimum(self._sizes, self.source.coalescing.tail_bytes) if self.has_ends else self._sizes
+        total = int(sizes.sum())
         return ReadStats(requests=len(self._sizes), bytes_wanted=total, bytes_fetched=total)
 
     def _block_checks(self) -> BlockChecks | None:
@@ -203,6 +236,30 @@ class JoinedFiles(HasSchema):
                 self._columns[index] = self._column(index)
         return [self._columns[index] for index in indices]
 
+    def column_buffers(self, column: int) -> list[tuple[Description, Positions, Positions] | None]:
+        """Return what lies beside the pages of a column: of each file the description of the column, and its buffers.
+
+        Parameters
+        ----------
+        column
+            A column whose metadata was read, and so compared with its checksums, by `columns`.
+
+        Returns
+        -------
+        list
+            Description, ``(k,) int64`` places, counted as those of pages, and sizes; None where these are not valid.
+        """
+        entries = self._facts[:, _COLUMN_TABLE][:, None] + TABLE_ENTRY_BYTES * column + np.arange(TABLE_ENTRY_BYTES)
+        begins, sizes = self._data[entries].view(np.int64).T
+        begins = np.ascontiguousarray(begins + self._starts)
+        parsed = read_column_metadata(
+            self._data, begins, begins + sizes, int(self._sizes.max()), required_alignment(self.version), None, _usual
+        )
+        return [
+            None if fault is not None or type(own) is not Description else (own, places + start, lengths)
+            for start, (fault, own, places, lengths, *_) in zip(self._starts.tolist(), parsed, strict=True)
+        ]
+
     def _column(self, column: int) -> JoinedColumn:
         found = read_column_of_files(self._data, self._starts, self._sizes, self._facts, column)
         if isinstance(found, int):
@@ -220,6 +277,13 @@ class JoinedFiles(HasSchema):
             wrappers=tuple((Description.of(one), num_buffers) for one, num_buffers in wrappers),
             pages=PageTable(row_starts, borders, starts, sizes, opened, description_of),
         )
+
+
+def _usual(description: bytes) -> Description | None:
+    try:
+        return Description.of(description)
+    except CorruptFileError:
+        return None
 
 
 def _contradiction() -> CorruptFileError:

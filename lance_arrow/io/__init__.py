@@ -12,7 +12,7 @@ goes the other way, in order. This package does not interpret the bytes.
 | `local_source`, `fsspec_source`, `arrow_source`, `obstore_source`, `buffer_source` | the kinds of source |
 | `obstore_filesystem`, `obstore_stores`, `obstore_errors` | stores of obstore; imported for its objects alone |
 | `sized_open` | opening files of pyarrow filesystems without asking for their size |
-| `small_files` | reading many small files completely |
+| `small_files` | reading many files at once: small ones completely, of others their ends |
 | `patience`, `store_calls` | deadlines and attempts of stores, and what is raised when they are over |
 | `checked_ranges` | ranges of s3fs and HTTP, compared with place and version of their answers |
 | `foreign_errors` | exceptions of filesystems, without credentials in their text |
@@ -76,6 +76,9 @@ if TYPE_CHECKING:
     from lance_arrow.io.ranges import coalesce as coalesce
     from lance_arrow.io.ranges import requests_for as requests_for
     from lance_arrow.io.sink import ByteSink as ByteSink
+    from lance_arrow.io.small_files import ask_files as ask_files
+    from lance_arrow.io.small_files import coalescing_of as coalescing_of
+    from lance_arrow.io.small_files import read_ends as read_ends
     from lance_arrow.io.small_files import read_small_files as read_small_files
     from lance_arrow.io.small_files import read_whole as read_whole
     from lance_arrow.io.small_files import reads_small_files as reads_small_files
@@ -121,7 +124,14 @@ else:
             "lance_arrow.io.open_source": ("is_plain_file", "locate", "open_source"),
             "lance_arrow.io.ranges": ("ByteRange", "FetchPlan", "coalesce", "requests_for"),
             "lance_arrow.io.sink": ("ByteSink",),
-            "lance_arrow.io.small_files": ("read_small_files", "read_whole", "reads_small_files"),
+            "lance_arrow.io.small_files": (
+                "ask_files",
+                "coalescing_of",
+                "read_ends",
+                "read_small_files",
+                "read_whole",
+                "reads_small_files",
+            ),
             "lance_arrow.io.source": ("Bytes", "Coalescing", "Positional", "Positions", "RangeSource"),
             "lance_arrow.io.stream_sink": ("StreamSink",),
             "lance_arrow.io.syncing": ("sync_files", "sync_folder"),

@@ -28,9 +28,17 @@ from obstore.store import HTTPStore, LocalStore
 
 from lance_arrow.errors import InvalidArgumentError, LanceError, UnsupportedError
 from lance_arrow.io.obstore_errors import bounded_errors, given_up_after, store_errors, translated
-from lance_arrow.io.obstore_stores import check_process, end_of, lists_after, lists_in_order, place_and_token, run
+from lance_arrow.io.obstore_stores import (
+    check_process,
+    end_of,
+    is_in_process,
+    lists_after,
+    lists_in_order,
+    place_and_token,
+    run,
+)
 from lance_arrow.io.patience import patience
-from lance_arrow.io.source import THREADED_COALESCING
+from lance_arrow.io.source import LOCAL_COALESCING, THREADED_COALESCING, Coalescing
 from lance_arrow.redaction import redact
 
 if TYPE_CHECKING:
@@ -42,7 +50,7 @@ _NO_LISTING = (f"(os error {errno.ENOTDIR})", "405 Method Not Allowed", "501 Not
 _LISTED_AT_ONCE = 1000
 _PART_BYTES = 10 << 20
 # Each request that waits has a connection: more of them take longer to open than they save.
-_FILES_AT_ONCE = THREADED_COALESCING.many_requests
+_FILES_AT_ONCE = 64
 
 _made: WeakValueDictionary[int, StoreFileSystem] = WeakValueDictionary()
 """Filesystems by the identity of what they are made of, which they keep alive."""
@@ -72,6 +80,7 @@ class StoreFileSystem(AsyncFileSystem):  # type: ignore[misc]
         self._store: ObjectStore | None = None
         self._buckets: Any = None
         self._asked: tuple[str, Future[Any] | None] = "", None
+        self._free = asyncio.Semaphore(_FILES_AT_ONCE)
         if isinstance(given, FsspecStore):
             self._buckets = given
             self.protocol, self._shown_before = given.protocol, ""
@@ -146,6 +155,12 @@ class StoreFileSystem(AsyncFileSystem):  # type: ignore[misc]
     def has_folders(self) -> bool:
         """Whether the store lists folders: of servers of HTTP, only those of WebDAV do."""
         return self.protocol not in _HTTP and not isinstance(self._store, HTTPStore)
+
+    @property
+    def coalescing(self) -> Coalescing:
+        """Limits for joining ranges of its files."""
+        is_near = self.protocol in _WITHOUT_BUCKETS if self._store is None else is_in_process(self._store)
+        return LOCAL_COALESCING if is_near else THREADED_COALESCING
 
     @property
     def has_conditional_put(self) -> bool:
@@ -357,8 +372,11 @@ class StoreFileSystem(AsyncFileSystem):  # type: ignore[misc]
                 try:
                     store, key = self.placed(path)
                     # Stores refuse ranges without bytes.
-                    data = await store.get_range_async(key, start=start, end=stop) if start < stop else b""
-                    out[number] = memoryview(data)
+                    if start < stop:
+                        async with self._free:
+                            out[number] = memoryview(await store.get_range_async(key, start=start, end=stop))
+                    else:
+                        out[number] = memoryview(b"")
                 except (BaseError, LanceError, OSError, ValueError) as error:
                     out[number] = translated(error, self.printed(path))
 

@@ -1,7 +1,8 @@
-"""Read small files completely, many of them with few requests; `open_source` reads all others."""
+"""Read many files at once: small ones completely, of others their ends; `open_source` reads single ones."""
 
 from __future__ import annotations
 
+import mmap
 import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -13,7 +14,7 @@ from lance_arrow.engine import read_files
 from lance_arrow.errors import StoreRefusedError, StoreTimeoutError
 from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.location import AnyFileSystem, Location
-from lance_arrow.io.source import Bytes, Positions
+from lance_arrow.io.source import LOCAL_COALESCING, REMOTE_COALESCING, Bytes, Coalescing, Positions
 from lance_arrow.late_arrow import arrow_fs
 from lance_arrow.late_names import late_module
 from lance_arrow.redaction import redact
@@ -122,23 +123,7 @@ def read_small_files(
         num_parts = max(1, min(num_threads, len(names) // _FILES_PER_PART))
         side_by_side(read, range(num_parts))
     elif reads_small_files(filesystem):
-        assert not isinstance(filesystem, arrow_fs.FileSystem)
-        starts_of, stops_of = [0] * len(paths), sizes.tolist()
-        # Of obstore, answers are copied once.
-        views = getattr(filesystem, "read_views", None)
-        answers = (
-            store_calls.call_store(
-                filesystem,
-                "cat_ranges",
-                list(paths),
-                starts_of,
-                stops_of,
-                on_error="return",
-                name=redact(f"{paths[0]} and others" if len(paths) else ""),
-            )
-            if views is None
-            else views(paths, starts_of, stops_of)
-        )
+        answers = ask_files(filesystem, paths, [0] * len(paths), sizes.tolist())
         for number, answer in enumerate(answers):
             if isinstance(answer, bytes | bytearray | memoryview) and len(answer) == sizes[number]:
                 start = int(starts[number])
@@ -146,3 +131,97 @@ def read_small_files(
                 flags[number] = 1
     data.setflags(write=False)
     return data, starts, flags
+
+
+@foreign_errors()
+def ask_files(
+    filesystem: AnyFileSystem, paths: Sequence[str], starts: Sequence[int], stops: Sequence[int]
+) -> Sequence[Any]:
+    """Ask for a range of each of some files, all at once.
+
+    Parameters
+    ----------
+    filesystem
+        One that `reads_small_files` supports, not the local one.
+    paths, starts, stops
+        The ranges, none of them empty.
+
+    Returns
+    -------
+    sequence
+        Bytes of each range, as many as there are, or an exception.
+
+    Raises
+    ------
+    StoreError, OSError
+        The wave was given up as a whole.
+    """
+    assert not isinstance(filesystem, arrow_fs.FileSystem)
+    # Of obstore, answers are not copied.
+    views = getattr(filesystem, "read_views", None)
+    if views is not None:
+        found: Sequence[Any] = views(paths, starts, stops)
+        return found
+    answers: Sequence[Any] = store_calls.call_store(
+        filesystem,
+        "cat_ranges",
+        list(paths),
+        list(starts),
+        list(stops),
+        on_error="return",
+        name=redact(f"{paths[0]} and others" if len(paths) else ""),
+    )
+    return answers
+
+
+def coalescing_of(filesystem: AnyFileSystem | None) -> Coalescing:
+    """Return the limits for joining ranges of files that `reads_small_files` supports."""
+    if filesystem is None or not getattr(filesystem, "async_impl", False):
+        return LOCAL_COALESCING
+    own: Coalescing | None = getattr(filesystem, "coalescing", None)
+    return REMOTE_COALESCING if own is None else own
+
+
+@foreign_errors()
+def read_ends(
+    filesystem: AnyFileSystem, paths: Sequence[str], sizes: Positions, tail_bytes: int
+) -> tuple[Bytes, Positions, NDArray[np.uint8]]:
+    """Read the ends of files into an array in which each file has its place: what was not read are zeros.
+
+    Files lie so far apart that no request is joined with one of another file. Memory is taken by what is read: of the
+    rest, the system keeps no pages.
+
+    Parameters
+    ----------
+    filesystem, paths, sizes
+        As for `read_small_files`; the filesystem is far.
+    tail_bytes
+        How much of each.
+
+    Returns
+    -------
+    data, starts, flags
+        As `read_small_files`.
+    """
+    apart = coalescing_of(filesystem).max_gap_bytes + _ALIGNMENT_BYTES
+    padded = -(-sizes // _ALIGNMENT_BYTES) * _ALIGNMENT_BYTES + apart
+    starts = np.cumsum(padded) - padded
+    data = _untouched(int(padded.sum()))
+    flags = np.zeros(len(sizes), np.uint8)
+    begins = np.maximum(sizes - tail_bytes, 0)
+    for number, answer in enumerate(ask_files(filesystem, paths, begins.tolist(), sizes.tolist())):
+        place = slice(int(starts[number] + begins[number]), int(starts[number] + sizes[number]))
+        if isinstance(answer, bytes | bytearray | memoryview) and len(answer) == place.stop - place.start > 0:
+            data[place] = np.frombuffer(answer, np.uint8)
+            flags[number] = 1
+    data.setflags(write=False)
+    return data, starts, flags
+
+
+def _untouched(num_bytes: int) -> Bytes:
+    """Return zeros of which the system keeps no page before it is written."""
+    pages = mmap.mmap(-1, max(num_bytes, 1))
+    if hasattr(mmap, "MADV_NOHUGEPAGE"):
+        # Each of the ends would take 2 MiB.
+        pages.madvise(mmap.MADV_NOHUGEPAGE)
+    return np.frombuffer(pages, np.uint8)[:num_bytes]

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
 from lance_arrow.arrays.read_options import ReadOptions
@@ -20,6 +22,7 @@ from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.row_reader import RowReader
 from lance_arrow.spi.layouts import OpensManyPages
 from lance_arrow.spi.rows import RowRanges
+from lance_arrow.statistics.zone_maps import ZoneMap, decode_zones
 from lance_arrow.structure.page_scan import PageTask, load_indices
 from lance_arrow.structure.row_selection import pages_with
 
@@ -49,6 +52,57 @@ class JoinedRowReader(RowReader):
     def divisible_bytes(self, nodes: Sequence[ColumnNode]) -> int:
         """Return 0: other files are read meanwhile, so that dividing the rows of these keeps no thread busy."""
         return 0
+
+    def keep_indices(self, nodes: Sequence[ColumnNode], rows: RowRanges | None = None) -> None:
+        """Load indices of pages, unless that is a wave of requests: windows then ask for them with their rows."""
+        if not self.file.has_ends:
+            super().keep_indices(nodes, rows)
+
+    def zones(self, leaf: LeafNode) -> tuple[NDArray[np.int64], NDArray[np.int64], ZoneMap] | None:
+        """Return the zones of a leaf in all files that have a zone map of it; None if none has.
+
+        Returns
+        -------
+        starts, stops, zone_map
+            ``(n,) int64``: first row of each zone, and the one after its last; and the ``n`` zones.
+
+        Raises
+        ------
+        LanceError
+            A zone map is damaged, or cannot be read.
+        """
+        (meta,) = self.metas([leaf])
+        assert isinstance(meta, JoinedColumn)
+        limits, binder = self.runtime.settings.limits, self.runtime.binder
+        found: list[tuple[int, int, int, int]] = []
+        for number, own in enumerate(self.file.column_buffers(leaf.column)):
+            if own is None:
+                continue
+            described, places, sizes = own
+            bound = binder.column(described.message, described.value, len(places))
+            if bound.zone_map is not None and not bound.holds_descriptors:
+                buffer = bound.zone_map.column_buffer
+                limits.check("max_metadata_bytes", int(sizes[buffer]))
+                place = int(places[buffer])
+                found.append((number, bound.zone_map.rows_per_zone, place, place + int(sizes[buffer])))
+        if not found:
+            return None
+        sides = np.array([place for _, _, *place in found], np.int64)
+        buffers = self.source.read(*np.ascontiguousarray(sides.T))
+        firsts = self.file.row_starts
+        starts, stops, maps = [], [], []
+        for (number, rows_per_zone, *_), data in zip(found, buffers, strict=True):
+            first, last = int(firsts[number]), int(firsts[number + 1])
+            made = decode_zones(data, leaf, limits, rows_per_zone=rows_per_zone, num_rows=last - first)
+            if made is not None and made.num_zones and not made.is_repeated:
+                begins = first + np.arange(made.num_zones, dtype=np.int64) * rows_per_zone
+                starts.append(begins)
+                stops.append(np.minimum(begins + rows_per_zone, last))
+                maps.append(made.zones)
+        if not maps:
+            return None
+        zones = pa.concat_batches(maps)
+        return np.concatenate(starts), np.concatenate(stops), ZoneMap(zones, 1, is_repeated=False)
 
     def _wrappers(self, metas: Sequence[JoinedColumn]) -> Sequence[Iterable[Wrapper]]:  # type: ignore[override]
         return [

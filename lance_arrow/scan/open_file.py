@@ -205,6 +205,9 @@ class FileReading:
         self._rows.keep_indices(self.nodes, rows)
 
     def ask_ahead(self, rows: RowRanges, scan: ScanAhead) -> None:
+        if self._file.fetched is not None:
+            # A window of joined files is one wave, and many windows are read at a time.
+            return
         from lance_arrow.scan.pages_ahead import PagesAhead  # noqa: PLC0415 - for far files alone
 
         self._ahead = PagesAhead(self._rows, self.nodes, rows, scan)

@@ -133,7 +133,9 @@ class Receipt:
                 return
             self._is_due = False
         own = [seen for seen in self._seen.values() if seen.opened.fetched is None]
-        stats = [self._held, *(seen.opened.source.snapshot() - seen.before for seen in own)]
+        # Of joined far files, pages are read after their ends.
+        read_on = [seen for seen in self._seen.values() if seen in own or seen.opened.source.coalescing.is_far]
+        stats = [self._held, *(seen.opened.source.snapshot() - seen.before for seen in read_on)]
         total, pruned, read = self._zones
         self._runtime.finished(
             ReadReport(

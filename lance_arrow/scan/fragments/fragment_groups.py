@@ -16,7 +16,7 @@ from lance_arrow.arrays.column_roots import num_leaves
 from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.container.joined_files import JoinedFiles
 from lance_arrow.errors import LanceError, located
-from lance_arrow.io import AnyFileSystem, Location, reads_small_files
+from lance_arrow.io import AnyFileSystem, Location, coalescing_of, reads_small_files
 from lance_arrow.manifests.fragments import NO_COLUMN, FragmentMeta
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan.filtered_reading import FilteredReading
@@ -42,6 +42,11 @@ GROUP_BYTES = 8 << 20
 """The most bytes of the files of a group."""
 # Of a far file, opening reads the last 64 KiB: a second request costs more than as much again.
 _TINY_FILE_BYTES = 128 << 10
+_TAIL_BYTES = 64 << 10
+FAR_GROUP_ROWS = 8 * WINDOW_ROWS
+"""The most rows of a group of far files: a group is a wave of requests, and its rows are cut to windows."""
+# They wait for requests, and the bytes of a group are a part of the memory budget.
+_FAR_GROUPS_AHEAD = 4
 # If a smaller part of a file is wanted, it is read piece by piece.
 _LEAST_SHARE = 1 / 3
 
@@ -94,10 +99,16 @@ class FragmentGroups:
         self.receipt = receipt_for(runtime, self._looked_at, None if filter is None else filter.expression)
         self.is_local = Location(filesystem, "").is_local
         self._sizes = GroupSizes(runtime, is_local=self.is_local)
-        self._kinds: dict[tuple[object, ...], tuple[list[int], int]] = {}
+        self._is_far = not self.is_local and coalescing_of(filesystem).is_far
+        self._kinds: dict[tuple[object, ...], tuple[list[int], int, float]] = {}
         # Blobs lie apart from their pages; a full verification looks at all of each file.
         has_blobs = have_blobs(self._looked_at)
         self._is_off = has_blobs or columns.options.verify == "full" or not reads_small_files(filesystem)
+
+    @property
+    def num_ahead(self) -> int | None:
+        """How many groups are opened ahead of those that are read; None for as many as there are threads."""
+        return _FAR_GROUPS_AHEAD if self._is_far else None
 
     def planned(
         self,
@@ -128,7 +139,8 @@ class FragmentGroups:
             return (number, key, num_rows, size) if size <= largest else (number, None, 0, 0)
 
         kinds = map(kind_of, numbers)
-        return in_groups(kinds, self._sizes.group_bytes, has_begun, most, least)
+        most_rows = FAR_GROUP_ROWS if self._is_far else WINDOW_ROWS
+        return in_groups(kinds, self._sizes.group_bytes, has_begun, most, least, most_rows)
 
     def opened(self, numbers: Sequence[int], within: Sequence[RowRanges] | None) -> list[FilteredReading | list[int]]:
         """Open the fragments of a group.
@@ -156,11 +168,14 @@ class FragmentGroups:
     ) -> list[FilteredReading | list[int]]:
         fragments = [self._fragments[number] for number in numbers]
         files = files_with(self.columns, fragments[0], self._looked_at)
+        ends_only = self._reads_ends and any(not self._is_small(one, files) for one in fragments)
         found: list[tuple[NDArray[np.intp], dict[int, JoinedFiles]]] = [(np.arange(len(numbers)), {})]
         made: list[FilteredReading | list[int]] = []
         try:
             if files:
-                found = joined_files(self.columns, self._filesystem, fragments, files, in_order=True)
+                found = joined_files(
+                    self.columns, self._filesystem, fragments, files, in_order=True, ends_only=ends_only
+                )
         except LanceError:
             return [list(numbers)]
         done = 0
@@ -168,7 +183,7 @@ class FragmentGroups:
             first, stop = int(members[0]), int(members[-1]) + 1
             if done < first:
                 made.append(list(numbers[done:first]))
-            made.append(self._joined(numbers[first:stop], fragments[first:stop], joined, within))
+            made.append(self._joined(numbers[first:stop], fragments[first:stop], joined, within, ends_only))
             done = stop
         if done < len(numbers):
             made.append(list(numbers[done:]))
@@ -180,11 +195,14 @@ class FragmentGroups:
         fragments: Sequence[FragmentMeta],
         files: dict[int, JoinedFiles],
         within: Sequence[RowRanges] | None,
+        ends_only: bool,
     ) -> FilteredReading | list[int]:
         """Make a reading of fragments; their numbers where they cannot be read together."""
         if len(numbers) < 2:
             return list(numbers)
-        group = JoinedFragments(self.columns, self._filesystem, fragments, np.array(numbers), self._reader)
+        group = JoinedFragments(
+            self.columns, self._filesystem, fragments, np.array(numbers), self._reader, ends_only=ends_only
+        )
         group.adopt(files)
         chosen = None if within is None else group.placed([within[number] for number in numbers])
         try:
@@ -227,24 +245,45 @@ class FragmentGroups:
         key = None if self._is_off else joining_key(fragment)
         if key is None:
             return None, 0, 0
+        files, most_bytes, share = self._known_of(key, fragment)
+        sizes = [fragment.files[number].size_bytes or 0 for number in files]
+        num_rows = fragment.physical_rows or 0
+        if num_rows > WINDOW_ROWS:
+            return None, 0, 0
+        if max(sizes, default=0) <= most_bytes:
+            return key, num_rows, sum(sizes)
+        if not self._reads_ends:
+            return None, 0, 0
+        # Of files that are read piece by piece, their ends, and about as much as the share of wanted columns.
+        wanted_bytes = sum(min(size, _TAIL_BYTES + int(share * size)) for size in sizes)
+        return (*key, "ends"), num_rows, wanted_bytes
+
+    @property
+    def _reads_ends(self) -> bool:
+        """Whether far files are joined of which only the ends are read at first."""
+        return self._is_far
+
+    def _known_of(self, key: tuple[object, ...], fragment: FragmentMeta) -> tuple[list[int], int, float]:
+        """Return of fragments that have a key in common: wanted files, sizes up to which they are read whole, and the
+        share of wanted columns.
+        """
         known = self._kinds.get(key)
         if known is None:
             files = files_with(self.columns, fragment, self._looked_at)
-            known = self._kinds[key] = files, self._most_of_a_file(fragment, files)
-        files, most_bytes = known
-        sizes = [fragment.files[number].size_bytes or 0 for number in files]
-        num_rows = fragment.physical_rows or 0
-        fits = max(sizes, default=0) <= most_bytes and num_rows <= WINDOW_ROWS
-        return (key, num_rows, sum(sizes)) if fits else (None, 0, 0)
+            columns = [column for number in files for column in fragment.files[number].columns]
+            num_columns = len(columns) - columns.count(NO_COLUMN)
+            leaves = {leaf.column for node in self._looked_at for leaf in node.leaves() if leaf.column >= 0}
+            share = len(leaves) / max(1, num_columns)
+            is_judged = self._filter is not None and self._filter.predicate is not None
+            known = self._kinds[key] = files, self._sizes.most_of_a_file(share, is_judged=is_judged), share
+        return known
 
-    def _most_of_a_file(self, fragment: FragmentMeta, files: Sequence[int]) -> int:
-        columns = [column for number in files for column in fragment.files[number].columns]
-        num_columns = len(columns) - columns.count(NO_COLUMN)
-        leaves = {leaf.column for node in self._looked_at for leaf in node.leaves() if leaf.column >= 0}
-        share = len(leaves) / max(1, num_columns)
-        return self._sizes.most_of_a_file(
-            share, is_judged=self._filter is not None and self._filter.predicate is not None
-        )
+    def _is_small(self, fragment: FragmentMeta, files: Sequence[int]) -> bool:
+        """Whether the files of a fragment are read whole."""
+        key = joining_key(fragment)
+        assert key is not None
+        _, most_bytes, _ = self._known_of(key, fragment)
+        return max((fragment.files[number].size_bytes or 0 for number in files), default=0) <= most_bytes
 
 
 class GroupSizes:
@@ -292,6 +331,7 @@ def in_groups(
     has_begun: Callable[[], bool],
     most: int,
     least: int | None = None,
+    most_rows: int = WINDOW_ROWS,
 ) -> Iterator[list[int]]:
     """Divide files into groups of neighbours.
 
@@ -300,13 +340,15 @@ def in_groups(
     files
         Number, kind (None for one that is read by itself), rows, and bytes, of each.
     group_bytes
-        The most bytes of a group; it has no more than `WINDOW_ROWS` rows either.
+        The most bytes of a group.
     has_begun
         Whether the caller wants more than the first rows. Until then groups are small, so that these come soon.
     most
         The most files of a group.
     least
         The fewest files of the first group, `LEAST_GROUPED` when None; two of any other.
+    most_rows
+        The most rows of a group.
     """
     least = LEAST_GROUPED if least is None else least
     now = most if has_begun() else 1
@@ -314,7 +356,7 @@ def in_groups(
     rows = size = 0
     key: object = None
     for number, own, own_rows, own_bytes in files:
-        is_full = len(run) >= now or rows + own_rows > WINDOW_ROWS or size + own_bytes > group_bytes
+        is_full = len(run) >= now or rows + own_rows > most_rows or size + own_bytes > group_bytes
         if run and (own != key or is_full):
             yield from _divided(run, least)
             if len(run) >= LEAST_GROUPED:

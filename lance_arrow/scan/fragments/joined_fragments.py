@@ -9,12 +9,13 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from threading import Lock
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from lance_arrow.arrays.column_paths import Path, leaf_at
 from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.container.joined_files import JOINED_VERSIONS, JoinedFiles, SmallFiles
@@ -27,12 +28,16 @@ from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.fragments.fragment_reading import FragmentReading
 from lance_arrow.scan.fragments.fragment_rows import ADDRESS_BITS, FragmentRows, TableSource, owned_ids
 from lance_arrow.scan.fragments.table_columns import TableColumns, VirtualColumn
-from lance_arrow.scan.joined_rows import opened_as_one
+from lance_arrow.scan.joined_rows import JoinedRowReader, opened_as_one
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.projection import Projection
 from lance_arrow.scan.read_counts import ReadCounts
 from lance_arrow.spi.rows import RowRanges
+from lance_arrow.statistics.zone_types import bounds_type
 from lance_arrow.structure.row_selection import by_page, joined_ranges, take_order
+
+if TYPE_CHECKING:
+    from lance_arrow.scan.fragments.table_zones import BoundedZones
 
 SMALL_FILE_BYTES = 512 << 10
 """Reading so much of a file takes less time than reading it piece by piece."""
@@ -61,6 +66,8 @@ class JoinedFragments(TableSource):
         ``(n,) int64``: their numbers, ascending.
     reader
         What opens a fragment by itself.
+    ends_only
+        As for `joined_files`.
     """
 
     def __init__(
@@ -70,7 +77,10 @@ class JoinedFragments(TableSource):
         fragments: Sequence[FragmentMeta],
         numbers: NDArray[np.int64],
         reader: OpensFragment,
+        *,
+        ends_only: bool = False,
     ) -> None:
+        self._ends_only = ends_only
         self.columns = columns
         self.numbers = numbers
         self.meta = fragments[0]
@@ -113,8 +123,37 @@ class JoinedFragments(TableSource):
             yield int(self.numbers[member]), part
 
     def prune(self, predicate: ZonePredicate | None, within: RowRanges) -> PruneResult:
-        """Leave all rows: decoding so few takes less time than looking at the zone maps of each file."""
-        return PruneResult(within, RowRanges.one(0, 0))
+        """Ask the zone maps of far files that are read piece by piece, which came with their ends.
+
+        Of small files all rows are left: decoding so few takes less time than looking at the zone maps of each.
+        """
+        from lance_arrow.scan.fragments.table_zones import prune_fragment  # noqa: PLC0415 - for filters alone
+
+        zones = {}
+        for path in () if predicate is None or not self._ends_only else predicate.fields:
+            found = self._zones(path)
+            if found is not None:
+                zones[path] = found
+        return prune_fragment(zones, self.num_physical, predicate, within)
+
+    def _zones(self, path: Path) -> BoundedZones | None:
+        """Return the zones of a column in all files; None for fields of structs, and where there are none."""
+        from lance_arrow.scan.fragments.table_zones import BoundedZones  # noqa: PLC0415 - for filters alone
+
+        leaf = leaf_at(self.columns.all_roots, path) if len(path) == 1 else None
+        found = None if leaf is None or leaf.column < 0 else self.meta.file_of(self.columns.field_id(leaf))
+        if leaf is None or found is None:
+            return None
+        file, column = found
+        rows = self.open_file(next(at for at, one in enumerate(self.meta.files) if one is file)).rows
+        top = rows.roots.place_with(column)
+        leaves = () if top is None else rows.roots[top].leaves()
+        own = next((one for one in leaves if one.column == column), None)
+        if own is None or bounds_type(own) is None or bounds_type(own) != bounds_type(leaf):
+            return None
+        assert isinstance(rows, JoinedRowReader)
+        zones = rows.zones(own)
+        return None if zones is None else BoundedZones(*zones)
 
     @property
     def fetched(self) -> ReadStats:
@@ -137,7 +176,9 @@ class JoinedFragments(TableSource):
         with self._lock:
             opened = self._opened.get(number)
             if opened is None:
-                groups = joined_files(self.columns, self._filesystem, self._fragments, [number])
+                groups = joined_files(
+                    self.columns, self._filesystem, self._fragments, [number], ends_only=self._ends_only
+                )
                 if len(groups) != 1 or len(groups[0][0]) != len(self._fragments):
                     raise CorruptFileError("the files of fragments cannot be read together")
                 opened = self._opened[number] = opened_as_one(groups[0][1][number], self.runtime, self.columns.options)
@@ -219,6 +260,7 @@ def joined_files(
     files: Sequence[int],
     *,
     in_order: bool = False,
+    ends_only: bool = False,
 ) -> list[tuple[NDArray[np.intp], dict[int, JoinedFiles]]]:
     """Read some files of fragments that have as many, all small, and join those of one schema.
 
@@ -232,6 +274,8 @@ def joined_files(
         Which of the files of each fragment; at least one.
     in_order
         Whether only fragments that follow each other are joined.
+    ends_only
+        Whether only the ends of files, which are far, are read now, and pages when they are wanted.
 
     Returns
     -------
@@ -247,14 +291,15 @@ def joined_files(
     for number in files:
         metas = [fragment.files[number] for fragment in fragments]
         sizes = np.array([meta.size_bytes for meta in metas], np.int64)
-        data, starts, flags = read_small_files(
-            filesystem,
-            columns.facts.data_paths(metas, allow_external_bases=columns.options.allow_external_bases),
-            sizes,
-            runtime.side_by_side,
-            runtime.settings.num_threads,
-        )
-        small = SmallFiles.open(data, starts, sizes, flags, verify=columns.options.verify)
+        paths = columns.facts.data_paths(metas, allow_external_bases=columns.options.allow_external_bases)
+        verify = columns.options.verify
+        if ends_only:
+            small = SmallFiles.open_ends(filesystem, paths, sizes, verify=verify)
+        else:
+            data, starts, flags = read_small_files(
+                filesystem, paths, sizes, runtime.side_by_side, runtime.settings.num_threads
+            )
+            small = SmallFiles.open(data, starts, sizes, flags, verify=verify)
         left &= (small.flags == 1) & (small.num_rows == rows)
         schemas = small.schemas()
         for schema, (_, _, members) in enumerate(schemas):

@@ -106,7 +106,8 @@ class TableScan:
                 made: Iterator[Sequence[FilteredReading | T | list[int]]] = map(open_some, some)
             else:
                 # The files of a far group are asked for at once. Fragments by themselves wait, and hold little.
-                made = self._runtime.ahead(open_some, some, is_far=is_single)
+                num_ahead = None if is_single else self._groups.num_ahead
+                made = self._runtime.ahead(open_some, some, num_ahead=num_ahead, is_far=not is_local)
             for opened in made:
                 for found in opened:
                     if not isinstance(found, list):

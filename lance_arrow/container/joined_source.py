@@ -1,0 +1,147 @@
+"""`JoinedSource`: the bytes of many far files as one source, of which the ends are in memory.
+
+files     a: … end   b: … end          one source: a, b; a range over both is a request of each
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+
+from lance_arrow.errors import InvalidArgumentError, LanceError, StoreError
+from lance_arrow.io import AnyFileSystem, Bytes, Coalescing, Positions, ask_files, coalescing_of
+from lance_arrow.io.patience import attempted, patience, told
+from lance_arrow.io.source import check_ranges, joined, truncated
+
+_Piece = tuple[int, int, int, int]
+"""Number of the range, number of the file, and half-open places in the source."""
+
+
+class JoinedSource:
+    """Ranges of files that follow each other.
+
+    Parameters
+    ----------
+    filesystem, paths
+        The files; they never change.
+    data
+        What `read_ends` returned: the bytes of their ends, each at its place.
+    starts, sizes
+        ``(n,) int64``: where each file lies.
+    tail_bytes
+        How much of each end is in memory.
+    """
+
+    def __init__(
+        self,
+        filesystem: AnyFileSystem,
+        paths: Sequence[str],
+        data: Bytes,
+        starts: Positions,
+        sizes: Positions,
+        tail_bytes: int,
+    ) -> None:
+        self.name = f"{len(paths)} files"
+        self.coalescing: Coalescing = coalescing_of(filesystem)
+        self._filesystem = filesystem
+        self._paths = paths
+        self._data: Bytes | None = data
+        self._size = len(data)
+        self._starts, self._stops = starts, starts + sizes
+        self._kept_from: list[int] = np.maximum(self._stops - tail_bytes, starts).tolist()
+
+    def size(self) -> int:
+        """Return the number of bytes of all files, and between them."""
+        return self._size
+
+    def identity(self) -> Hashable | None:
+        """Return None: several files have no common version."""
+        return None
+
+    def read(self, starts: Positions, stops: Positions) -> list[Bytes]:
+        """Read each range; see `RangeSource.read`."""
+        return self.read_counted(starts, stops)[0]
+
+    def read_arena(self, starts: Positions, stops: Positions) -> tuple[Bytes, Positions]:
+        """Read into one array; see `RangeSource.read_arena`."""
+        return joined(self.read(starts, stops))
+
+    def read_counted(self, starts: Positions, stops: Positions) -> tuple[list[Bytes], int, int]:
+        """Read each range, and tell how many requests were made for it, and for how many bytes.
+
+        Raises
+        ------
+        StoreError, TruncatedReadError
+            A file could not be read, or is missing: read by itself, it has an error of its own.
+        """
+        data = self._data
+        if data is None:
+            raise InvalidArgumentError("the source is closed", path=self.name)
+        check_ranges(starts, stops, size_bytes=self._size, name=self.name)
+        places = list(zip(starts.tolist(), stops.tolist(), strict=True))
+        firsts = np.searchsorted(self._stops, starts, "right").tolist()
+        asked: list[_Piece] = []
+        for number, ((start, stop), first) in enumerate(zip(places, firsts, strict=True)):
+            for file in range(first, len(self._paths)):
+                begin = int(self._starts[file])
+                if begin >= stop:
+                    break
+                at, upto = max(start, begin), min(stop, self._kept_from[file])
+                if at < upto:
+                    asked.append((number, file, at, upto))
+        # What lies in the ends of files is here.
+        out: list[Bytes] = [data[start:stop] for start, stop in places]
+        for (number, _, at, upto), answer in zip(asked, self._answers(asked), strict=True):
+            start, stop = places[number]
+            if (start, stop) == (at, upto):
+                out[number] = answer
+                continue
+            if not out[number].flags.writeable:
+                out[number] = out[number].copy()
+            out[number][at - start : upto - start] = answer
+        return out, len(asked), sum(upto - at for _, _, at, upto in asked)
+
+    def close(self) -> None:
+        """Release the ends."""
+        self._data = None
+
+    def _answers(self, asked: Sequence[_Piece]) -> list[Bytes]:
+        found: list[Bytes | None] = [None] * len(asked)
+        if not asked:
+            return []
+
+        def ask(_: float) -> list[Bytes]:
+            missing = [number for number, one in enumerate(found) if one is None]
+            files = [asked[number][1] for number in missing]
+            begins = [int(self._starts[file]) for file in files]
+            answers = ask_files(
+                self._filesystem,
+                [self._paths[file] for file in files],
+                [asked[number][2] - begin for number, begin in zip(missing, begins, strict=True)],
+                [asked[number][3] - begin for number, begin in zip(missing, begins, strict=True)],
+            )
+            failed: Exception | None = None
+            for number, answer in zip(missing, answers, strict=True):
+                _, file, at, upto = asked[number]
+                if isinstance(answer, Exception):
+                    failed = answer
+                elif len(answer) != upto - at:
+                    begin = int(self._starts[file])
+                    failed = truncated(self._paths[file], at - begin, upto - begin, len(answer))
+                else:
+                    view = np.frombuffer(answer, np.uint8)
+                    view.setflags(write=False)
+                    found[number] = view
+            if failed is not None:
+                raise failed
+            return [one for one in found if one is not None]
+
+        try:
+            return attempted(
+                ask, name=self.name, patience=patience(), num_bytes=sum(upto - at for _, _, at, upto in asked)
+            )
+        except LanceError:
+            raise
+        except OSError as error:
+            raise StoreError(told(error), path=self.name) from None

@@ -1,0 +1,229 @@
+"""Fragments above 128 KiB in a store: ends of many files in one wave, pages in another, zone maps asked together."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute
+import pytest
+from bucket_server import BUCKET, Bucket, bucket
+
+import lance_arrow
+from lance_arrow import LanceTable
+from lance_arrow.container import joined_files, joined_source
+from lance_arrow.container.joined_source import JoinedSource
+from lance_arrow.errors import CorruptFileError, MissingFileError, StoreError
+from lance_arrow.io import obstore_filesystem, read_ends
+
+NUM_FRAGMENTS, NUM_ROWS = 20, 20_000
+TOTAL = NUM_FRAGMENTS * NUM_ROWS
+FILTERS = {
+    "none": None,
+    "sorted": f"id >= {TOTAL // 2} and id < {TOTAL // 2 + 5}",
+    "of a border": f"id >= {NUM_ROWS - 3} and id < {NUM_ROWS + 3}",
+    "rare": "x < 5",
+    "nulls": "some is null and x < 50",
+    "words": "word = 'w7' and id > 350000",
+    "two columns": "id < 30000 or x = 17",
+    "nothing": "id < 0",
+    "nothing that zone maps see": "x % 7 = 9",
+}
+
+
+def rows() -> pa.Table:
+    random = np.random.default_rng(4)
+    return pa.table({
+        "id": np.arange(TOTAL),
+        "x": random.integers(0, 1000, TOTAL),
+        "some": pa.array(random.random(TOTAL), mask=random.random(TOTAL) < 0.1),
+        **{name: random.random(TOTAL) for name in ("u", "v")},
+        "word": pa.array([f"w{number}" for number in range(50)]).take(pa.array(random.integers(0, 50, TOTAL))),
+        "items": pa.array(np.split(random.integers(0, 9, 2 * TOTAL), TOTAL)[:TOTAL], pa.list_(pa.int64())),
+    })  # fmt: skip
+
+
+def with_deletions(table: LanceTable) -> None:
+    table.delete("id % 1000 = 7")
+    table.add_columns({"twice": "id * 2"})
+
+
+def with_other_fragments(table: LanceTable) -> None:
+    first = rows().slice(0, 3_000)
+    table.append(first)
+    table.add_columns({"twice": "id * 2"})
+    table.append(pa.concat_tables([first] * 9).append_column("twice", pa.array(np.arange(27_000))))
+
+
+TABLES: dict[str, tuple[dict[str, Any], Callable[[LanceTable], None]]] = {
+    "plain": ({}, lambda _: None),
+    "deletions": ({}, with_deletions),
+    "others": ({}, with_other_fragments),
+    "no zone maps": ({"rows_per_zone": None}, lambda _: None),
+    "no checksums": ({"checksums": False}, lambda _: None),
+    "many zones": ({"rows_per_zone": 999}, lambda _: None),
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bucket]:
+    folder = tmp_path_factory.mktemp("groups")
+    found = rows()
+    for name, (options, change) in TABLES.items():
+        change(LanceTable.create(folder / name, found, max_rows_per_file=NUM_ROWS, **options))
+    with bucket(folder) as started:
+        yield started
+
+
+@pytest.fixture
+def ends(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Numbers of files whose ends were read together."""
+    counts: list[int] = []
+
+    def counted(filesystem: Any, paths: Any, *args: Any) -> Any:
+        counts.append(len(paths))
+        return read_ends(filesystem, paths, *args)
+
+    monkeypatch.setattr(joined_files, "read_ends", counted)
+    return counts
+
+
+def copied(server: Bucket, tmp_path: Path) -> tuple[Path, list[Path]]:
+    found = rows().select(["id", "x", "u", "v"])
+    LanceTable.create(tmp_path / "own", found, max_rows_per_file=NUM_ROWS)
+    return tmp_path, sorted((tmp_path / "own" / "data").iterdir())
+
+
+@pytest.mark.parametrize("filter", FILTERS)
+@pytest.mark.parametrize("name", TABLES)
+def test_rows_are_those_of_a_local_table(name: str, filter: str, server: Bucket, ends: list[int]) -> None:
+    said = FILTERS[filter]
+    local = LanceTable.open(server.folder / name)
+    for columns in (["x", "some"], ["items", "id"], None):
+        expected = local.to_table(columns, filter=said)
+        table = LanceTable.open(name, filesystem=server.store())
+        assert table.to_table(columns, filter=said).equals(expected)
+        dataset = lance_arrow.dataset(name, filesystem=server.store())
+        assert dataset.to_table(columns, filter=said).equals(expected)
+        streamed = pa.Table.from_batches(dataset.to_batches(columns, filter=said), expected.schema)
+        assert streamed.equals(expected)
+    assert max(ends) > 2
+    if said is not None:
+        count = local.count_rows(said)
+        assert LanceTable.open(name, filesystem=server.store()).count_rows(said) == count
+        assert lance_arrow.dataset(name, filesystem=server.store()).count_rows(said) == count
+
+
+@pytest.mark.parametrize(
+    ("work", "most"),
+    [
+        (lambda table: table.to_table(columns=["x"]), 2 * NUM_FRAGMENTS + 8),
+        (lambda table: table.to_table(filter=FILTERS["sorted"]), NUM_FRAGMENTS + 8),
+        (lambda table: table.count_rows("x < 5"), 2 * NUM_FRAGMENTS + 8),
+    ],
+)
+@pytest.mark.parametrize("opened", [LanceTable.open, lance_arrow.dataset])
+def test_requests(opened: Any, work: Any, most: int, server: Bucket) -> None:
+    table = opened("plain", filesystem=server.store())
+    server.requests.clear()
+    work(table)
+    assert NUM_FRAGMENTS <= len(server.requests) <= most
+
+
+def test_a_table_through_another_client(server: Bucket, ends: list[int]) -> None:
+    s3fs = pytest.importorskip("s3fs")
+    files = s3fs.S3FileSystem(
+        key="key", secret="secret", client_kwargs={"endpoint_url": server.endpoint, "region_name": "us-east-1"}
+    )
+    table = LanceTable.open(f"{BUCKET}/plain", filesystem=files)
+    assert table.to_table(["x"]).equals(LanceTable.open(server.folder / "plain").to_table(["x"]))
+    assert max(ends) > 2
+
+
+def said(store: Any, place: Any, filter: str | None) -> tuple[str, ...]:
+    """Return the kind of error and the file that reading raises, or a checksum of the rows."""
+    try:
+        found = LanceTable.open(place, filesystem=store).to_table(["x"], filter=filter)
+    except CorruptFileError as error:
+        return type(error).__name__, Path(str(error.path)).name
+    return (str(pa.compute.sum(found["x"])),)
+
+
+@pytest.mark.parametrize("filter", [None, "x < 500"])
+def test_a_flip_is_blamed_on_its_file(filter: str | None, server: Bucket, tmp_path: Path) -> None:
+    folder, files = copied(server, tmp_path)
+    for file in (files[2], files[-1]):
+        whole = file.read_bytes()
+        for place in (1000, len(whole) // 2, len(whole) - 6_000):
+            damaged = bytearray(whole)
+            damaged[place] ^= 0x10
+            file.write_bytes(damaged)
+            with bucket(folder) as own:
+                assert said(own.store(), "own", filter) == said(None, folder / "own", filter)
+        file.write_bytes(whole)
+
+
+def test_a_missing_file_is_named(server: Bucket, tmp_path: Path) -> None:
+    folder, files = copied(server, tmp_path)
+    files[3].unlink()
+    with bucket(folder) as own, pytest.raises(MissingFileError, match=files[3].name):
+        LanceTable.open("own", filesystem=own.store()).to_table(["x"])
+
+
+def test_what_failed_is_asked_again(server: Bucket, monkeypatch: pytest.MonkeyPatch, ends: list[int]) -> None:
+    asked, calls, numbers = joined_source.ask_files, [], itertools.count()
+
+    def failing(filesystem: Any, paths: Any, starts: Any, stops: Any) -> Any:
+        calls.append(len(paths))
+        answers = list(asked(filesystem, paths, starts, stops))
+        if next(numbers) == 0:
+            answers[0], answers[1] = ConnectionResetError("cut"), bytes(answers[1])[:-1]
+        return answers
+
+    monkeypatch.setattr(joined_source, "ask_files", failing)
+    table = LanceTable.open("plain", filesystem=server.store())
+    assert table.to_table(["x"]).equals(LanceTable.open(server.folder / "plain").to_table(["x"]))
+    assert 2 in calls
+    assert ends
+
+
+@pytest.fixture
+def joined(tmp_path: Path) -> Iterator[tuple[JoinedSource, list[bytes], list[int]]]:
+    """Three files as one source, of whose ends 10 bytes are in memory."""
+    contents = [bytes(range(size)) for size in (200, 5, 90)]
+    for number, content in enumerate(contents):
+        (tmp_path / f"{number}").write_bytes(content)
+    sizes = np.array(list(map(len, contents)), np.int64)
+    with bucket(tmp_path) as own:
+        filesystem = obstore_filesystem.as_filesystem(own.store())
+        data, starts, flags = read_ends(filesystem, ["0", "1", "2"], sizes, 10)
+        assert flags.tolist() == [1, 1, 1]
+        yield JoinedSource(filesystem, ["0", "1", "2"], data, starts, sizes, 10), contents, starts.tolist()
+
+
+def test_ranges_of_joined_files(joined: tuple[JoinedSource, list[bytes], list[int]]) -> None:
+    source, contents, starts = joined
+    places = [(0, 3, 50), (0, 180, 200), (0, 195, 200), (1, 0, 5), (2, 0, 90), (2, 7, 7), (0, 0, 200)]
+    begins = np.array([starts[file] + start for file, start, _ in places], np.int64)
+    ends = np.array([starts[file] + stop for file, _, stop in places], np.int64)
+    found, requests, num_bytes = source.read_counted(begins, ends)
+    assert [one.tobytes() for one in found] == [contents[file][start:stop] for file, start, stop in places]
+    assert (requests, num_bytes) == (4, 47 + 10 + 80 + 190)
+    (over,) = source.read(begins[:1], ends[4:5])
+    whole = over.tobytes()
+    assert whole[: 200 - 3] == contents[0][3:]
+    assert whole[starts[2] - starts[0] - 3 :] == contents[2]
+    assert not any(whole[200 - 3 : starts[1] - starts[0] - 3])
+
+
+def test_a_joined_file_that_went_is_an_error(
+    joined: tuple[JoinedSource, list[bytes], list[int]], tmp_path: Path
+) -> None:
+    source, _, starts = joined
+    (tmp_path / "2").unlink()
+    with pytest.raises(StoreError):
+        source.read(np.array([starts[2]]), np.array([starts[2] + 20]))
