@@ -249,12 +249,19 @@ class Runtime:
 
     def keeping(self, source: RangeSource) -> RangeSource:
         """Return a far source as one that keeps what it has read; all of them share a part of the memory budget."""
-        from lance_arrow.io.kept_source import KeptBytes, KeptSource  # noqa: PLC0415 - for far files alone
+        from lance_arrow.io.kept_source import KeptSource  # noqa: PLC0415 - for far files alone
+
+        return KeptSource(source, self.far_bytes)
+
+    @property
+    def far_bytes(self) -> KeptBytes:
+        """Bytes of far files that are kept: a part of the memory budget."""
+        from lance_arrow.io.kept_bytes import KeptBytes  # noqa: PLC0415 - for far files alone
 
         with self._lock:
             if self._far_bytes is None:
                 self._far_bytes = KeptBytes(self.settings.memory_budget_bytes // _PART_OF_FAR_BYTES)
-        return KeptSource(source, self._far_bytes)
+            return self._far_bytes
 
     @property
     def is_watched(self) -> bool:

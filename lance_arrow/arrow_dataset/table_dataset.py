@@ -13,6 +13,7 @@ from lance_arrow.arrow_dataset.table_parts import TablePart
 from lance_arrow.io import AnyFileSystem
 from lance_arrow.manifests.fragments import FragmentMeta, first_files
 from lance_arrow.manifests.table_facts import TableFacts
+from lance_arrow.runtime import making_objects
 from lance_arrow.scan.fragments.table_reader import TableReader
 
 
@@ -37,10 +38,11 @@ def table_dataset(
     """
     file_format = LanceFormat(read_options=options)
     columns = file_format.handler.columns_of(facts)
-    parts = [TablePart.of(facts, fragments, number) for number in range(len(fragments))]
-    made: LanceDataset = bridge.dataset_of(
-        LanceDataset, file_format, columns.schema, as_arrow(filesystem), *_files(facts, fragments, options), parts
-    )
+    with making_objects(len(fragments)):
+        parts = [TablePart.of(facts, fragments, number) for number in range(len(fragments))]
+        made: LanceDataset = bridge.dataset_of(
+            LanceDataset, file_format, columns.schema, as_arrow(filesystem), *_files(facts, fragments, options), parts
+        )
     made.know_table(TableReader(columns, fragments, filesystem, file_format.handler.files))
     return made
 

@@ -181,14 +181,20 @@ class JoinedFiles(HasSchema):
         self.row_starts = np.zeros(len(numbers) + 1, np.int64)
         np.cumsum(self._facts[:, _ROWS], out=self.row_starts[1:])
         self.num_rows = int(self.row_starts[-1])
-        self.has_ends = small.source is not None
-        held = BufferSource(memoryview(self._data), name=self.name) if small.source is None else small.source  # type: ignore[arg-type]
+        self.far_source = small.source
+        memory = memoryview(self._data)  # type: ignore[arg-type]
+        held = BufferSource(memory, name=self.name) if small.source is None else small.source
         self.source = VerifiedSource(held)
         self.checks = self._block_checks()
         if self.checks is not None:
             self.source.check_with(self.checks, lambda start, stop: _contradiction())
         self._lengths = known.lengths
         self._columns: dict[int, JoinedColumn] = {}
+
+    @property
+    def has_ends(self) -> bool:
+        """Whether the ends of far files are in memory alone."""
+        return self.far_source is not None
 
     @property
     def nbytes(self) -> int:

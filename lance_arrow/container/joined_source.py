@@ -6,14 +6,17 @@ files     a: … end   b: … end          one source: a, b; a range over both i
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from lance_arrow.errors import InvalidArgumentError, LanceError, StoreError
 from lance_arrow.io import AnyFileSystem, Bytes, Coalescing, Positions, ask_files, coalescing_of
+from lance_arrow.io.kept_bytes import KeptBytes
 from lance_arrow.io.patience import attempted, patience, told
 from lance_arrow.io.source import check_ranges, joined, truncated
 
+_REQUESTS_OF_A_FILE = 4
 _Piece = tuple[int, int, int, int]
 """Number of the range, number of the file, and half-open places in the source."""
 
@@ -43,10 +46,15 @@ class JoinedSource:
         tail_bytes: int,
     ) -> None:
         self.name = f"{len(paths)} files"
-        self.coalescing: Coalescing = coalescing_of(filesystem)
+        of_one = coalescing_of(filesystem)
+        # A wave has requests of each file.
+        many = max(of_one.many_requests or of_one.requests_in_flight, _REQUESTS_OF_A_FILE * len(paths))
+        self.coalescing: Coalescing = replace(of_one, many_requests=many)
         self._filesystem = filesystem
         self._paths = paths
         self._data: Bytes | None = data
+        self._kept: KeptBytes | None = None
+        self._token = object()
         self._size = len(data)
         self._starts, self._stops = starts, starts + sizes
         self._kept_from: list[int] = np.maximum(self._stops - tail_bytes, starts).tolist()
@@ -82,29 +90,49 @@ class JoinedSource:
         places = list(zip(starts.tolist(), stops.tolist(), strict=True))
         firsts = np.searchsorted(self._stops, starts, "right").tolist()
         asked: list[_Piece] = []
+        parts: list[tuple[int, int, Bytes]] = []
         for number, ((start, stop), first) in enumerate(zip(places, firsts, strict=True)):
             for file in range(first, len(self._paths)):
                 begin = int(self._starts[file])
                 if begin >= stop:
                     break
                 at, upto = max(start, begin), min(stop, self._kept_from[file])
+                for place, part in () if self._kept is None or at >= upto else self._kept.find(self._token, at, upto):
+                    if at < place:
+                        asked.append((number, file, at, place))
+                    parts.append((number, place, part))
+                    at = place + len(part)
                 if at < upto:
                     asked.append((number, file, at, upto))
+        for (number, _, at, _), answer in zip(asked, self._answers(asked), strict=True):
+            parts.append((number, at, answer))
+            if self._kept is not None:
+                self._kept.keep(self._token, at, answer)
         # What lies in the ends of files is here.
         out: list[Bytes] = [data[start:stop] for start, stop in places]
-        for (number, _, at, upto), answer in zip(asked, self._answers(asked), strict=True):
+        for number, at, part in parts:
             start, stop = places[number]
-            if (start, stop) == (at, upto):
-                out[number] = answer
+            if (start, stop) == (at, at + len(part)):
+                out[number] = part
                 continue
             if not out[number].flags.writeable:
                 out[number] = out[number].copy()
-            out[number][at - start : upto - start] = answer
+            out[number][at - start : at - start + len(part)] = part
         return out, len(asked), sum(upto - at for _, _, at, upto in asked)
 
+    def keep_in(self, kept: KeptBytes) -> None:
+        """Remember what is read from now on."""
+        self._kept = kept
+
     def close(self) -> None:
-        """Release the ends."""
+        """Release the ends, and what was remembered."""
         self._data = None
+        if self._kept is not None:
+            self._kept.forget(self._token)
+
+    def __del__(self) -> None:
+        if self._kept is not None:
+            self._kept.forget(self._token)
 
     def _answers(self, asked: Sequence[_Piece]) -> list[Bytes]:
         found: list[Bytes | None] = [None] * len(asked)

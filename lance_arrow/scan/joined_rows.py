@@ -14,7 +14,7 @@ from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.container.joined_files import JoinedColumn, JoinedFiles
 from lance_arrow.engine import NativePage
 from lance_arrow.errors import located
-from lance_arrow.runtime import Runtime
+from lance_arrow.runtime import Runtime, making_objects
 from lance_arrow.scan.file_pages import Wrapper
 from lance_arrow.scan.native_pages import PagesAtHand, page_without_index
 from lance_arrow.scan.native_take import Pages
@@ -26,9 +26,13 @@ from lance_arrow.statistics.zone_maps import ZoneMap, decode_zones
 from lance_arrow.structure.page_scan import PageTask, load_indices
 from lance_arrow.structure.row_selection import pages_with
 
+_OBJECTS_OF_A_PAGE = 4
+
 
 def opened_as_one(files: JoinedFiles, runtime: Runtime, options: ReadOptions) -> OpenFile:
     """Return joined files as one open file. It has no blobs and no zones; those of each file are used instead."""
+    if files.far_source is not None:
+        files.far_source.keep_in(runtime.far_bytes)
     return OpenFile(files.source, JoinedRowReader(files, runtime, options), fetched=files.fetched)
 
 
@@ -111,13 +115,14 @@ class JoinedRowReader(RowReader):
         ]
 
     def _pages_of(self, leaves: Sequence[LeafNode], rows: RowRanges) -> PagesAtHand:
-        wanted = []
-        for leaf, meta in zip(leaves, self.metas(leaves), strict=True):
-            pages = self._pages.get(leaf.column)
-            if pages is None:
-                pages = self._pages[leaf.column] = self._opened(leaf, meta)  # type: ignore[arg-type]
-            numbers = pages_with(rows, meta.page_starts)
-            wanted.append(pages if len(numbers) == len(pages) else [pages[number] for number in numbers])
+        metas, wanted = self.metas(leaves), []
+        with making_objects(_OBJECTS_OF_A_PAGE * sum(len(meta.pages) for meta in metas)):
+            for leaf, meta in zip(leaves, metas, strict=True):
+                pages = self._pages.get(leaf.column)
+                if pages is None:
+                    pages = self._pages[leaf.column] = self._opened(leaf, meta)  # type: ignore[arg-type]
+                numbers = pages_with(rows, meta.page_starts)
+                wanted.append(pages if len(numbers) == len(pages) else [pages[number] for number in numbers])
         return PagesAtHand(wanted, are_kept=True)
 
     def _opened(self, leaf: LeafNode, meta: JoinedColumn) -> Pages:

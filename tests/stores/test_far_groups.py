@@ -19,6 +19,7 @@ from lance_arrow.container import joined_files, joined_source
 from lance_arrow.container.joined_source import JoinedSource
 from lance_arrow.errors import CorruptFileError, MissingFileError, StoreError
 from lance_arrow.io import obstore_filesystem, read_ends
+from lance_arrow.watching import receipts
 
 NUM_FRAGMENTS, NUM_ROWS = 20, 20_000
 TOTAL = NUM_FRAGMENTS * NUM_ROWS
@@ -132,6 +133,35 @@ def test_requests(opened: Any, work: Any, most: int, server: Bucket) -> None:
     server.requests.clear()
     work(table)
     assert NUM_FRAGMENTS <= len(server.requests) <= most
+
+
+@pytest.mark.parametrize("opened", [LanceTable.open, lance_arrow.dataset])
+@pytest.mark.parametrize("name", ["plain", "deletions", "others", "no checksums"])
+def test_takes(opened: Any, name: str, server: Bucket, ends: list[int]) -> None:
+    local, table = LanceTable.open(server.folder / name), opened(name, filesystem=server.store())
+    wanted = np.random.default_rng(5).integers(0, local.count_rows(), 100)
+    assert table.take(wanted).equals(local.take(wanted))
+    assert sum(ends) >= NUM_FRAGMENTS - 2
+    # What was read is kept; gaps between ranges differ once indices of pages are known.
+    table.take(wanted)
+    server.requests.clear()
+    assert table.take(wanted).equals(local.take(wanted))
+    assert not server.requests
+    # Of few fragments each is opened by itself.
+    few = np.array([3, NUM_ROWS + 5, 5 * NUM_ROWS + 2])
+    assert opened(name, filesystem=server.store()).take(few, ["x"]).equals(local.take(few, ["x"]))
+
+
+def test_receipts_count_what_is_read_after_the_ends(server: Bucket) -> None:
+    table = LanceTable.open("plain", filesystem=server.store())
+    for work in (lambda: table.to_table(["x"]), lambda: table.take(np.arange(0, TOTAL, NUM_ROWS))):
+        server.requests.clear()
+        server.sent.clear()
+        with receipts() as found:
+            work()
+        assert sum(one.files for one in found) == NUM_FRAGMENTS
+        assert sum(one.requests for one in found) == len(server.requests)
+        assert sum(one.fetched_bytes for one in found) == sum(server.sent)
 
 
 def test_a_table_through_another_client(server: Bucket, ends: list[int]) -> None:

@@ -161,9 +161,17 @@ class JoinedFragments(TableSource):
         return sum((one.fetched for one in self._opened.values() if one.fetched is not None), ReadStats())
 
     @property
+    def read_since(self) -> ReadStats:
+        """Statistics of reading far files after their ends, up to now."""
+        opened = self._opened.values() if self._ends_only else ()
+        return sum((one.source.snapshot() for one in opened), ReadStats())
+
+    @property
     def nbytes(self) -> int:
         """Memory that is held."""
-        return sum(opened.source.size() for opened in self._opened.values())
+        return (
+            self.fetched.bytes_fetched if self._ends_only else sum(one.source.size() for one in self._opened.values())
+        )
 
     def open_file(self, number: int) -> OpenFile:
         """Return one of the files of every fragment, as one.
@@ -334,7 +342,7 @@ def _joined(
 
 
 def alike(
-    fragments: Sequence[FragmentMeta], numbers: Sequence[int], most_bytes: int, group_bytes: int
+    fragments: Sequence[FragmentMeta], numbers: Sequence[int], most_bytes: int | None, group_bytes: int
 ) -> Iterator[list[int]]:
     """Divide fragments into groups whose files have the same fields at the same places.
 
@@ -343,7 +351,7 @@ def alike(
     fragments, numbers
         All fragments of a version, and which of them, ascending.
     most_bytes
-        Fragments with a larger file, or one without a recorded size, are in no group.
+        Fragments with a larger file, or one without a recorded size, are in no group. None: there is no limit.
     group_bytes
         About the most bytes of a group.
     """
@@ -353,7 +361,7 @@ def alike(
         fragment = fragments[number]
         key = joining_key(fragment)
         sizes = [file.size_bytes or 0 for file in fragment.files]
-        if key is None or max(sizes) > most_bytes:
+        if key is None or (most_bytes is not None and max(sizes) > most_bytes):
             continue
         groups.setdefault(key, []).append(number)
         held[key] = held.get(key, 0) + sum(sizes)

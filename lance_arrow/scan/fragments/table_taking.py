@@ -18,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from lance_arrow.errors import CorruptManifestError, InternalError, InvalidArgumentError, LanceError
-from lance_arrow.io import AnyFileSystem, ReadStats
+from lance_arrow.io import AnyFileSystem, ReadStats, coalescing_of
 from lance_arrow.manifests.fragments import FragmentMeta, fragment_ids, have_deletions, physical_counts
 from lance_arrow.manifests.row_id_index import AddressIndex, RowIdIndex
 from lance_arrow.manifests.row_ids import RowIds
@@ -41,6 +41,8 @@ from lance_arrow.structure.row_selection import take_order
 
 # Fewer fragments are read one by one: what is learnt of each then serves all reads of it.
 LEAST_JOINED = 8
+_ENDS_BYTES = 1 << 30
+"""The most bytes of the files of a group of which the ends are read: places in memory, hardly any of it is used."""
 _GROUP_BYTES = 32 << 20
 
 
@@ -150,6 +152,7 @@ class TableTaking:
             counts = ends[places] - borders[places]
             try:
                 reading = held.reading(projection)
+                before = held.group.read_since
                 found, read_counts = held.group.read(np.repeat(members, counts), offsets[rows], reading)
                 batches += found
             except LanceError:
@@ -157,7 +160,7 @@ class TableTaking:
                 continue
             alone[places] = False
             order.append(rows)
-            receipt.see_held(len(places) * len(reading.opened), fetched)
+            receipt.see_held(len(places) * len(reading.opened), fetched + held.group.read_since - before)
             receipt.tally.add(read_counts, len(rows))
         rest = np.flatnonzero(alone)
 
@@ -169,7 +172,12 @@ class TableTaking:
             receipt.tally.add(counts, rows.num_rows)
             return list(filled(reading, found, self._runtime.settings.blob_piece_bytes))
 
-        for found in self._runtime.map(read, rest.tolist()):
+        # Fragments of a store mostly wait.
+        is_far = coalescing_of(self._filesystem).is_far
+        made = (
+            self._runtime.ahead(read, rest.tolist(), is_far=True) if is_far else self._runtime.map(read, rest.tolist())
+        )
+        for found in made:
             batches += found
         order.append(_spread(borders[rest], ends[rest]))
         return batches, np.concatenate(order)
@@ -258,20 +266,39 @@ class TableTaking:
         """Open what can be opened of fragments, in groups that are kept."""
         limits = self._runtime.settings.limits
         most_bytes = min(SMALL_FILE_BYTES, limits.max_metadata_bytes, limits.max_description_bytes)
+        made = self._opened_as(numbers, projection, most_bytes, ends_only=False)
+        if coalescing_of(self._filesystem).is_far:
+            # Of larger files in a store, the ends are read in one wave, and the rows in others.
+            known = {number for held in made for number in held.group.numbers.tolist()}
+            left = [number for number in numbers if number not in known]
+            made += self._opened_as(left, projection, None, ends_only=True)
+        return made
+
+    def _opened_as(
+        self, numbers: Sequence[int], projection: Projection, most_bytes: int | None, *, ends_only: bool
+    ) -> list[HeldFragments]:
+        """Open fragments whose files have at most so many bytes."""
         made = []
-        for some in alike(self._fragments, numbers, most_bytes, _GROUP_BYTES):
+        group_bytes = _ENDS_BYTES if ends_only else _GROUP_BYTES
+        for some in alike(self._fragments, numbers, most_bytes, group_bytes):
             if len(some) < LEAST_JOINED:
                 continue
             fragments = [self._fragments[number] for number in some]
             try:
                 files = files_with(self._columns, fragments[0], projection.nodes)
-                opened = joined_files(self._columns, self._filesystem, fragments, files) if files else []
+                opened = (
+                    joined_files(self._columns, self._filesystem, fragments, files, ends_only=ends_only)
+                    if files
+                    else []
+                )
             except LanceError:
                 continue
             for members, joined in opened:
                 chosen = [fragments[member] for member in members.tolist()]
                 known = np.array(some)[members]
-                group = JoinedFragments(self._columns, self._filesystem, chosen, known, self._reader)
+                group = JoinedFragments(
+                    self._columns, self._filesystem, chosen, known, self._reader, ends_only=ends_only
+                )
                 group.adopt(joined)
                 made.append(self._kept(group))
         return made
