@@ -20,8 +20,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 _ACCOUNT, _KEY, _SAS, _UNSIGNED = "account_name", "account_key", "sas_key", "skip_signature"
@@ -47,6 +47,10 @@ class Cloud:
         Options that concern caches, and buckets as a whole.
     variables
         What variables of the environment begin with that may add credentials or a server.
+    has_all
+        Whether the credentials in some options of obstore are all that a store would use.
+    values
+        Options whose value decides on the name in obstore: returns the name, None if there is none, and the value.
     """
 
     protocol: str
@@ -56,6 +60,8 @@ class Cloud:
     prefixes: tuple[str, ...]
     without_effect: tuple[str, ...]
     variables: tuple[str, ...]
+    has_all: Callable[[Mapping[str, Any]], bool]
+    values: Mapping[str, Callable[[Any], tuple[str | None, Any]]] = field(default_factory=dict)
 
     def named(self, options: Mapping[str, Any]) -> Iterator[tuple[str, str | None, Any]]:
         """Yield name, name in obstore (None if it has none) and value of each option that has an effect."""
@@ -63,22 +69,45 @@ class Cloud:
             lowered = name.lower()
             if value is None or lowered in self.without_effect:
                 continue
-            if self is GOOGLE and lowered == "token":
-                own, value = _of_token(value)  # noqa: PLW2901 - what the store is told
-                yield name, own, value
+            if lowered in self.values:
+                yield name, *self.values[lowered](value)
                 continue
             prefix = next((one for one in self.prefixes if lowered.startswith(one)), "")
             yield name, self.names.get(lowered.removeprefix(prefix)), value
 
     def is_sure(self, config: Mapping[str, Any]) -> bool:
         """Return whether a store would use the credentials that fsspec's filesystem uses, and no others."""
-        if any(name.startswith(self.variables) for name in os.environ):
-            return False
-        is_unsigned = str(config.get(_UNSIGNED, "")).lower() == "true"
-        if self is GOOGLE:
-            return is_unsigned or _PATH in config or _JSON in config
-        ways = [is_unsigned, _KEY in config, _SAS in config, all(name in config for name in _CLIENT)]
-        return _ACCOUNT in config and ways.count(True) == 1
+        return not any(name.startswith(self.variables) for name in os.environ) and self.has_all(config)
+
+
+def _is_unsigned(config: Mapping[str, Any]) -> bool:
+    return str(config.get(_UNSIGNED, "")).lower() == "true"
+
+
+def _has_all_of_azure(config: Mapping[str, Any]) -> bool:
+    ways = [_is_unsigned(config), _KEY in config, _SAS in config, all(name in config for name in _CLIENT)]
+    return _ACCOUNT in config and ways.count(True) == 1
+
+
+def _has_all_of_google(config: Mapping[str, Any]) -> bool:
+    return _is_unsigned(config) or _PATH in config or _JSON in config
+
+
+def _of_token(token: Any) -> tuple[str | None, Any]:
+    """Return the option of obstore for gcsfs' token: other credentials than a service account's have none."""
+    if token == "anon":
+        return _UNSIGNED, True
+    if isinstance(token, dict) and token.get("type") == "service_account":
+        return _JSON, json.dumps(token)
+    if isinstance(token, str | os.PathLike) and os.path.isfile(token):
+        try:
+            with open(token, encoding="utf-8") as file:
+                kind = json.load(file).get("type")
+        except (ValueError, AttributeError):
+            kind = None
+        if kind == "service_account":
+            return _PATH, os.fspath(token)
+    return None, None
 
 
 AZURE = Cloud(
@@ -97,6 +126,7 @@ AZURE = Cloud(
         "skip_instance_cache", "blocksize",
     ),
     variables=("AZURE_",),
+    has_all=_has_all_of_azure,
 )  # fmt: skip
 GOOGLE = Cloud(
     protocol="gs",
@@ -112,23 +142,8 @@ GOOGLE = Cloud(
         "skip_instance_cache", "block_size", "cache_timeout",
     ),
     variables=("GOOGLE_", "STORAGE_EMULATOR_HOST", "FETCH_RAW_TOKEN_URL"),
+    has_all=_has_all_of_google,
+    values={"token": _of_token},
 )  # fmt: skip
 CLOUDS: Mapping[str, Cloud] = {"az": AZURE, "abfs": AZURE, "abfss": AZURE, "gs": GOOGLE, "gcs": GOOGLE}
 """By the protocol of a URL."""
-
-
-def _of_token(token: Any) -> tuple[str | None, Any]:
-    """Return the option of obstore for gcsfs' token: other credentials than a service account's have none."""
-    if token == "anon":
-        return _UNSIGNED, True
-    if isinstance(token, dict) and token.get("type") == "service_account":
-        return _JSON, json.dumps(token)
-    if isinstance(token, str | os.PathLike) and os.path.isfile(token):
-        try:
-            with open(token, encoding="utf-8") as file:
-                kind = json.load(file).get("type")
-        except (ValueError, AttributeError):
-            kind = None
-        if kind == "service_account":
-            return _PATH, os.fspath(token)
-    return None, None
