@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from lance_arrow.arrow_dataset.asked import asked_of
 from lance_arrow.arrow_dataset.group_scan import GroupScan, GroupState
 from lance_arrow.arrow_dataset.handler_protocol import FileGroup, ScanRequest, ScanTasks
 from lance_arrow.arrow_dataset.source_scan import SourceScan, count_rows
+from lance_arrow.io import Location
 from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.fragments.fragment_groups import FragmentGroups
 from lance_arrow.scan.fragments.table_reader import TableReader
@@ -36,7 +38,7 @@ class FragmentGroup(FileGroup):
 
     def plan(self, handler: Any, request: ScanRequest) -> ScanTasks:
         """Open the fragments and cut windows."""
-        with self.state.planning:
+        with self._planning():
             nodes = asked_of(request).nodes.of(self.table.columns.all_roots)
             return GroupScan([SourceScan(one, request) for one in self._found(nodes, request)])
 
@@ -47,9 +49,13 @@ class FragmentGroup(FileGroup):
             return sum(self.table.fragment(number).num_rows for number in self.numbers)
         if not plan.is_repeatable:
             return None
-        with self.state.planning:
+        with self._planning():
             found = list(self._found((), request))
         return sum(count_rows(one, request) for one in found)
+
+    def _planning(self) -> AbstractContextManager[object]:
+        """Hold the lock of `GroupState`, unless opening mostly waits for a store."""
+        return self.state.planning if Location(self.table.filesystem, "").is_local else nullcontext()
 
     def _found(self, nodes: tuple[ColumnNode, ...], request: ScanRequest) -> Iterator[FilteredReading]:
         """Open the fragments that indices leave, those together that can be read so."""

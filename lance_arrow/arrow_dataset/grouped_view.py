@@ -34,11 +34,11 @@ from lance_arrow.arrow_dataset.scanner_options import ScannerOptions
 from lance_arrow.arrow_dataset.table_parts import TablePart
 from lance_arrow.container.joined_files import JOINED_VERSIONS
 from lance_arrow.errors import InvalidArgumentError, LanceError
-from lance_arrow.io import locate, reads_small_files
+from lance_arrow.io import Location, locate, reads_small_files
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.filters.filter_plan import FilterPlan
 from lance_arrow.scan.filters.kept_plans import kept_plan
-from lance_arrow.scan.fragments.fragment_groups import GroupSizes, in_groups, share_of
+from lance_arrow.scan.fragments.fragment_groups import FAR_GROUPS_AHEAD, GroupSizes, in_groups, share_of
 from lance_arrow.scan.fragments.joined_fragments import SMALL_FILE_BYTES
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.scan.predicates import all_of
@@ -108,7 +108,10 @@ class GroupedView:
         view = FileSystemDataset(fragments, shown.schema, self._format, self._filesystem, root)
         view._scan_options = dict(shown._scan_options)
         # Groups are read ahead, each with the rows of a usual batch.
-        ahead = min(options.fragment_readahead, default_runtime().settings.num_threads)
+        is_local = self._table is None or Location(self._table.filesystem, "").is_local
+        # Of a store, more groups wait than threads decode.
+        most = default_runtime().settings.num_threads if is_local else FAR_GROUPS_AHEAD
+        ahead = min(options.fragment_readahead, most)
         wanted = options._replace(fragment_readahead=ahead).keywords()
         made: GroupedScanner = bridge.show_scanner_as(GroupedScanner, view.scanner(**wanted))
         made.by_file = by_file

@@ -45,8 +45,8 @@ _TINY_FILE_BYTES = 128 << 10
 _TAIL_BYTES = 64 << 10
 FAR_GROUP_ROWS = 8 * WINDOW_ROWS
 """The most rows of a group of far files: a group is a wave of requests, and its rows are cut to windows."""
-# They wait for requests, and the bytes of a group are a part of the memory budget.
-_FAR_GROUPS_AHEAD = 4
+FAR_GROUPS_AHEAD = 4
+"""So many groups of far files are opened ahead: they wait for requests, and each takes a part of the memory budget."""
 # If a smaller part of a file is wanted, it is read piece by piece.
 _LEAST_SHARE = 1 / 3
 
@@ -108,7 +108,7 @@ class FragmentGroups:
     @property
     def num_ahead(self) -> int | None:
         """How many groups are opened ahead of those that are read; None for as many as there are threads."""
-        return _FAR_GROUPS_AHEAD if self._is_far else None
+        return FAR_GROUPS_AHEAD if self._is_far else None
 
     def planned(
         self,
