@@ -7,7 +7,8 @@ in, bytes go out in order.
 | Module | Open it for |
 |---|---|
 | `file_reader` | `LanceFileReader`, which opens a source once: start here |
-| `joined_files` | `JoinedFiles`: small files of one schema, in memory, as one |
+| `joined_files` | `JoinedFiles`: files of one schema as one: small ones in memory, far ones by their ends |
+| `joined_source` | the bytes of many far files as one source |
 | `file_head` | footer, checksums and schema in one native call, for files in the usual form |
 | `footer` | the last 40 bytes, versions |
 | `known_tails` | columns of files that are opened again, known by the bytes of their ends |

@@ -175,8 +175,8 @@ def ask_files(
 
 
 def coalescing_of(filesystem: AnyFileSystem | None) -> Coalescing:
-    """Return the limits for joining ranges of files that `reads_small_files` supports."""
-    if filesystem is None or not getattr(filesystem, "async_impl", False):
+    """Return the limits for joining ranges of many files; they are not far where `reads_small_files` does not hold."""
+    if not getattr(filesystem, "async_impl", False) or not reads_small_files(filesystem):
         return LOCAL_COALESCING
     own: Coalescing | None = getattr(filesystem, "coalescing", None)
     return REMOTE_COALESCING if own is None else own

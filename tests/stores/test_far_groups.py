@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute
@@ -19,6 +21,8 @@ from lance_arrow.container import joined_files, joined_source
 from lance_arrow.container.joined_source import JoinedSource
 from lance_arrow.errors import CorruptFileError, MissingFileError, StoreError
 from lance_arrow.io import obstore_filesystem, read_ends
+from lance_arrow.runtime import default_runtime
+from lance_arrow.scan.fragments.joined_fragments import may_read_ends
 from lance_arrow.watching import receipts
 
 NUM_FRAGMENTS, NUM_ROWS = 20, 20_000
@@ -181,6 +185,17 @@ def said(store: Any, place: Any, filter: str | None) -> tuple[str, ...]:
     except CorruptFileError as error:
         return type(error).__name__, Path(str(error.path)).name
     return (str(pa.compute.sum(found["x"])),)
+
+
+def test_ends_are_read_of_far_files_within_the_limits(server: Bucket) -> None:
+    limits = default_runtime().settings.limits
+    assert may_read_ends(obstore_filesystem.as_filesystem(server.store()), limits)
+    few = replace(limits, max_metadata_bytes=60_000)
+    assert not may_read_ends(obstore_filesystem.as_filesystem(server.store()), few)
+    assert not may_read_ends(fsspec.filesystem("file"), limits)
+    assert not may_read_ends(fsspec.filesystem("memory"), limits)
+    blocks = fsspec.filesystem("blockcache", target_protocol="http", cache_storage=str(server.folder / "cached"))
+    assert not may_read_ends(blocks, limits)
 
 
 @pytest.mark.parametrize("filter", [None, "x < 500"])

@@ -27,6 +27,7 @@ from lance_arrow.scan.fragments.joined_fragments import (
     files_with,
     joined_files,
     joining_key,
+    may_read_ends,
 )
 from lance_arrow.scan.fragments.table_columns import TableColumns
 from lance_arrow.scan.projection import have_blobs
@@ -42,7 +43,6 @@ GROUP_BYTES = 8 << 20
 """The most bytes of the files of a group."""
 # Of a far file, opening reads the last 64 KiB: a second request costs more than as much again.
 _TINY_FILE_BYTES = 128 << 10
-_TAIL_BYTES = 64 << 10
 FAR_GROUP_ROWS = 8 * WINDOW_ROWS
 """The most rows of a group of far files: a group is a wave of requests, and its rows are cut to windows."""
 FAR_GROUPS_AHEAD = 4
@@ -99,7 +99,9 @@ class FragmentGroups:
         self.receipt = receipt_for(runtime, self._looked_at, None if filter is None else filter.expression)
         self.is_local = Location(filesystem, "").is_local
         self._sizes = GroupSizes(runtime, is_local=self.is_local)
-        self._is_far = not self.is_local and coalescing_of(filesystem).is_far
+        self._is_far = coalescing_of(filesystem).is_far
+        self._reads_ends = may_read_ends(filesystem, self._limits)
+        self._tail_bytes = coalescing_of(filesystem).tail_bytes if self._is_far else 0
         self._kinds: dict[tuple[object, ...], tuple[list[int], int, float]] = {}
         # Blobs lie apart from their pages; a full verification looks at all of each file.
         has_blobs = have_blobs(self._looked_at)
@@ -255,13 +257,8 @@ class FragmentGroups:
         if not self._reads_ends:
             return None, 0, 0
         # Of files that are read piece by piece, their ends, and about as much as the share of wanted columns.
-        wanted_bytes = sum(min(size, _TAIL_BYTES + int(share * size)) for size in sizes)
+        wanted_bytes = sum(min(size, self._tail_bytes + int(share * size)) for size in sizes)
         return (*key, "ends"), num_rows, wanted_bytes
-
-    @property
-    def _reads_ends(self) -> bool:
-        """Whether far files are joined of which only the ends are read at first."""
-        return self._is_far
 
     def _known_of(self, key: tuple[object, ...], fragment: FragmentMeta) -> tuple[list[int], int, float]:
         """Return of fragments that have a key in common: wanted files, sizes up to which they are read whole, and the

@@ -20,7 +20,7 @@ from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.container.joined_files import JOINED_VERSIONS, JoinedFiles, SmallFiles
 from lance_arrow.errors import CorruptFileError
-from lance_arrow.io import AnyFileSystem, ReadStats, read_small_files
+from lance_arrow.io import AnyFileSystem, ReadStats, coalescing_of, read_small_files
 from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.pruning.zone_predicates import ZonePredicate
 from lance_arrow.pruning.zone_pruning import PruneResult
@@ -32,6 +32,7 @@ from lance_arrow.scan.joined_rows import JoinedRowReader, opened_as_one
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.projection import Projection
 from lance_arrow.scan.read_counts import ReadCounts
+from lance_arrow.settings import Limits
 from lance_arrow.spi.rows import RowRanges
 from lance_arrow.statistics.zone_types import bounds_type
 from lance_arrow.structure.row_selection import by_page, joined_ranges, take_order
@@ -322,6 +323,12 @@ def joined_files(
         found = [(key, run.tolist()) for key, members in found for run in _runs(np.array(members))]
         found.sort(key=lambda one: one[1])
     return [(np.array(members), _joined(opened, key, np.array(members))) for key, members in found]
+
+
+def may_read_ends(filesystem: AnyFileSystem, limits: Limits) -> bool:
+    """Return whether files are far, so that many are opened by their ends, and no end breaks a limit of metadata."""
+    coalescing = coalescing_of(filesystem)
+    return coalescing.is_far and coalescing.tail_bytes <= min(limits.max_metadata_bytes, limits.max_description_bytes)
 
 
 def _runs(numbers: NDArray[np.intp]) -> list[NDArray[np.intp]]:

@@ -33,6 +33,7 @@ from lance_arrow.scan.fragments.joined_fragments import (
     alike,
     files_with,
     joined_files,
+    may_read_ends,
 )
 from lance_arrow.scan.fragments.table_columns import TableColumns
 from lance_arrow.scan.projection import Projection, have_blobs
@@ -267,7 +268,7 @@ class TableTaking:
         limits = self._runtime.settings.limits
         most_bytes = min(SMALL_FILE_BYTES, limits.max_metadata_bytes, limits.max_description_bytes)
         made = self._opened_as(numbers, projection, most_bytes, ends_only=False)
-        if coalescing_of(self._filesystem).is_far:
+        if may_read_ends(self._filesystem, limits):
             # Of larger files in a store, the ends are read in one wave, and the rows in others.
             known = {number for held in made for number in held.group.numbers.tolist()}
             left = [number for number in numbers if number not in known]
