@@ -1,4 +1,4 @@
-"""`JoinedSource`: the bytes of many far files as one source, of which the ends are in memory.
+"""`JoinedSource`: the bytes of many far files as one source; the ends of the files are in memory.
 
 files     a: … end   b: … end          one source: a, b; a range over both is a request of each
 """

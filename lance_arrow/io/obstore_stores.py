@@ -72,7 +72,7 @@ def is_in_process(store: ObjectStore) -> bool:
 def run(work: Coroutine[Any, Any, _Answer], seconds: float | None) -> _Answer:
     """Wait for a coroutine of obstore; the wait can be interrupted, and ends after some seconds.
 
-    Whoever stops waiting cancels the coroutine, and with it the requests that it waits for.
+    A wait that ends early cancels the coroutine, and with it the requests that it waits for.
 
     Raises
     ------

@@ -186,7 +186,7 @@ def coalescing_of(filesystem: AnyFileSystem | None) -> Coalescing:
 def read_ends(
     filesystem: AnyFileSystem, paths: Sequence[str], sizes: Positions, tail_bytes: int
 ) -> tuple[Bytes, Positions, NDArray[np.uint8]]:
-    """Read the ends of files into an array in which each file has its place: what was not read are zeros.
+    """Read the ends of files into an array in which each file has its place; its other bytes are zeros.
 
     Files lie so far apart that no request is joined with one of another file. Memory is taken by what is read: of the
     rest, the system keeps no pages.
