@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,6 @@ from lance_arrow.choices import Verify
 from lance_arrow.container.buffer_places import required_alignment
 from lance_arrow.container.descriptions import Description
 from lance_arrow.container.footer import FOOTER_BYTES, TABLE_ENTRY_BYTES, FileVersion
-from lance_arrow.container.joined_source import JoinedSource
 from lance_arrow.container.pages import PageTable
 from lance_arrow.container.schema_facts import HasSchema, SchemaFacts, known_schemas
 from lance_arrow.engine import NUM_FACTS, copy_sums, open_small_files, read_column_metadata, read_column_of_files
@@ -34,6 +34,9 @@ from lance_arrow.io import (
     read_ends,
 )
 from lance_arrow.kernels import BlockChecks
+
+if TYPE_CHECKING:
+    from lance_arrow.container.joined_source import JoinedSource
 
 _VERSION_OF = {1: FileVersion.V2_1, 2: FileVersion.V2_2, 3: FileVersion.V2_3}
 JOINED_VERSIONS = tuple(_VERSION_OF.values())
@@ -84,6 +87,8 @@ class SmallFiles:
         cls, filesystem: AnyFileSystem, paths: Sequence[str], sizes: Positions, *, verify: Verify
     ) -> SmallFiles:
         """Read the ends of far files, and parse those whose metadata lies there; as `open` else."""
+        from lance_arrow.container.joined_source import JoinedSource  # noqa: PLC0415 - for far files alone
+
         tail_bytes = coalescing_of(filesystem).tail_bytes
         data, starts, flags = read_ends(filesystem, paths, sizes, tail_bytes)
         found = cls.open(data, starts, sizes, flags, verify=verify)
