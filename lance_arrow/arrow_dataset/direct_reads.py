@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
-from lance_arrow.arrow_dataset.scanner_options import ScannerOptions
+from lance_arrow.arrow_dataset.scanner_options import ScannerOptions, is_far
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.file_batches import FileBatches
 from lance_arrow.scan.open_files import is_current
@@ -77,7 +77,8 @@ class FileReads:
 def direct_reads(dataset: LanceDataset, options: ScannerOptions, *, is_count: bool = False) -> DirectReads | None:
     """Return what reads and counts without Arrow; None where only Arrow knows what is wanted.
 
-    Many fragments are read in groups, by Arrow's threads. Scans that are watched tell what each file took.
+    Many local fragments are read in groups, by Arrow's threads; of far ones our scan waits less. Scans that are watched
+    tell what each file took.
 
     Parameters
     ----------
@@ -96,9 +97,10 @@ def direct_reads(dataset: LanceDataset, options: ScannerOptions, *, is_count: bo
     # Formats of others have no such options.
     if getattr(dataset.format.handler, "scan_options", None) != _NO_WISHES:
         return None
-    if table is not None and (is_count or not (is_watched or dataset._groups is not None)):
-        return table if dataset._has_schema_of(table) else None
-    return None if is_watched else _only_file(dataset)
+    if table is None:
+        return None if is_watched else _only_file(dataset)
+    is_ours = is_count or (not is_watched and (dataset._groups is None or is_far(table.filesystem)))
+    return table if is_ours and dataset._has_schema_of(table) else None
 
 
 def _are_own(dataset: LanceDataset, columns: Any) -> bool:

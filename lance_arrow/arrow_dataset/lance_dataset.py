@@ -21,7 +21,6 @@ from lance_arrow.arrow_dataset.scanner_options import (
     BATCH_ROWS,
     FRAGMENT_READAHEAD,
     ScannerOptions,
-    is_far,
 )
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.files.frame_reads import FrameReads
@@ -164,12 +163,6 @@ class LanceDataset(DatasetOfFragments, FrameReads):
             both = all_of((self._own_filter, self._expression(filter)))
             return direct.read(direct.projection(columns), both)  # type: ignore[arg-type]  # expressions are no names
         if table is not None:
-            is_whole = order_by is None and limit is None and not offset and not self._has_guarantees
-            is_plain = is_whole and self._views is None and options.is_plain(self.schema)
-            if is_plain and is_far(table.filesystem) and self._has_schema_of(table):
-                # Of many far fragments, our scan waits less than Arrow's.
-                both = all_of((self._own_filter, self._expression(filter)))
-                return table.read(table.projection(columns), both)  # type: ignore[arg-type]
             options = options.for_all(table.filesystem)
         return collect(self.scanner(**options.keywords(), order_by=order_by, limit=limit, offset=offset))
 

@@ -54,14 +54,6 @@ class ScannerOptions(NamedTuple):
             return self
         return self._replace(fragment_readahead=_FAR_READAHEAD)
 
-    def is_plain(self, schema: pa.Schema) -> bool:
-        """Return whether a scan that returns all rows at once has no wish but some of the columns, each once."""
-        has_wishes = self.fragment_scan_options is not None or self.memory_pool is not None or not self.use_threads
-        if has_wishes or isinstance(self.columns, dict):
-            return False
-        names = schema.names if self.columns is None else list(self.columns)
-        return len(set(names)) == len(names) and all(isinstance(one, str) and one in schema.names for one in names)
-
     def keywords(self) -> dict[str, Any]:
         """Return the options as keyword arguments of a method of pyarrow."""
         return self._asdict()
