@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -93,3 +94,17 @@ def test_a_break_shrinks() -> None:
     assert sum(len(script.steps) for script in less.scripts) <= 3
     assert not any(script.faults for script in less.scripts)
     assert play(less).violation is None
+
+
+def test_a_run_goes_on_behind_its_results(tmp_path: Path) -> None:
+    results = tmp_path / "results.jsonl"
+    command = [sys.executable, str(Path(__file__).parent / "run.py"), "--kind", "none", "--results", str(results)]
+
+    def run(histories: int) -> str:
+        done = subprocess.run([*command, "--histories", str(histories)], capture_output=True, text=True, check=True)
+        return done.stdout
+
+    few, more = run(3), run(5)
+    assert [json.loads(line)["seeds"] for line in results.read_text().splitlines()] == [[0, 1, 2], [3, 4]]
+    assert few.startswith("none: 3 histories, ")
+    assert more.startswith("none: 5 histories, ")
