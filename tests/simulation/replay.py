@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
-from model import PROGRAMS, Operation, Step
+from model import Operation, Programs, Step
 from seams import simulated
 from store import SimulatedFileSystem, Store
 from world import InjectedError, Task, World
@@ -100,9 +100,7 @@ def _write(
             outcomes.append("done")
 
 
-def replay(
-    way: list[Step], programs: tuple[tuple[str, ...], ...] = PROGRAMS
-) -> tuple[list[Operation], list[tuple[str, ...]], list[int]]:
+def replay(way: list[Step], programs: Programs) -> tuple[list[Operation], list[tuple[str, ...]], list[int]]:
     """Let the product follow a schedule.
 
     Returns

@@ -17,7 +17,8 @@ CALL_SECONDS = 0.002
 EPOCH_SECONDS = 1_900_000_000.0
 MOST_CALLS = 4_000
 """Calls of one operation; an operation that makes more hangs."""
-_LONGEST_SECONDS = 60.0
+_MOST_WAITS = 60
+"""Seconds without a call to the store."""
 
 
 class Killed(BaseException):
@@ -143,15 +144,22 @@ class World:
         for thread in threads:
             thread.start()
         self._hand_on(None)
-        if not self._all_done.acquire(timeout=_LONGEST_SECONDS):
-            raise RuntimeError(
-                f"a task waits for a lock of this process: {[one.name for one in tasks if not one.is_done]}"
-            )
+        self._wait()
         for thread in threads:
             thread.join()
         self.current = None
         with contextlib.suppress(Killed):
             self.flush()
+
+    def _wait(self) -> None:
+        # Many short waits, since one long one is over too when the process was stopped meanwhile.
+        steps, waits = self.steps, 0
+        while not self._all_done.acquire(timeout=1.0):
+            waits = waits + 1 if steps == self.steps else 0
+            steps = self.steps
+            if waits >= _MOST_WAITS:
+                waiting = [one.name for one in self.tasks if not one.is_done]
+                raise RuntimeError(f"a task waits for a lock of this process: {waiting}")
 
     def _thread(self, task: Task) -> None:
         task.thread = threading.get_ident()
