@@ -11,6 +11,8 @@ from sessions.common import ROOT, TEST_EXTRAS, TEST_REQUIREMENTS, install
 
 # Releases that wrote files still in use, besides the one that the tests compare with.
 OTHER_RELEASES = ("4.0.0", "8.0.0", "12.0.0")
+# Releases that write tables together with this one.
+WRITING_RELEASES = ("4.0.0", "6.0.0", "8.0.0", "10.0.0", "12.0.0", "13.0.0")
 # One that wrote 2.0 when it was new.
 FOUNDING_RELEASE = "0.20.0"
 # Releases whose drafts of 2.1 no later one reads, and what they need beside them.
@@ -66,6 +68,15 @@ def releases(session: nox.Session) -> None:
     for release in (*OTHER_RELEASES, FOUNDING_RELEASE):
         pairs.append(f"{release}={_release(session, release)}")
     session.run("python", "tests/differential/releases.py", *pairs, *session.posargs)
+
+
+@nox.session
+def together(session: nox.Session) -> None:
+    """Write 300 tables by turns of this package and seven releases of the reference; `-- --tables 5` for fewer."""
+    install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
+    old = [f"{release}={_release(session, release)}" for release in WRITING_RELEASES]
+    options = session.posargs or ["--tables", "300"]
+    session.run("python", "tests/differential/together.py", "ours", "installed", *old, *options)
 
 
 @nox.session

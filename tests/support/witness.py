@@ -11,7 +11,7 @@ import selectors
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -100,14 +100,28 @@ class Witness:
 
         A step names what to ``do`` and its arguments; ``rows`` is a table.
         """
+        with self._sent(steps) as sent:
+            return self._ask("change_table", path=str(path), steps=sent, branch=branch)["versions"]
+
+    @contextlib.contextmanager
+    def _sent(self, steps: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
         sent = [{**step, "rows": self._store(step["rows"])} if "rows" in step else step for step in steps]
         try:
-            found = self._ask("change_table", path=str(path), steps=sent, branch=branch)["versions"]
+            yield sent
         finally:
             for step in sent:
                 if "rows" in step:
                     os.unlink(step["rows"])
-        return found
+
+    def hold(self, path: Path | str, name: str) -> tuple[int, list[str]]:
+        """Let the worker open a table directory, and keep it under a name; return its version and columns."""
+        found = self._ask("hold", path=str(path), name=name)
+        return found["version"], found["columns"]
+
+    def change_held(self, name: str, step: dict[str, Any]) -> None:
+        """Apply one step to what is held, as `change_table`; others may have changed the table since."""
+        with self._sent([step]) as (sent,):
+            self._ask("change_held", name=name, step=sent)
 
     def index_names(self, path: Path | str, version: int) -> list[str]:
         """Names of the indices of a version of a table directory."""

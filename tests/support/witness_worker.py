@@ -153,52 +153,74 @@ def read_version(path: str, out: str, version: int | str | None, branch: str | N
 
 
 def change_table(path: str, steps: list[dict[str, Any]], branch: str | None) -> dict[str, Any]:
-    """Apply steps one after the other; each names a method and its arguments, ``rows`` being an Arrow stream."""
+    """Apply steps one after the other to the newest version, or to that of a branch."""
     for step in steps:
         dataset = lance.dataset(path) if branch is None else lance.dataset(path).checkout_version((branch, None))
-        job, arguments = step["do"], {key: value for key, value in step.items() if key not in ("do", "rows")}
-        rows = load(step["rows"]) if "rows" in step else None
-        if job == "append":
-            lance.write_dataset(rows, path if branch is None else dataset, mode="append", **arguments)
-        elif job == "overwrite":
-            lance.write_dataset(rows, path, mode="overwrite", **arguments)
-        elif job == "merge":
-            builder = dataset.merge_insert(**arguments)
-            builder.when_matched_update_all().when_not_matched_insert_all().execute(rows)
-        elif job == "merge_clauses":
-            builder = dataset.merge_insert(arguments["on"])
-            for clause, condition in arguments["clauses"]:
-                builder = getattr(builder, clause)(*([] if condition is None else [condition]))
-            builder.execute(rows)
-        elif job == "join":
-            dataset.merge(rows, **arguments)
-        elif job == "alter":
-            dataset.alter_columns(arguments)
-        elif job == "cast":
-            dataset.alter_columns({"path": arguments["path"], "data_type": pa.type_for_alias(arguments["type"])})
-        elif job == "null_columns":
-            dataset.add_columns(pa.schema([(name, pa.type_for_alias(kind)) for name, kind in arguments.items()]))
-        elif job == "compact":
-            dataset.optimize.compact_files(**arguments)
-        elif job == "optimize_indices":
-            dataset.optimize.optimize_indices(**arguments)
-        elif job == "change_tag":
-            getattr(dataset.tags, arguments.pop("change"))(*arguments.values())
-        elif job == "validate":
-            dataset.validate()
-        elif job == "tag":
-            dataset.tags.create(arguments["name"], arguments["version"])
-        elif job == "tag_of_branch":
-            dataset.tags.create(arguments["name"], (arguments["branch"], arguments["version"]))
-        elif job == "branch":
-            dataset.create_branch(arguments["name"], arguments.get("version"))
-        elif job == "clone":
-            dataset.shallow_clone(arguments["target"], arguments["version"])
-        elif job == "restore":
-            dataset.checkout_version(arguments["version"]).restore()
-        else:
-            getattr(dataset, job)(**arguments)
+        change(dataset, path if branch is None else dataset, path, step)
     return {"versions": [version["version"] for version in lance.dataset(path).versions()]}
+
+
+def change(
+    dataset: lance.LanceDataset, appended: str | lance.LanceDataset, replaced: str | lance.LanceDataset, step: dict
+) -> None:
+    """Apply a step, which names a method and its arguments, ``rows`` being an Arrow stream."""
+    job, arguments = step["do"], {key: value for key, value in step.items() if key not in ("do", "rows")}
+    rows = load(step["rows"]) if "rows" in step else None
+    if job == "append":
+        lance.write_dataset(rows, appended, mode="append", **arguments)
+    elif job == "overwrite":
+        lance.write_dataset(rows, replaced, mode="overwrite", **arguments)
+    elif job == "merge":
+        builder = dataset.merge_insert(**arguments)
+        builder.when_matched_update_all().when_not_matched_insert_all().execute(rows)
+    elif job == "merge_clauses":
+        builder = dataset.merge_insert(arguments["on"])
+        for clause, condition in arguments["clauses"]:
+            builder = getattr(builder, clause)(*([] if condition is None else [condition]))
+        builder.execute(rows)
+    elif job == "join":
+        dataset.merge(rows, **arguments)
+    elif job == "alter":
+        dataset.alter_columns(arguments)
+    elif job == "cast":
+        dataset.alter_columns({"path": arguments["path"], "data_type": pa.type_for_alias(arguments["type"])})
+    elif job == "null_columns":
+        dataset.add_columns(pa.schema([(name, pa.type_for_alias(kind)) for name, kind in arguments.items()]))
+    elif job == "compact":
+        dataset.optimize.compact_files(**arguments)
+    elif job == "optimize_indices":
+        dataset.optimize.optimize_indices(**arguments)
+    elif job == "change_tag":
+        getattr(dataset.tags, arguments.pop("change"))(*arguments.values())
+    elif job == "validate":
+        dataset.validate()
+    elif job == "tag":
+        dataset.tags.create(arguments["name"], arguments["version"])
+    elif job == "tag_of_branch":
+        dataset.tags.create(arguments["name"], (arguments["branch"], arguments["version"]))
+    elif job == "branch":
+        dataset.create_branch(arguments["name"], arguments.get("version"))
+    elif job == "clone":
+        dataset.shallow_clone(arguments["target"], arguments["version"])
+    elif job == "restore":
+        dataset.checkout_version(arguments["version"]).restore()
+    else:
+        getattr(dataset, job)(**arguments)
+
+
+HELD: dict[str, lance.LanceDataset] = {}
+
+
+def hold(path: str, name: str) -> dict[str, Any]:
+    """Open the newest version, and keep it under a name."""
+    HELD[name] = lance.dataset(path)
+    return {"version": HELD[name].version, "columns": HELD[name].schema.names}
+
+
+def change_held(name: str, step: dict[str, Any]) -> dict[str, Any]:
+    """Apply a step to what is held, which others may have changed since."""
+    change(HELD[name], HELD[name], HELD[name], step)
+    return {}
 
 
 def index_names(path: str, version: int) -> dict[str, Any]:
@@ -341,6 +363,8 @@ def main() -> None:
             read_directory,
             read_version,
             change_table,
+            hold,
+            change_held,
             take_blobs,
             index_names,
             make_indices,
