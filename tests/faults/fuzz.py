@@ -4,13 +4,14 @@
 process reads one damaged file after the other within `bounded`; each is made from (seed, number) alone, so that
 ``--replay SEED NUMBER`` makes it again.
 
-Every third file is one that this package wrote, with checksums that are not computed again: each door gives the right
+Every third file is one that this package wrote, with checksums that are not computed again: three doors give the right
 rows, or an error. The others are of every writer, mostly without checksums, or with ones that fit the damage: only
 takes and scans of one file are compared.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import sys
@@ -117,36 +118,44 @@ def filters(schema: pa.Schema) -> list[pc.Expression]:
     return found
 
 
-def attempt(path: Path, content: bytes, strict: Runtime) -> str:
-    """Read at every door; return what came of it. Whatever is not a `LanceError` is raised.
+def attempt(path: Path, content: bytes, strict: Runtime, number: int) -> str:
+    """Read strictly, and at one of the other doors; return what came of it. Whatever is not a `LanceError` is raised.
 
-    The strict reads go through a file, the others through memory: the native engine reads both.
+    The strict reads go through a file, the others mostly through memory: the native engine reads both. One door more
+    for each mutant finds more in an hour than all doors for fewer mutants.
     """
     path.write_bytes(content)
     outcome = _strictly(path, strict)
-    try:
-        with lance_arrow.LanceFile(content) as file:
-            for rows in patterns(file.num_rows):
-                _taken(file, rows)
-            for batch in file.to_batches(batch_size=100):
-                batch.validate(full=True)
-                if batch.num_rows * 50 < file.num_rows:
-                    break
-        fragment = lance_arrow.LanceFormat().make_fragment(pa.py_buffer(content))
-        dataset = pads.FileSystemDataset([fragment], fragment.physical_schema, lance_arrow.LanceFormat())
-        dataset.head(200).validate(full=True)
-        with lance_arrow.LanceFile(path) as file:
-            if file.num_rows < LARGEST_FILTERED:
-                for one in filters(file.schema):
-                    file.read(filter=one).validate(full=True)
-                    pads.dataset(path, format=lance_arrow.LanceFormat()).count_rows(filter=one)
-    except LanceError:
-        pass
-    _salvage(content)
+    with contextlib.suppress(LanceError):
+        DOORS[number // OURS_EVERY % len(DOORS)](path, content)
     return outcome
 
 
-def _salvage(content: bytes) -> None:
+def _take(path: Path, content: bytes) -> None:
+    with lance_arrow.LanceFile(content) as file:
+        for rows in patterns(file.num_rows):
+            _taken(file, rows)
+        for batch in file.to_batches(batch_size=100):
+            batch.validate(full=True)
+            if batch.num_rows * 50 < file.num_rows:
+                break
+
+
+def _scan(path: Path, content: bytes) -> None:
+    fragment = lance_arrow.LanceFormat().make_fragment(pa.py_buffer(content))
+    dataset = pads.FileSystemDataset([fragment], fragment.physical_schema, lance_arrow.LanceFormat())
+    dataset.head(200).validate(full=True)
+
+
+def _filter(path: Path, content: bytes) -> None:
+    with lance_arrow.LanceFile(path) as file:
+        if file.num_rows < LARGEST_FILTERED:
+            for one in filters(file.schema):
+                file.read(filter=one).validate(full=True)
+                pads.dataset(path, format=lance_arrow.LanceFormat()).count_rows(filter=one)
+
+
+def _salvage(path: Path, content: bytes) -> None:
     """Save what can be saved, also without proof: this ends, and the rows can be read."""
     for lost in ("null", "skip"):
         try:
@@ -155,6 +164,9 @@ def _salvage(content: bytes) -> None:
                     assert found.read().num_rows == found.report.rows_saved
         except LanceError:
             pass
+
+
+DOORS = (_take, _scan, _filter, _salvage)
 
 
 def _strictly(path: Path, strict: Runtime) -> str:
@@ -240,12 +252,12 @@ def make(folder: Path, seed: int, number: int) -> Mutant:
     names, contents = _wholes(folder)
     chosen = int(rng.integers(len(names)))
     content, what = damaged(contents[chosen], rng)
-    return Mutant(names[chosen], what, len(content), lambda: attempt(held, content, strict))
+    return Mutant(names[chosen], what, len(content), lambda: attempt(held, content, strict, number))
 
 
 def judged(whole: flipped.Whole, path: Path, content: bytes, number: int) -> str:
-    """Read a damaged file of ours at every door: right rows, or an error."""
-    outcomes = flipped.attempt(whole, path, content, number, LanceError)
+    """Read a damaged file of ours at three doors: right rows, or an error."""
+    outcomes = flipped.attempt(whole, path, content, number, LanceError, most_doors=3)
     found = set(outcomes.values())
     if not found <= {"right", "noticed"}:
         raise AssertionError(f"other rows, or other errors: {outcomes}")

@@ -24,7 +24,8 @@ from threading import Lock
 
 from bounded import ENVIRONMENT, Bounds
 
-SLICE = 500
+SLICE = 4000
+"""Mutants of a process. Its start takes as long as a hundred of them."""
 _HANGS = {-signal.SIGALRM: "hung", -signal.SIGPROF: "took too much time"}
 
 
