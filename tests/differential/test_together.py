@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from breaks import BREAKS
 from together import DifferentError, KeyTwiceError, Together
 from turns import Ours, Theirs, Told, Writer
 from witness import Witness
+
+from lance_arrow.errors import CorruptManifestError
 
 pytestmark = pytest.mark.interop
 NUM_TABLES, NUM_TABLES_EVERY_DAY = 20, 3
@@ -53,3 +56,18 @@ def test_a_difference_is_found(tmp_path: Path, wrong: type[Ours]) -> None:
     one.name = "wrong"
     with pytest.raises(DifferentError):
         _write([one, Ours()], tmp_path, 5)
+
+
+_EVERY_DAY = ("no conflict check",)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in _EVERY_DAY else pytest.mark.whole)
+        for name in (*_EVERY_DAY, "a forgotten pair", "row ids given again", "restore that forgets")
+    ],
+)
+def test_a_break_of_the_commit_path_is_found(witness: Witness, tmp_path: Path, name: str) -> None:
+    with BREAKS[name].make(), pytest.raises((DifferentError, CorruptManifestError)):
+        _write([Ours(), Theirs("installed", witness)], tmp_path, 4)
