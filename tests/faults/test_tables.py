@@ -22,6 +22,7 @@ from lance_arrow.cli.app import run
 from lance_arrow.errors import (
     CorruptFileError,
     CorruptManifestError,
+    InvalidArgumentError,
     LanceError,
     MissingFileError,
     UnsupportedError,
@@ -382,3 +383,22 @@ def test_files_found_in_a_folder_are_all_there(made: dict[bool, Path], tmp_path:
     assert lance_arrow.dataset(elsewhere).count_rows() == 58
     expected = LanceTable.open(path).to_table()
     assert lance_arrow.dataset(elsewhere).to_table().equals(expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "of"),
+    [
+        ("next_row_id", (1 << 64) - 1, "rows"),
+        ("next_row_id", (1 << 64) - 60, "rows"),
+        ("max_fragment_id", (1 << 32) - 1, "fragments"),
+    ],
+)
+def test_a_write_says_that_no_ids_are_left(tmp_path: Path, name: str, value: int, of: str) -> None:
+    LanceTable.create(tmp_path / "t.lance", ROWS, enable_stable_row_ids=True)
+    manifests.change(tmp_path / "t.lance", lambda message: setattr(message, name, value))
+    table = LanceTable.open(tmp_path / "t.lance")
+    with pytest.raises(InvalidArgumentError, match=f"no ids are left for {of}: copy the table"):
+        table.append(ROWS)
+    with pytest.raises(InvalidArgumentError, match=f"no ids are left for {of}: copy the table"):
+        table.overwrite(ROWS)
+    assert LanceTable.open(tmp_path / "t.lance").to_table() == ROWS

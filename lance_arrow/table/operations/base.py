@@ -29,6 +29,7 @@ from lance_arrow.proto.transaction_pb2 import Transaction
 
 _FILE_FORMAT = "lance"
 _MAX_FRAGMENT_ID = (1 << 32) - 1
+_MAX_ROW_ID = (1 << 64) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,6 +274,8 @@ def add_fragments(draft: ManifestDraft, fragments: Sequence[DataFragment], versi
         added.id = number
         head.max_fragment_id = number
         if has_stable_row_ids(draft):
+            if head.next_row_id > _MAX_ROW_ID - added.physical_rows:
+                raise InvalidArgumentError("no ids are left for rows: copy the table")
             head.next_row_id += number_rows(added, head.next_row_id, version)
         draft.fragments.add(added)
 
