@@ -50,7 +50,15 @@ class _Blind(Ours):
         return super().read(path, version).slice(1)
 
 
-@pytest.mark.parametrize("wrong", [_Forgetful, _Blind])
+class _Lazy(Ours):
+    """Says that an append is done, and does nothing."""
+
+    def act(self, told: Told) -> None:
+        if told["do"] != "append":
+            super().act(told)
+
+
+@pytest.mark.parametrize("wrong", [_Forgetful, _Blind, _Lazy])
 def test_a_difference_is_found(tmp_path: Path, wrong: type[Ours]) -> None:
     one = wrong()
     one.name = "wrong"

@@ -110,11 +110,13 @@ class Together:
         made = self._made()
         self._counts[f"{writer.name}: {told['do']}{' refused' if refusal else ''}"] += 1
         self._counts["versions"] += len(made)
+        done = [one for one in made if _operation(one) != "reserve_fragments"]
         if refusal is not None:
             self._judge(writer, told, version, refusal)
-            made_more = [one for one in made if _operation(one) != "reserve_fragments"]
-            if made_more:
-                raise DifferentError(f"{told} was refused, and made {made_more}")
+        elif not done:
+            self._check_idle(told, version)
+        if len(done) > (refusal is None):
+            raise DifferentError(f"{told} was {'refused' if refusal else 'done once'}, and made {done}")
         if told["do"] == "restore" and refusal is None and writer.name.split(".")[0] in FORGET_ROW_IDS:
             self._may_repeat_ids = True
         if told["do"] == "merge" and version < self._newest and writer.name != Ours.name:
@@ -195,6 +197,14 @@ class Together:
                 self._check_ids(told, before, found)
             self._states["", one.version] = found
             self._newest = one.version
+
+    def _check_idle(self, told: Told, version: int) -> None:
+        """An operation that made no version has nothing to do."""
+        now = self._states["", self._newest]
+        done = applied(told, now, self._states["", version], self._states)
+        if told["do"] not in ("delete", "update", "compact") or (done.columns, done.rows) != (now.columns, now.rows):
+            raise DifferentError(f"{told} was acknowledged, and made no version")
+        self._counts["operations that had nothing to do"] += 1
 
     def _check_ids(self, told: Told, before: State, found: State) -> None:
         for key, row_id in found.row_ids.items():
