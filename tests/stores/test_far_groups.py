@@ -103,6 +103,7 @@ def copied(server: Bucket, tmp_path: Path) -> tuple[Path, list[Path]]:
     return tmp_path, sorted((tmp_path / "own" / "data").iterdir())
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("filter", FILTERS)
 @pytest.mark.parametrize("name", TABLES)
 def test_rows_are_those_of_a_local_table(name: str, filter: str, server: Bucket, ends: list[int]) -> None:
@@ -139,6 +140,7 @@ def test_requests(opened: Any, work: Any, most: int, server: Bucket) -> None:
     assert NUM_FRAGMENTS <= len(server.requests) <= most
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("opened", [LanceTable.open, lance_arrow.dataset])
 @pytest.mark.parametrize("name", ["plain", "deletions", "others", "no checksums"])
 def test_takes(opened: Any, name: str, server: Bucket, ends: list[int]) -> None:
