@@ -47,10 +47,11 @@ def run(page: Path, tmp_path: Path, beginning: str = "", num_lines: int | None =
     return example
 
 
-@pytest.mark.parametrize("name", [pytest.param(OTHERS[0], marks=pytest.mark.whole), *OTHERS[1:]])
+@pytest.mark.whole
+@pytest.mark.parametrize("name", OTHERS)
 @pytest.mark.usefixtures("spark")
-def test_other_pages_run(name: str, tmp_path: Path, whole_run: bool) -> None:
-    run(DOCS / name, tmp_path, num_lines=None if whole_run else 5000)
+def test_other_pages_run(name: str, tmp_path: Path) -> None:
+    run(DOCS / name, tmp_path)
 
 
 @pytest.mark.usefixtures("spark")
