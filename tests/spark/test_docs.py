@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bz2
 import re
 import shutil
 from pathlib import Path
@@ -25,13 +24,10 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PLACE = re.compile(r"""(["'])(\w+\.lance|flights\.csv\.bz2|warehouse|checkpoint(?:_\w+)?)\1""")
 
 
-def run(page: Path, tmp_path: Path, beginning: str = "", num_lines: int | None = None) -> dict[str, object]:
-    """Run the blocks of a page that begin so, with all or some lines of the flights, and return their names."""
+def run(page: Path, tmp_path: Path, beginning: str = "") -> dict[str, object]:
+    """Run the blocks of a page that begin so, and return their names."""
     # What `lance-arrow demo --keep` leaves there.
     shutil.copy(data_directory() / "flights.csv.bz2", tmp_path)
-    if num_lines is not None:
-        lines = bz2.decompress((tmp_path / "flights.csv.bz2").read_bytes()).splitlines(keepends=True)
-        (tmp_path / "flights.csv.bz2").write_bytes(bz2.compress(b"".join(lines[:num_lines])))
     text = page.read_text()
     if pyspark.__version__.startswith("4.1."):
         # Which bounds no micro-batches.
