@@ -16,7 +16,7 @@ import hashlib
 from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import obstore
 from fsspec.asyn import AsyncFileSystem, get_loop
@@ -80,7 +80,8 @@ class StoreFileSystem(AsyncFileSystem):  # type: ignore[misc]
         self._store: ObjectStore | None = None
         self._buckets: Any = None
         self._asked: tuple[str, Future[Any] | None] = "", None
-        self._free = asyncio.Semaphore(_FILES_AT_ONCE)
+        # A semaphore belongs to the event loop that waits for it.
+        self._free: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
         if isinstance(given, FsspecStore):
             self._buckets = given
             self.protocol, self._shown_before = given.protocol, ""
@@ -373,13 +374,14 @@ class StoreFileSystem(AsyncFileSystem):  # type: ignore[misc]
                     store, key = self.placed(path)
                     # Stores refuse ranges without bytes.
                     if start < stop:
-                        async with self._free:
+                        async with free:
                             out[number] = memoryview(await store.get_range_async(key, start=start, end=stop))
                     else:
                         out[number] = memoryview(b"")
                 except (BaseError, LanceError, OSError, ValueError) as error:
                     out[number] = translated(error, self.printed(path))
 
+        free = self._free.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(_FILES_AT_ONCE))
         seconds = patience().allowed_seconds(sum(stops) - sum(starts))
         try:
             async with asyncio.timeout(seconds):

@@ -146,6 +146,20 @@ def test_views_are_answers_or_what_went_wrong(root: Location) -> None:
     assert isinstance(found[1], FileNotFoundError)
 
 
+def test_several_event_loops_ask_for_many_files(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"file")
+    with bucket(tmp_path) as server:
+        filesystem = obstore_filesystem.as_filesystem(server.store())
+
+        async def many() -> list[list[bytes]]:
+            # More than may be in flight: some wait.
+            return await asyncio.gather(*[filesystem._cat_ranges(["file"] * 60, 0, 4) for _ in range(3)])
+
+        expected = [[b"file"] * 60] * 3
+        assert obstore_stores.run(many(), None) == expected
+        assert asyncio.run(many()) == expected
+
+
 def test_files_without_an_answer_have_an_error_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_bytes(b"file")
     monkeypatch.setenv("LANCE_ARROW_READ_SECONDS", "0.3")
