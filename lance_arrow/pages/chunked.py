@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -158,12 +158,18 @@ class ChunkedPages(BoundChunks):
     def with_parameters(self, parameters: Mapping[str, Any]) -> ChunkedPages:
         num_items = self.limits.check("max_dictionary_bytes", parameters.get("num_items", self.num_items))
         values, items = with_tables(self.values, "values", parameters), with_tables(self.items, "items", parameters)
-        made = replace(
-            self,
+        # `replace` takes twice as long as the constructor.
+        made = ChunkedPages(
+            layers=self.layers,
+            rep=self.rep,
+            def_=self.def_,
             values=values,
             items=items,
             num_items=num_items,
+            keeps_items=self.keeps_items,
             num_values=parameters.get("num_values", self.num_values),
+            large=self.large,
+            limits=self.limits,
         )
         template = self._template()
         if template is not None:

@@ -9,9 +9,9 @@ bytes: what lies between the parameters must be equal, so both descriptions have
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from threading import Lock
 from typing import Any, NamedTuple
@@ -25,6 +25,7 @@ _LEAST_TABLE_BYTES = 64
 """Shorter ones may occur in a description by chance."""
 _MOST_VARINT_BYTES = 4
 """Larger counts are bound: fields of 32 bits would wrap."""
+_VARINT_PATTERN = rb"([\x80-\xff]{0,%d}[\x00-\x7f])" % (_MOST_VARINT_BYTES - 1)
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
 
@@ -50,49 +51,69 @@ class _Span(NamedTuple):
     end: int = 0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Template:
-    """A layout, and what lies where in its description."""
+class _Length(NamedTuple):
+    """A span that is a length.
 
-    layout: Any
-    spans: tuple[_Span, ...]
-    literals: tuple[bytes, ...]
-    """What lies before each span, and behind the last."""
+    Parameters
+    ----------
+    place
+        Which span it is.
+    inside
+        Which spans it counts.
+    rest
+        How many bytes it counts beside them.
+    """
+
+    place: int
+    inside: tuple[int, ...]
+    rest: int
+
+
+class _Template:
+    """A layout, and what lies where in its description.
+
+    Parameters
+    ----------
+    layout
+        What was bound.
+    description
+        Its description.
+    spans
+        What may differ, in order.
+    """
+
+    __slots__ = ("_lengths", "_named", "_pattern", "layout")
+
+    def __init__(self, layout: Any, description: bytes, spans: Sequence[_Span]) -> None:
+        self.layout = layout
+        borders = [0, *[place for span in spans for place in (span.start, span.stop)], len(description)]
+        literals = [re.escape(description[start:stop]) for start, stop in zip(borders[::2], borders[1::2], strict=True)]
+        sizes = [span.stop - span.start for span in spans]
+        kinds = [
+            b"(.{%d})" % size if span.value is None else _VARINT_PATTERN
+            for span, size in zip(spans, sizes, strict=True)
+        ]
+        text = b"".join([part for pair in zip(literals, kinds, strict=False) for part in pair])
+        self._pattern = re.compile(text + literals[-1], re.DOTALL)
+        self._named = [(place, span.name, span.value is None) for place, span in enumerate(spans) if span.name]
+        self._lengths = []
+        for place, span in enumerate(spans):
+            if span.name is None:
+                assert span.value is not None
+                inside = tuple([one for one in range(place + 1, len(spans)) if spans[one].start < span.end])
+                self._lengths.append(_Length(place, inside, span.value - sum([sizes[one] for one in inside])))
 
     def matched(self, description: bytes) -> Mapping[str, int | bytes] | None:
         """Return the parameters of a description; None if it differs elsewhere."""
-        found: dict[str, int | bytes] = {}
-        values: list[int | None] = []
-        grown: list[int] = []
-        at = 0
-        for span, literal in zip(self.spans, self.literals, strict=False):
-            if not description.startswith(literal, at):
-                return None
-            at += len(literal)
-            if span.value is None:
-                stop = at + span.stop - span.start
-                assert span.name is not None
-                found[span.name] = description[at:stop]
-                values.append(None)
-            else:
-                number, stop = _varint(description, at, len(description))
-                if number is None:
-                    return None
-                if span.name is not None:
-                    found[span.name] = number
-                values.append(number)
-            grown.append(stop - at - (span.stop - span.start))
-            at = stop
-        if description[at:] != self.literals[-1]:
+        like = self._pattern.fullmatch(description)
+        if like is None:
             return None
-        for place, (span, number) in enumerate(zip(self.spans, values, strict=True)):
-            if span.name is None:
-                # Lengths must be as much larger as what they count.
-                inside = [more for one, more in zip(self.spans[place + 1 :], grown[place + 1 :], strict=True)
-                          if one.start < span.end]  # fmt: skip
-                if span.value is None or number != span.value + sum(inside):
-                    return None
-        return found
+        parts = like.groups()
+        for place, inside, rest in self._lengths:
+            # Lengths must be as much larger as what they count.
+            if _number(parts[place]) != rest + sum([len(parts[one]) for one in inside]):
+                return None
+        return {name: parts[place] if is_table else _number(parts[place]) for place, name, is_table in self._named}
 
 
 class Templates:
@@ -148,9 +169,7 @@ class Templates:
         spans = _spans(description, layout.parameters, descriptor, counts)
         if not spans:
             return
-        borders = [0, *[place for span in spans for place in (span.start, span.stop)], len(description)]
-        literals = tuple([description[start:stop] for start, stop in zip(borders[::2], borders[1::2], strict=True)])
-        template = _Template(layout, spans, literals)
+        template = _Template(layout, description, spans)
         with self._lock:
             known = self._of.get(kind, [])
             # Readers may be going through the list.
@@ -233,6 +252,18 @@ def _once(data: bytes, start: int, stop: int, wanted: int) -> int | None:
         else:
             return None
     return found
+
+
+def _number(varint: bytes) -> int:
+    """Return the number of a whole varint."""
+    if len(varint) == 1:
+        return varint[0]
+    if len(varint) == 2:
+        return varint[0] & 0x7F | varint[1] << 7
+    value = 0
+    for place, byte in enumerate(varint):
+        value |= (byte & 0x7F) << 7 * place
+    return value
 
 
 def _varint(data: bytes, start: int, stop: int) -> tuple[int | None, int]:

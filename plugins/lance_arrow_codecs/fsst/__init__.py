@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -230,6 +230,13 @@ def _checked(symbol_table: bytes) -> Bytes:
     return table
 
 
+def _native_side(child: Any, table: Bytes, num_buffers: int) -> object | None:
+    """Return the native side of codes, None if the child has none; raises `CorruptPageError` if the table is none."""
+    compose = native.symbols_codec if num_buffers else native.zipped_symbols_codec
+    made: object | None = compose(native_side(child), table)
+    return made
+
+
 @dataclass(frozen=True, slots=True)
 class LocatedCodes:
     """Codes that are already located."""
@@ -254,6 +261,8 @@ class BoundFsst:
     num_buffers: int
     is_located: bool
     """Whether the child locates the codes; otherwise the child decodes them."""
+    side: Any = field(default=None, compare=False, repr=False)
+    """The native side where it was made to check the table."""
     value_bits: None = None
 
     @property
@@ -261,13 +270,17 @@ class BoundFsst:
         return {"symbol_table": self.table.tobytes()}
 
     def with_parameters(self, parameters: Mapping[str, int | bytes]) -> BoundFsst:
-        table = parameters["symbol_table"]
-        assert isinstance(table, bytes)
-        return BoundFsst(self.child, self.shape, _checked(table), self.num_buffers, self.is_located)
+        symbols = parameters["symbol_table"]
+        assert isinstance(symbols, bytes)
+        table = np.frombuffer(symbols, np.uint8)
+        # It checks the table, too.
+        side = _native_side(self.child, table, self.num_buffers)
+        if side is None:
+            _checked(symbols)
+        return BoundFsst(self.child, self.shape, table, self.num_buffers, self.is_located, side)
 
     def native(self) -> object | None:
-        compose = native.symbols_codec if self.num_buffers else native.zipped_symbols_codec
-        return compose(native_side(self.child), self.table)
+        return _native_side(self.child, self.table, self.num_buffers) if self.side is None else self.side
 
     def measure(self, batch: ChunkBatch | ValueBatch) -> int:
         codes = self._codes(batch)
