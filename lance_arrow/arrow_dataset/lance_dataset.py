@@ -14,8 +14,6 @@ from lance_arrow.arrays.view_arrays import without_views
 from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.arrow_dataset.dataset_parts import DatasetOfFragments
 from lance_arrow.arrow_dataset.direct_reads import direct_reads
-from lance_arrow.arrow_dataset.interruptible import collect
-from lance_arrow.arrow_dataset.narrow_schema import narrow_schema
 from lance_arrow.arrow_dataset.scanner_options import (
     BATCH_READAHEAD,
     BATCH_ROWS,
@@ -122,6 +120,8 @@ class LanceDataset(DatasetOfFragments, FrameReads):
                 dataset = super().replace_schema(pyarrow.schema([*self.schema, *fields], self.schema.metadata))
         if self._views is not None and (filter is not None or self._own_filter is not None):
             return self._views.scanner(options)
+        from lance_arrow.arrow_dataset.narrow_schema import narrow_schema  # noqa: PLC0415 - for scans alone
+
         with self._fitting():
             expression = self._expression(filter)
             wanted = options._replace(filter=expression)
@@ -162,6 +162,8 @@ class LanceDataset(DatasetOfFragments, FrameReads):
         if direct is not None:
             both = all_of((self._own_filter, self._expression(filter)))
             return direct.read(direct.projection(columns), both)  # type: ignore[arg-type]  # expressions are no names
+        from lance_arrow.arrow_dataset.interruptible import collect  # noqa: PLC0415 - as in `scanner`
+
         if table is not None:
             options = options.for_all(table.filesystem)
         return collect(self.scanner(**options.keywords(), order_by=order_by, limit=limit, offset=offset))
@@ -406,8 +408,7 @@ class LanceDataset(DatasetOfFragments, FrameReads):
         options = ScannerOptions.of({**locals(), "columns": []})
         if self._views is not None and both is not None:
             return self._views.count(options)
-        count: int = self.scanner(**options.keywords()).count_rows()
-        return count
+        return int(self.scanner(**options.keywords()).count_rows())
 
     def describe(self, columns: Sequence[str] | None = None, *, read: bool = True) -> DatasetDescription:
         """Describe each column: type, rows, nulls, least and greatest value, bytes in the files.
