@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 import pyarrow
@@ -18,6 +19,7 @@ from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
 from lance_arrow.arrow_dataset.table_parts import TablePart
 from lance_arrow.io import locate
 from lance_arrow.scan.predicates import Predicate, as_expression, fitting
+from lance_arrow.scan.scan_options import ScanOptions
 
 if TYPE_CHECKING:
     from lance_arrow.arrow_dataset.column_statistics import ColumnStatistics
@@ -218,6 +220,14 @@ class DatasetOfFragments(FileSystemDataset):
             found.append(table.fragment(number))
             number += 1
         return found
+
+    @cached_property
+    def _may_be_direct(self) -> bool:
+        """Whether Arrow has nothing to add to whole reads: no guarantees, options of the format, or other schema."""
+        table = self._table
+        # Formats of others have no such options.
+        is_plain = getattr(self.format.handler, "scan_options", None) == ScanOptions() and not self._has_guarantees
+        return is_plain and (table is None or self.schema.equals(table.columns.schema))
 
     @property
     def _own_filter(self) -> pyarrow.compute.Expression | None:

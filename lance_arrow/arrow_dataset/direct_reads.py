@@ -20,7 +20,6 @@ from lance_arrow.scan.file_batches import FileBatches
 from lance_arrow.scan.open_files import is_current
 from lance_arrow.scan.projection import Projection
 from lance_arrow.scan.row_taking import as_table
-from lance_arrow.scan.scan_options import ScanOptions
 from lance_arrow.spi.rows import RowRanges
 
 if TYPE_CHECKING:
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 _NUM_WANTED = len(("columns", "filter"))
 _PLAIN = ScannerOptions()[_NUM_WANTED:]
 """Options of a scan, which are not those of what is wanted, where the caller names none."""
-_NO_WISHES = ScanOptions()
 
 
 class DirectReads(Protocol):
@@ -74,7 +72,7 @@ class FileReads:
         return self.file.rows.num_rows if filter is None else self._batches.count(filter)
 
 
-def direct_reads(dataset: LanceDataset, options: ScannerOptions, *, is_count: bool = False) -> DirectReads | None:
+def direct_reads(dataset: LanceDataset, options: ScannerOptions) -> DirectReads | None:
     """Return what reads and counts without Arrow; None where only Arrow knows what is wanted.
 
     Many local fragments are read in groups, by Arrow's threads; of far ones our scan waits less. Scans that are watched
@@ -85,22 +83,16 @@ def direct_reads(dataset: LanceDataset, options: ScannerOptions, *, is_count: bo
     dataset
         The dataset.
     options
-        Of the scan.
-    is_count
-        Whether rows are counted; columns are None then.
+        Of the scan; without columns where rows are counted.
     """
-    table = dataset._table
-    is_plain = options[_NUM_WANTED:] == _PLAIN
-    if not is_plain or dataset._has_guarantees or dataset._views is not None or not _are_own(dataset, options.columns):
+    if options[_NUM_WANTED:] != _PLAIN or not _are_own(dataset, options.columns) or not dataset._may_be_direct:
         return None
-    is_watched = default_runtime().is_watched
-    # Formats of others have no such options.
-    if getattr(dataset.format.handler, "scan_options", None) != _NO_WISHES:
+    table = dataset._table
+    if dataset._views is not None or default_runtime().is_watched:
         return None
     if table is None:
-        return None if is_watched else _only_file(dataset)
-    is_ours = is_count or (not is_watched and (dataset._groups is None or is_far(table.filesystem)))
-    return table if is_ours and dataset._has_schema_of(table) else None
+        return _only_file(dataset)
+    return table if dataset._groups is None or is_far(table.filesystem) else None
 
 
 def _are_own(dataset: LanceDataset, columns: Any) -> bool:

@@ -164,8 +164,7 @@ class LanceDataset(DatasetOfFragments, FrameReads):
             return direct.read(direct.projection(columns), both)  # type: ignore[arg-type]  # expressions are no names
         from lance_arrow.arrow_dataset.interruptible import collect  # noqa: PLC0415 - as in `scanner`
 
-        if table is not None:
-            options = options.for_all(table.filesystem)
+        options = options if table is None else options.for_all(table.filesystem)
         return collect(self.scanner(**options.keywords(), order_by=order_by, limit=limit, offset=offset))
 
     def to_batches(
@@ -400,9 +399,10 @@ class LanceDataset(DatasetOfFragments, FrameReads):
         10
         """
         found, both = self._table, all_of((self._own_filter, self._expression(filter)))
-        if found is not None and both is None:
-            return found.num_rows
-        direct = direct_reads(self, ScannerOptions.of({**locals(), "columns": None}), is_count=True)
+        is_plain = use_threads and memory_pool is None and fragment_scan_options is None and not self._has_guarantees
+        if found is not None and (both is None or (is_plain and (self._tables_own or self._has_schema_of(found)))):
+            return found.count(both)
+        direct = None if found is not None else direct_reads(self, ScannerOptions.of({**locals(), "columns": None}))
         if direct is not None:
             return direct.count(both)
         options = ScannerOptions.of({**locals(), "columns": []})
