@@ -220,6 +220,8 @@ import os, signal, sys, threading, time
 import numpy as np
 from obstore.store import S3Store
 from lance_arrow.io import open_source
+# Who runs tests in the background may have them ignore interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 store = S3Store(
     sys.argv[1], endpoint=sys.argv[2], region="us-east-1", access_key_id="key", secret_access_key="secret",
     client_options={"allow_http": True},
