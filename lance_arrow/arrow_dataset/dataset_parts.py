@@ -73,6 +73,7 @@ class DatasetOfFragments(FileSystemDataset):
 
     _has_guarantees = False
     _num_fragments = 0
+    _tables_own: bool | None = None
     _only_fragment: LanceFileFragment | None = None
     _file_reads: FileReads | None = None
 
@@ -227,7 +228,12 @@ class DatasetOfFragments(FileSystemDataset):
         table = self._table
         # Formats of others have no such options.
         is_plain = getattr(self.format.handler, "scan_options", None) == ScanOptions() and not self._has_guarantees
-        return is_plain and (table is None or self.schema.equals(table.columns.schema))
+        return is_plain and (table is None or self._has_schema_of(table))
+
+    def _has_schema_of(self, table: TableReader) -> bool:
+        if self._tables_own is None:
+            self._tables_own = self.schema.equals(table.columns.schema)
+        return self._tables_own
 
     @property
     def _own_filter(self) -> pyarrow.compute.Expression | None:

@@ -27,9 +27,7 @@ if TYPE_CHECKING:
     from lance_arrow.scan.open_file import OpenFile
     from lance_arrow.scan.predicates import Predicate
 
-_NUM_WANTED = len(("columns", "filter"))
-_PLAIN = ScannerOptions()[_NUM_WANTED:]
-"""Options of a scan, which are not those of what is wanted, where the caller names none."""
+_PLAIN = ScannerOptions()
 
 
 class DirectReads(Protocol):
@@ -85,7 +83,8 @@ def direct_reads(dataset: LanceDataset, options: ScannerOptions) -> DirectReads 
     options
         Of the scan; without columns where rows are counted.
     """
-    if options[_NUM_WANTED:] != _PLAIN or not _are_own(dataset, options.columns) or not dataset._may_be_direct:
+    is_plain = options._replace(columns=None, filter=None) == _PLAIN
+    if not is_plain or not _are_own(dataset, options.columns) or not dataset._may_be_direct:
         return None
     table = dataset._table
     if dataset._views is not None or default_runtime().is_watched:

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from lance_arrow.arrow_dataset.grouped_view import GroupedView
     from lance_arrow.arrow_dataset.scan_plan import ScanPlan
     from lance_arrow.arrow_dataset.viewed_scans import ViewedScans
-    from lance_arrow.scan.fragments.table_reader import TableReader
     from lance_arrow.scan.ordering.sort_keys import OrderBy
 
 
@@ -51,7 +50,6 @@ class LanceDataset(DatasetOfFragments, FrameReads):
     """
 
     _file_taking: FileTaking | None = None
-    _tables_own: bool | None = None
 
     @classmethod
     def from_dataset(cls, dataset: FileSystemDataset) -> LanceDataset:
@@ -455,11 +453,6 @@ class LanceDataset(DatasetOfFragments, FrameReads):
         from lance_arrow.arrow_dataset.grouped_view import GroupedView  # noqa: PLC0415 - for many files alone
 
         return GroupedView(self, table, is_off=self._has_guarantees)
-
-    def _has_schema_of(self, table: TableReader) -> bool:
-        if self._tables_own is None:
-            self._tables_own = self.schema.equals(table.columns.schema)
-        return self._tables_own
 
     def __len__(self) -> int:
         return self.count_rows()

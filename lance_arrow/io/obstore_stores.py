@@ -105,13 +105,14 @@ def run(work: Coroutine[Any, Any, _Answer], seconds: float | None) -> _Answer:
     # One task, and one crossing of threads each way: fsspec's `sync` makes three tasks of a call with a deadline.
     loop.call_soon_threadsafe(begin)
     last = None if seconds is None else time.monotonic() + seconds
+    has_ended = False
     try:
-        while not ended.acquire(timeout=_left(last)):
+        while not (has_ended := ended.acquire(timeout=_left(last))):
             if last is not None and time.monotonic() >= last:
                 raise TimeoutError
-    except BaseException:
-        loop.call_soon_threadsafe(cancel)
-        raise
+    finally:
+        if not has_ended:
+            loop.call_soon_threadsafe(cancel)
     return tasks[0].result()
 
 

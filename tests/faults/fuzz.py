@@ -119,7 +119,7 @@ def filters(schema: pa.Schema) -> list[pc.Expression]:
 
 
 def attempt(path: Path, content: bytes, strict: Runtime, number: int) -> str:
-    """Read strictly, and at one of the other doors; return what came of it. Whatever is not a `LanceError` is raised.
+    """Read strictly, and at one of the other doors; return what came of it. Errors of other kinds are raised.
 
     The strict reads go through a file, the others mostly through memory: the native engine reads both. One door more
     for each mutant finds more in an hour than all doors for fewer mutants.
