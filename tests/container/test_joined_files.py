@@ -11,7 +11,7 @@ import pytest
 from lance_arrow import write_table
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.container.joined_files import JoinedFiles, SmallFiles
-from lance_arrow.errors import LanceError
+from lance_arrow.errors import CorruptFileError, LanceError
 from lance_arrow.io import BufferSource
 
 
@@ -153,3 +153,28 @@ def test_rows_of_pages_must_add_up() -> None:
     joined = JoinedFiles(small, version, schema, numbers)
     with pytest.raises(LanceError, match="differ from the rows of their file"):
         joined.columns([0])
+
+
+def _varint(number: int) -> bytes:
+    return bytes([number & 0x7F | 0x80, number >> 7])
+
+
+def test_a_zone_map_in_another_file_is_refused() -> None:
+    files = [written(0, 70, checksums=False), written(70, 3000, checksums=False)]
+    (meta,) = LanceFileReader(BufferSource(files[0])).columns([0])
+    (place,), (start, stop) = meta.buffer_offsets.tolist(), meta.byte_range
+    behind = -(-len(files[0]) // 64) * 64
+    assert place.bit_length() > 7
+    assert behind.bit_length() <= 14
+    # Inside the larger of the files it would be.
+    assert behind + int(meta.buffer_sizes[0]) < len(files[1])
+    message = files[0][start:stop]
+    assert message.count(_varint(place)) == 1
+    harmed = files[0][:start] + message.replace(_varint(place), _varint(behind)) + files[0][stop:]
+    small = opened(files)
+    joined = JoinedFiles(small, *_together(small))
+    joined.columns([0])
+    assert None not in joined.column_buffers(0)
+    small = opened([harmed, files[1]])
+    with pytest.raises(CorruptFileError, match="metadata of column 0"):
+        JoinedFiles(small, *_together(small)).columns([0])
