@@ -12,11 +12,14 @@ import posixpath
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from lance_arrow.errors import CorruptManifestError, UnsupportedError
 from lance_arrow.io import redact
-from lance_arrow.proto import table_pb2
+
+if TYPE_CHECKING:
+    from lance_arrow.proto import table_pb2
 
 DATA = "data"
 DELETIONS = "_deletions"
