@@ -7,11 +7,12 @@ rows ─► sure ones (zones) ────────────────�
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
 
 from lance_arrow.arrays.arrow_arrays import batch_without_columns
-from lance_arrow.arrays.column_tree import ColumnNode
+from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
 from lance_arrow.arrays.view_arrays import filtered, in_form
 from lance_arrow.scan.filters.row_filter import RowFilter
 from lance_arrow.scan.pages_ahead import ScanAhead
@@ -25,6 +26,30 @@ from lance_arrow.structure.row_selection import difference, disjoint_union, inte
 
 # A round of requests costs about what so many bytes cost to carry.
 _BYTES_OF_A_WAVE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Arrangement:
+    """Where wanted columns are found.
+
+    Parameters
+    ----------
+    places
+        Of each wanted column: its position in the columns of the filter, followed by the late ones.
+    late_nodes
+        Those that the filter does not have.
+    late
+        What reads them; None if there are none.
+    """
+
+    places: tuple[int, ...]
+    late_nodes: tuple[ColumnNode, ...]
+    late: ColumnReading | None
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether the filter has some."""
+        return len(self.late_nodes) < len(self.places)
 
 
 class LateReader:
@@ -48,26 +73,34 @@ class LateReader:
         self._nodes = tuple(nodes)
         self.whole = filter.reading.beside(self._nodes)
         self._first = filter.nodes
-        late: list[ColumnNode] = []
-        # Position of each wanted column in the columns of the filter, followed by the late ones.
-        self._places: list[int] = []
-        of_filter = {node.field.name: place for place, node in enumerate(self._first)}
-        for node in self._nodes:
-            found = of_filter.get(node.field.name)
-            if found is not None and _same_leaves(self._first[found], node):
-                self._places.append(found)
-            else:
-                self._places.append(len(self._first) + len(late))
-                late.append(node)
-        self._late = self.whole.beside(late) if late else None
-        self._is_shared = len(late) < len(self._nodes)
-        self._both = self.whole.beside((*self._first, *late)) if late else filter.reading
-        self._late_bytes = 0 if self._late is None else self._late.stored_bytes
+        first = filter.value_nodes
+        self._of_flags = self._arrangement(with_judged=False)
+        self._of_values = self._of_flags if first is self._first else self._arrangement(with_judged=True)
+        # Few rows are read at once, with all values.
+        late = self._of_values.late
+        self._both = filter.reading if late is None else self.whole.beside((*first, *self._of_values.late_nodes))
+        self._late_bytes = 0 if late is None else late.stored_bytes
         self._bytes_per_row = self._late_bytes / max(1, source.num_physical)
         # If each read takes a round of requests, there is one read for all rows of a window.
         self._is_far = self._both.is_far
         self._wave_bytes = _BYTES_OF_A_WAVE if self._is_far else self.whole.gap_bytes
         self._asked: ColumnReading | None = None
+
+    def _arrangement(self, *, with_judged: bool) -> _Arrangement:
+        """Find wanted columns among those of the filter, with or without those that are judged."""
+        of_filter = {
+            node.field.name: place for place, node in enumerate(self._first) if with_judged or not _is_judged(node)
+        }
+        places: list[int] = []
+        late: list[ColumnNode] = []
+        for node in self._nodes:
+            found = of_filter.get(node.field.name)
+            if found is not None and _same_leaves(self._first[found], node):
+                places.append(found)
+            else:
+                places.append(len(self._first) + len(late))
+                late.append(node)
+        return _Arrangement(tuple(places), tuple(late), self.whole.beside(late) if late else None)
 
     def weights(self) -> RowWeights:
         """Estimate what the rows take in memory, the filter's columns among the others."""
@@ -105,7 +138,7 @@ class LateReader:
         else:
             asked = first if len(difference(rows, self._sure)) else self.whole
         asked.ask_ahead(rows, scan)
-        for reading in (first, self._late, self._both, self.whole):
+        for reading in (first, self._of_flags.late, self._both, self.whole):
             if reading is not None and reading is not asked:
                 reading.share(asked)
         self._asked = asked
@@ -115,7 +148,7 @@ class LateReader:
             return self._read_at_once(rows, pool)
         sure = intersection(rows, self._sure)
         undecided = difference(rows, sure)
-        if self._is_shared and sure.num_rows <= undecided.num_rows:
+        if self._of_flags.is_shared and sure.num_rows <= undecided.num_rows:
             # Looking at the few that are sure saves reading the filter's columns of all that is left again.
             sure, undecided = RowRanges.one(0, 0), rows
         if not len(undecided):
@@ -129,24 +162,37 @@ class LateReader:
             return self._read(self.whole, sure, pool)
         mask = None if count == found.rows.num_rows else found.mask
         batch = None if len(sure) else found.batch
-        if batch is not None and self._late is None:
+        arrangement = self._of_flags
+        if batch is not None and self._of_values is not arrangement and self._has_values(batch):
+            arrangement = self._of_values
+        if batch is not None and arrangement.late is None:
             # Nothing more is read: no runs of rows are made, which may be almost as many as rows.
-            return [self._arranged(self._kept(batch, mask, pool))]
+            return [self._arranged(arrangement, self._kept(arrangement, batch, mask, pool))]
         kept = found.rows if mask is None else marked(found.rows, mask)
-        if batch is not None and self._late is not None:
-            late = self._read(self._late, kept, pool)
+        if batch is not None and arrangement.late is not None and arrangement.is_shared:
+            late = self._read(arrangement.late, kept, pool)
             # Several batches are rare; they are read again.
             if len(late) == 1:
-                return [self._arranged([*self._kept(batch, mask, pool), *late[0].columns])]
+                columns = [*self._kept(arrangement, batch, mask, pool), *late[0].columns]
+                return [self._arranged(arrangement, columns)]
         return self._read(self.whole, disjoint_union(sure, kept), pool)
 
+    def _has_values(self, batch: pa.RecordBatch) -> bool:
+        """Whether values came of the filter's columns, as they do of pages whose numbers cannot be judged."""
+        return not any(
+            [
+                _is_judged(node) and pa.types.is_boolean(batch.column(place).type)
+                for place, node in enumerate(self._first)
+            ]
+        )
+
     def _kept(
-        self, batch: pa.RecordBatch, mask: pa.BooleanArray | None, pool: pa.MemoryPool | None
+        self, arrangement: _Arrangement, batch: pa.RecordBatch, mask: pa.BooleanArray | None, pool: pa.MemoryPool | None
     ) -> list[pa.Array | None]:
         """Return what a mask leaves of the filter's columns, None for those that are not wanted."""
         if mask is None:
             return list(batch.columns)
-        places = sorted({place for place in self._places if place < len(self._first)})
+        places = sorted({place for place in arrangement.places if place < len(self._first)})
         columns: list[pa.Array | None] = [None] * len(self._first)
         if places:
             for place, column in zip(places, picked(batch.select(places), mask, pool).columns, strict=True):
@@ -171,13 +217,13 @@ class LateReader:
         for batch in self._read(self._both, rows, pool):
             # A batch of no columns would not know its rows.
             mask = self._filter.mask(batch.select(of_filter) if of_filter else batch, pool)
-            kept.append(filtered(self._arranged(batch.columns), mask))
+            kept.append(filtered(self._arranged(self._of_values, batch.columns), mask))
         return [batch for batch in kept if batch.num_rows]
 
-    def _arranged(self, columns: Sequence[pa.Array | None]) -> pa.RecordBatch:
+    def _arranged(self, arrangement: _Arrangement, columns: Sequence[pa.Array | None]) -> pa.RecordBatch:
         schema = self.whole.schema
         # Filters read strings, or the codes of those that are stored so; callers may see views of them.
-        arrays = [in_form(columns[place], field.type) for place, field in zip(self._places, schema, strict=True)]
+        arrays = [in_form(columns[place], field.type) for place, field in zip(arrangement.places, schema, strict=True)]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     def _read(self, reading: ColumnReading, rows: RowRanges, pool: pa.MemoryPool | None) -> list[pa.RecordBatch]:
@@ -186,6 +232,11 @@ class LateReader:
         batches, counts = reading.read(rows, pool)
         self._tally.add(counts, rows.num_rows)
         return batches
+
+
+def _is_judged(node: ColumnNode) -> bool:
+    """Whether flags may come in place of values."""
+    return isinstance(node, LeafNode) and node.judge is not None
 
 
 def _same_leaves(left: ColumnNode, right: ColumnNode) -> bool:

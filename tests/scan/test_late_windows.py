@@ -14,7 +14,7 @@ from same import assert_same
 from stores import CountingStore
 from values import seeded
 
-from lance_arrow import LanceFile, write_table
+from lance_arrow import LanceFile, LanceTable, write_table
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.row_reader import RowReader
 from lance_arrow.scan.sparse_selection import dense_share
@@ -98,9 +98,11 @@ def test_few_rows_are_left(
     if columns != []:
         assert_same(expected if columns is None else expected.select(columns), found)
     wanted = set(table.column_names if columns is None else columns)
-    assert rows_by_column(reads) == Counter(
-        {name: NUM_ROWS for name in mentioned} | {name: found.num_rows for name in wanted - mentioned if len(found)}
-    )
+    # Numbers come as flags, if other columns are wanted as well; then they are read with these.
+    late = wanted - mentioned and wanted - (mentioned - {"random", "holes"})
+    expected_rows = Counter(dict.fromkeys(mentioned, NUM_ROWS))
+    expected_rows.update({name: found.num_rows for name in late if len(found)})
+    assert rows_by_column(reads) == expected_rows
     assert len(reads) <= 2 * default_runtime().settings.num_threads
 
 
@@ -108,7 +110,7 @@ def test_few_rows_are_left(
 def test_zones_are_sure_of_some_rows(
     tmp_path: Path, table: pa.Table, reads: list[tuple[tuple[str, ...], int]], sure_rows: int
 ) -> None:
-    """Few: they are looked at, too, so that nothing is read twice; most: only the others are."""
+    """Rows that are sure are not looked at: of flags, nothing is read twice."""
     write_table(table, tmp_path / "file.lance", rows_per_zone=8192)
     maybe_rows = NUM_ROWS - sure_rows // 8192 * 8192
     condition = (F("n") < sure_rows) | (F("random") < 1000)
@@ -120,11 +122,13 @@ def test_zones_are_sure_of_some_rows(
         reads.clear()
         assert_same(table.filter(condition), file.read(filter=condition))
         read_rows = rows_by_column(reads)
-    if 2 * maybe_rows > NUM_ROWS:
-        assert read_rows["random"] == read_rows["n"] == NUM_ROWS
-    else:
-        assert read_rows["random"] <= found.num_rows + maybe_rows
-    assert read_rows["word"] == found.num_rows
+        assert read_rows["random"] == read_rows["n"] == found.num_rows + maybe_rows
+        assert read_rows["word"] == found.num_rows
+        reads.clear()
+        # Values of the filter's columns are all that is wanted: the few sure rows are looked at, too.
+        assert_same(table.filter(condition).select(["random"]), file.read(["random"], filter=condition))
+    at_most = NUM_ROWS if 2 * maybe_rows > NUM_ROWS else found.num_rows + maybe_rows
+    assert maybe_rows <= rows_by_column(reads)["random"] <= at_most
 
 
 @pytest.mark.parametrize("share", [0.05, 0.5, 1.0])
@@ -133,8 +137,9 @@ def test_many_rows_are_left_and_cut(
 ) -> None:
     condition = F("random") < int(share * NUM_ROWS)
     with LanceFile(path) as file:
-        assert_same(table.filter(condition), file.read(filter=condition))
-        assert rows_by_column(reads)["random"] == NUM_ROWS
+        found = file.read(filter=condition)
+        assert_same(table.filter(condition), found)
+        assert rows_by_column(reads)["random"] == NUM_ROWS + found.num_rows
         batches = list(file.to_batches(["n", "random"], 1000, filter=condition))
         assert all(len(batch) <= WINDOW_ROWS for batch in file.to_batches(filter=condition))
     assert all(len(batch) <= 1000 for batch in batches)
@@ -145,6 +150,15 @@ def test_many_rows_are_left_by_a_filter_on_a_dictionary(path: Path, table: pa.Ta
     condition = (F("word") == "red") & (F("random") < NUM_ROWS // 2)
     with LanceFile(path) as file:
         assert_same(table.filter(condition), file.read(filter=condition))
+
+
+def test_few_rows_of_a_table_are_read_at_once(table: pa.Table, tmp_path: Path) -> None:
+    made = LanceTable.create(tmp_path / "table", table.slice(0, 500))
+    condition = F("random") < NUM_ROWS // 3
+    expected = table.slice(0, 500).filter(condition)
+    assert 0 < expected.num_rows < 500
+    assert_same(expected, made.to_table(filter=condition))
+    assert made.to_table(["_rowid", "random"], filter=condition)["random"].equals(expected["random"])
 
 
 def test_some_rows_are_asked_for(path: Path, table: pa.Table) -> None:

@@ -15,6 +15,7 @@ from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.pruning.zone_pruning import PruneResult
 from lance_arrow.runtime import computed_once
+from lance_arrow.scan.filters.bound_filters import is_number
 from lance_arrow.scan.filters.filter_plan import FilterPlan
 from lance_arrow.scan.pages_ahead import ScanAhead
 from lance_arrow.scan.projection import have_blobs
@@ -63,18 +64,40 @@ class RowFilter:
     def __init__(self, plan: FilterPlan, source: RowSource, wanted: Sequence[ColumnNode] = ()) -> None:
         self._plan = plan
         self.source = source
-        self._wanted = [node.field.name for node in wanted]
+        self._wanted = wanted
         self._divided: tuple[RowRanges, bool, list[Window], bool] | None = None
 
     @computed_once
     def nodes(self) -> tuple[ColumnNode, ...]:
         """Columns of the source that it mentions."""
-        return self._plan.judging_nodes(self.source.roots, self._wanted)
+        return self._judging[0]
 
     @computed_once
     def reading(self) -> ColumnReading:
         """The reading of these columns."""
-        return self.source.reading(self.nodes)
+        return self._judging[1]
+
+    @computed_once
+    def value_nodes(self) -> tuple[ColumnNode, ...]:
+        """The same columns, wanted ones with their values."""
+        return self._judging[2]
+
+    @computed_once
+    def _judging(self) -> tuple[tuple[ColumnNode, ...], ColumnReading, tuple[ColumnNode, ...]]:
+        """Return `nodes`, `reading` and `value_nodes`.
+
+        Numbers come as flags even if their values are wanted, along with other columns: to mark them where they lie
+        takes less time than to make a column and compare it, and their values are read with the other columns where
+        rows are left. A store would be asked for them twice.
+        """
+        roots, wanted = self.source.roots, {node.field.name for node in self._wanted}
+        nodes = self._plan.judging_nodes(roots, wanted)
+        reading = self.source.reading(nodes)
+        numbers = wanted and wanted.intersection([node.field.name for node in nodes if is_number(node.field.type)])
+        if not numbers or reading.is_far or wanted <= {node.field.name for node in nodes}:
+            return nodes, reading, nodes
+        flagged = self._plan.judging_nodes(roots, wanted - numbers)
+        return flagged, reading.beside(flagged), nodes
 
     @computed_once
     def counting(self) -> ColumnReading | None:
