@@ -41,6 +41,8 @@ class ReadOptions:
     verify
         When checksums are compared. ``"touched"``: those of a block when it is first read. ``"full"``: all, when the
         file is opened. ``"off"``: never.
+    memory_map
+        Whether local files are mapped into memory.
 
     Raises
     ------
@@ -62,6 +64,7 @@ class ReadOptions:
     verify: Verify = "touched"
     read_dictionary: Sequence[str] = ()
     strings: FixedStrings = "plain"
+    memory_map: bool = False
 
     def __post_init__(self) -> None:
         # Every opened dataset makes options: known values cost no call.
@@ -74,9 +77,13 @@ class ReadOptions:
         if self.strings not in _STRINGS:
             check_choice("strings", _STRINGS, self.strings)
         check_verify(self.verify)
-        for name in ("allow_external_blobs", "allow_external_bases"):
-            if not isinstance(getattr(self, name), bool):
-                raise InvalidArgumentError(f"{name} is {getattr(self, name)!r}, expected True or False")
+        for name, flag in (
+            ("allow_external_blobs", self.allow_external_blobs),
+            ("allow_external_bases", self.allow_external_bases),
+            ("memory_map", self.memory_map),
+        ):
+            if flag is not True and flag is not False:
+                raise InvalidArgumentError(f"{name} is {flag!r}, expected True or False")
         if self.read_dictionary != ():
             object.__setattr__(self, "read_dictionary", as_paths(self.read_dictionary))
 

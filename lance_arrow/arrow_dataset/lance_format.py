@@ -53,6 +53,9 @@ class LanceFormat(bridge.BridgeFormat):
     strings
         ``"plain"``: strings and binary values come as such. ``"view"``: they come as ``string_view`` and
         ``binary_view``. pyarrow's own datasets cannot filter these; `lance_arrow.dataset` can.
+    memory_map
+        Whether to map local files into memory, as for `LanceFile`. Files that are small enough to be read whole are
+        not mapped.
     read_options
         The options above, without the version, in one object, instead of them.
     default_fragment_scan_options
@@ -85,6 +88,7 @@ class LanceFormat(bridge.BridgeFormat):
         verify: Verify = "touched",
         read_dictionary: Sequence[str] = (),
         strings: FixedStrings = "plain",
+        memory_map: bool = False,
         read_options: LanceReadOptions | None = None,
         default_fragment_scan_options: LanceFragmentScanOptions | None = None,
     ) -> None:
@@ -97,6 +101,7 @@ class LanceFormat(bridge.BridgeFormat):
             verify=verify,
             read_dictionary=read_dictionary,
             strings=strings,
+            memory_map=memory_map,
         )
         if read_options is not None and given != LanceReadOptions():
             raise InvalidArgumentError(
@@ -152,6 +157,11 @@ class LanceFormat(bridge.BridgeFormat):
     def strings(self) -> str:
         """Whether strings come as such or as views."""
         return self.handler.options.strings
+
+    @property
+    def memory_map(self) -> bool:
+        """Whether local files are mapped into memory."""
+        return self.handler.options.memory_map
 
     @property
     def blobs(self) -> str:

@@ -50,6 +50,7 @@ def dataset(
     allow_external_blobs: bool = False,
     allow_external_bases: bool = False,
     verify: Verify = "touched",
+    memory_map: bool = False,
 ) -> LanceDataset:
     """Open a table, or Lance files, as one dataset.
 
@@ -77,7 +78,7 @@ def dataset(
         there. Where types differ, numbers and strings come in a type that holds those of all files.
     schema, partitioning, exclude_invalid_files
         As `pyarrow.dataset.dataset`; a table has no partitioning.
-    blobs, json, allow_external_blobs, allow_external_bases, verify
+    blobs, json, allow_external_blobs, allow_external_bases, verify, memory_map
         As `LanceFormat`.
 
     Returns
@@ -113,6 +114,7 @@ def dataset(
         verify=verify,
         read_dictionary=read_dictionary,
         strings=fixed_strings(strings),
+        memory_map=memory_map,
     )
     if unify_schemas and schema is not None:
         raise InvalidArgumentError("schema names the columns, unify_schemas takes those of the files: give one")

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from lance_arrow.files.blob_file import BlobFile
     from lance_arrow.files.salvaging.damaged_reads import DamagedRead
     from lance_arrow.files.salvaging.reports import LostRows
-    from lance_arrow.io import RangeSource
     from lance_arrow.scan.predicates import Predicate
 
 
@@ -124,11 +123,12 @@ class LanceFile(FrameReads):
             verify=verify,
             read_dictionary=read_dictionary,
             strings=fixed_strings(strings),
+            memory_map=memory_map,
         )
         place = locate(source, filesystem=filesystem, storage_options=storage_options)
-        self._reopening = place, options, memory_map, runtime is None
+        self._reopening = place, options, runtime is None
         settings = None if runtime is None else runtime.settings
-        opened = _mapped(place) if memory_map else open_source(source if place is None else place, settings=settings)
+        opened = open_source(source if place is None else place, settings=settings, memory_map=memory_map)
         with ExitStack() as on_failure:
             on_failure.callback(opened.close)
             is_far = opened.coalescing.requests_in_flight
@@ -137,7 +137,7 @@ class LanceFile(FrameReads):
             self._rows = row_reader(self._file, self._runtime, options)
             if strings == "dictionary":
                 options = self._with_dictionaries(options)
-                self._reopening = place, options, memory_map, runtime is None
+                self._reopening = place, options, runtime is None
             if options.read_dictionary:
                 check_paths(self._rows.schema, options.read_dictionary)
             self._opened = OpenFile(self._source, self._rows, place)
@@ -437,14 +437,14 @@ class LanceFile(FrameReads):
         return self.num_rows
 
     def __reduce__(self) -> tuple[object, ...]:
-        place, options, memory_map, by_default = self._reopening
+        place, options, by_default = self._reopening
         if place is None or not by_default:
             raise NotPicklableError(
                 "a LanceFile of bytes in memory, or with a runtime of its own, cannot be pickled; pickle the bytes or "
                 "the path, and open the file where it is read",
                 path=self.name,
             )
-        return _reopened, (place, options, memory_map)
+        return _reopened, (place, options)
 
     def __repr__(self) -> str:
         columns = len(self.schema.names)
@@ -474,13 +474,7 @@ class LanceFile(FrameReads):
         return Projection.of(self._rows.roots, self._rows.metadata, columns)
 
 
-def _mapped(place: Location | None) -> RangeSource:
-    from lance_arrow.io.buffer_source import MappedSource  # noqa: PLC0415 - where asked for alone
-
-    return MappedSource(place)
-
-
-def _reopened(place: Location, options: ReadOptions, memory_map: bool = False) -> LanceFile:
+def _reopened(place: Location, options: ReadOptions) -> LanceFile:
     """Open the file that was pickled."""
     return LanceFile(
         place,
@@ -491,5 +485,5 @@ def _reopened(place: Location, options: ReadOptions, memory_map: bool = False) -
         verify=options.verify,
         read_dictionary=options.read_dictionary,
         strings=options.strings,
-        memory_map=memory_map,
+        memory_map=options.memory_map,
     )

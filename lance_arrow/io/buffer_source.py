@@ -98,7 +98,7 @@ class MappedSource(BufferSource):
             where = None if place is None else place.name
             raise InvalidArgumentError("only local files can be mapped into memory", path=where)
         file = LocalSource(place.path, name=place.name)
-        self._identity = file.identity()
+        self._identity, self._state = file.identity(), file.local_state()
         positional = file.positional()
         assert positional is not None
         # An empty file cannot be mapped.
@@ -109,3 +109,7 @@ class MappedSource(BufferSource):
     def identity(self) -> Hashable | None:
         """Return what `LocalSource.identity` returned when the file was mapped."""
         return self._identity
+
+    def local_state(self) -> tuple[str, tuple[int, int, int, int]]:
+        """Return what `LocalSource.local_state` returned then."""
+        return self._state

@@ -28,6 +28,7 @@ def open_source(
     may_be_missing: bool = False,
     is_immutable: bool = False,
     settings: Settings | None = None,
+    memory_map: bool = False,
 ) -> RangeSource:
     """Open a file for reading by ranges.
 
@@ -46,6 +47,8 @@ def open_source(
         Whether the file never changes: the format never gives the name of a table's data file to other bytes.
     settings
         Have the deadline and the attempts of a remote file; what the environment says when None.
+    memory_map
+        Whether to map a local file, see `MappedSource`; others are refused.
 
     Returns
     -------
@@ -57,9 +60,13 @@ def open_source(
     FileNotFoundError, IsADirectoryError, PermissionError
         Errors of the filesystem.
     InvalidArgumentError
-        `source` has another type.
+        `source` has another type, or what is to be mapped is no local file.
     """
     place = locate(source, filesystem=filesystem, storage_options=storage_options)
+    if memory_map:
+        from lance_arrow.io.buffer_source import MappedSource  # noqa: PLC0415 - where asked for alone
+
+        return MappedSource(place)
     if place is None:
         if isinstance(source, RangeSource):
             return source

@@ -83,7 +83,10 @@ class OpenFiles:
             if held is not None and (not is_plain or is_current(held)):
                 return held
         source = open_source(
-            what if location is None else location, size_bytes=place.size, is_immutable=place.is_immutable
+            what if location is None else location,
+            size_bytes=place.size,
+            is_immutable=place.is_immutable,
+            memory_map=self._options.memory_map and location is not None,
         )
         identity = source.identity() if key is None else None
         if identity is not None:

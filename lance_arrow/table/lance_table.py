@@ -113,6 +113,7 @@ class LanceTable(TableReads, TableEdits, TableUpkeep, TableSettings, TableCopies
         allow_external_blobs: bool = False,
         allow_external_bases: bool = False,
         verify: Verify = "touched",
+        memory_map: bool = False,
         unsafe_single_writer: bool = False,
         durability: Durability = "fsync",
     ) -> LanceTable:
@@ -136,6 +137,8 @@ class LanceTable(TableReads, TableEdits, TableUpkeep, TableSettings, TableCopies
             As for `LanceFile`.
         strings, read_dictionary
             As for `LanceFile`; columns that are stored as dictionaries are found in the fragment of most rows.
+        memory_map
+            As for `LanceFormat`. Writers of tables never change a data file.
         allow_external_bases
             Whether to read files outside of the folder that holds the table, where the manifest names such files. A
             clone of a sibling table does not need it.
@@ -174,6 +177,7 @@ class LanceTable(TableReads, TableEdits, TableUpkeep, TableSettings, TableCopies
             verify=verify,
             read_dictionary=read_dictionary,
             strings=fixed_strings(strings),
+            memory_map=memory_map,
         )
         choice = VersionChoice(version=version, tag=tag, as_of=as_of, branch=branch)
         root = table_location(uri, filesystem, storage_options)
