@@ -181,6 +181,10 @@ class ItemJudge(Protocol):
     """Whether null satisfies the condition."""
     numbers: tuple[int, list[int], list[int], bool] | None
     """The ranges of numbers that satisfy it, as for `engine.ReadForms`; None where items alone are judged."""
+    texts: list[tuple[bytes, bytes | None]] | None
+    """The same of strings."""
+    keeps_codes: bool
+    """Whether pages of few items give codes rather than flags."""
 
     def __call__(self, offsets: bytes, offset_bits: int, values: bytes) -> bytes | None:
         """Return a byte for each item, 1 where it satisfies the condition; None where that cannot be told of items."""

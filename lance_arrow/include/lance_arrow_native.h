@@ -123,7 +123,23 @@ typedef struct LaNumberRanges {
   int64_t nan_mark; /* 1 where NaN satisfies it, else 0 */
 } LaNumberRanges;
 
-/* What a codec says of the numbers of a chunk without making a column of them. The engine asks where a filter is all
+/* Byte strings that satisfy a condition: ranges in the order of bytes, ascending and disjoint. A string is in range i
+ * if lows[i] <= string < highs[i]. Behind each bound lie at least 8 more bytes that may be read. */
+#define LA_NO_END (-1) /* as the size of the last high: all that follow are in the range */
+#define LA_ONLY_LOW (-2) /* as the size of a high: its low alone is */
+
+typedef struct LaTextBound {
+  const uint8_t* bytes;
+  int64_t size;
+} LaTextBound;
+
+typedef struct LaTextRanges {
+  const LaTextBound* lows;
+  const LaTextBound* highs;
+  int64_t num_ranges;
+} LaTextRanges;
+
+/* What a codec says of the values of a chunk without making a column of them. The engine asks where a filter is all
  * that wants a column. A function that is NULL, or refuses with LA_LEFT, makes it decode them, and compare. */
 typedef struct LaChunkMarks {
   int64_t struct_bytes; /* sizeof(LaChunkMarks) of the header that the codec was compiled with: later ones have more */
@@ -133,6 +149,9 @@ typedef struct LaChunkMarks {
                             uint8_t* marks);
   /* Bounds of all numbers of the chunk, which are integers of this kind: none is outside. They may be too wide. */
   LaRefusal (*summarise)(const void* self, const LaChunk* chunk, int64_t kind, uint64_t* least, uint64_t* greatest);
+  /* The same as `select_where`, of values of any length. Structs of 32 bytes end before it. */
+  LaRefusal (*select_texts)(const void* self, const LaChunk* chunk, const LaRuns* runs, const LaTextRanges* ranges,
+                            uint8_t* marks);
 } LaChunkMarks;
 
 /* ---- Writing ------------------------------------------------------------------------------------------------------

@@ -62,7 +62,7 @@ class HasNativePrefixes(Protocol):
 
 
 class HasNativeMarks(Protocol):
-    """A bound codec of chunks of numbers that compares them without making a column, or knows bounds of a chunk."""
+    """A bound codec of chunks that compares values without making a column, or knows bounds of a chunk of numbers."""
 
     def native_marks(self) -> Any | None:
         """Return a capsule named ``lance_arrow.chunk_marks/1``, or None."""
@@ -130,7 +130,7 @@ def native_side(codec: object) -> Any | None:
 
 
 def marks_side(codec: object) -> Any | None:
-    """Return the capsule that compares numbers of chunks, or None if the codec has none."""
+    """Return the capsule that compares values of chunks, or None if the codec has none."""
     offer = getattr(codec, "native_marks", None)
     return None if offer is None else offer()
 

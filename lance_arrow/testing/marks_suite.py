@@ -1,7 +1,7 @@
-"""Checks of what a codec says of numbers without decoding them, which `CodecSuite` runs for every codec.
+"""Checks of what a codec says of values without decoding them, which `CodecSuite` runs for every codec.
 
-A codec without `native_marks` passes. With it, marks must be those of the numbers that `decode` gives, and no number
-may lie outside the bounds.
+A codec without `native_marks` passes. With it, marks must be those of the values that `decode` gives, and no number may
+lie outside the bounds.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from lance_arrow import engine
 from lance_arrow.errors import LanceError
+from lance_arrow.spi import VariableWidth
 from lance_arrow.spi.native import marks_side
 from lance_arrow.testing.native_suite import chunk_selections, decoded_values
 
@@ -27,12 +28,15 @@ def mark_differences(bound: Any, units: Any, counts: Any, may_refuse: bool = Fal
     Parameters
     ----------
     bound
-        A bound codec of chunks; nothing is yielded if it says nothing of numbers.
+        A bound codec of chunks; nothing is yielded if it says nothing of its values.
     units, counts, may_refuse
         As of `native_differences`.
     """
     capsule = marks_side(bound)
     if capsule is None:
+        return
+    if isinstance(bound.shape, VariableWidth):
+        yield from _text_differences(bound, capsule, units, counts, may_refuse)
         return
     bits = bound.shape.bits
     for number, (buffers, count) in enumerate(zip(units, counts, strict=True)):
@@ -73,6 +77,51 @@ def _of_chunk(
             wanted = np.concatenate([values[start:stop] for start, stop in zip(starts, stops, strict=True)])
             if marks != _marks(wanted, lows, highs, nan).tobytes():
                 yield f"other marks for ranges from {lows.tolist()} to {highs.tolist()}"
+
+
+def _text_differences(bound: Any, capsule: Any, units: Any, counts: Any, may_refuse: bool) -> Iterator[str]:
+    for number, (buffers, count) in enumerate(zip(units, counts, strict=True)):
+        arrays = [np.frombuffer(buffer, np.uint8) for buffer in buffers]
+        decoded = decoded_values(bound, arrays, count)
+        for ranges in _text_conditions([] if decoded is None else decoded):
+            for starts, stops in chunk_selections(count):
+                try:
+                    marks = engine.mark_texts(capsule, arrays, count, starts, stops, ranges)
+                except LanceError as error:
+                    if decoded is not None and not may_refuse:
+                        yield f"unit {number}: refused {error}"
+                    continue
+                if marks is None:
+                    continue
+                if decoded is None:
+                    # Of some values, only these are looked at.
+                    if sum(stops) - sum(starts) == count:
+                        yield f"unit {number}: accepted bytes that decode rejects"
+                    continue
+                wanted = [
+                    decoded[place] for start, stop in zip(starts, stops, strict=True) for place in range(start, stop)
+                ]
+                expected = bytes(
+                    any(low <= value and (high is None or value < high) for low, high in ranges) for value in wanted
+                )
+                if marks != expected:
+                    yield f"unit {number}: other marks for the ranges {ranges}"
+
+
+def _text_conditions(values: list[bytes]) -> Iterator[list[tuple[bytes, bytes | None]]]:
+    """Yield ranges around byte strings: none, all, one string, beginnings, two ranges with a gap, those outside."""
+    known = sorted({*values, b"a long beginning"})
+    middle, first, last = known[len(known) // 2], known[0], known[-1]
+    yield []
+    yield [(b"", None)]
+    yield [(middle, middle + b"\0")]
+    yield [(middle[:3], middle[:3] + b"\xff\xff")]
+    yield [(middle, None)]
+    yield [(b"", middle + b"\0")]
+    if first + b"\0" <= last:
+        yield [(first, first + b"\0"), (last, None)]
+        yield [(first, first + b"\0"), (last, last + b"\0")]
+    yield [(last + b"\0", None)]
 
 
 def _conditions(values: _Numbers) -> Iterator[tuple[_Numbers, _Numbers, bool]]:

@@ -98,8 +98,8 @@ def test_few_rows_are_left(
     if columns != []:
         assert_same(expected if columns is None else expected.select(columns), found)
     wanted = set(table.column_names if columns is None else columns)
-    # Numbers come as flags, if other columns are wanted as well; then they are read with these.
-    late = wanted - mentioned and wanted - (mentioned - {"random", "holes"})
+    # Numbers and texts come as flags, if other columns are wanted as well; then they are read with these.
+    late = wanted - mentioned and wanted - (mentioned - {"random", "holes", "text"})
     expected_rows = Counter(dict.fromkeys(mentioned, NUM_ROWS))
     expected_rows.update({name: found.num_rows for name in late if len(found)})
     assert rows_by_column(reads) == expected_rows

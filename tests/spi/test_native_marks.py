@@ -21,6 +21,7 @@ from lance_arrow.testing.marks_suite import mark_differences
 from lance_arrow_codecs.flat import BoundFlat
 from lance_arrow_codecs.inline_bitpacking import BoundInlineBitpacking
 from lance_arrow_codecs.rle import BoundRleChunks
+from lance_arrow_codecs.variable import BoundVariableChunks
 
 _Select = ctypes.CFUNCTYPE(
     ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(ctypes.c_uint8)
@@ -111,11 +112,18 @@ def test_marks_that_accept_what_decoding_rejects_are_found(monkeypatch: pytest.M
 def test_a_struct_of_another_header_is_refused() -> None:
     make = native_codecs.called_chunks
     short, own, longer = (Stranger(_left, struct_bytes=size) for size in (16, 32, 64))
-    with pytest.raises(PluginContractError, match="16 bytes, expected 32"):
+    with pytest.raises(PluginContractError, match="16 bytes, expected 32 or more"):
         make(32, 2, lambda *_: None, None, short.capsule)
-    with pytest.raises(PluginContractError, match="values of 128 bits marks numbers"):
+    with pytest.raises(PluginContractError, match="values of 128 bits marks them"):
         make(128, 2, lambda *_: None, None, own.capsule)
     assert make(32, 2, lambda *_: None, None, longer.capsule) is not None
+
+
+def test_a_struct_that_ends_before_a_function_does_not_have_it() -> None:
+    chunk = np.frombuffer(b"\x0c\0\0\0\x0d\0\0\0\x0e\0\0\0ab", np.uint8)
+    asked = [chunk], 2, np.array([0]), np.array([2]), [(b"b", None)]
+    assert engine.mark_texts(BoundVariableChunks(spi.VariableWidth(32)).native_marks(), *asked) == b"\0\1"
+    assert engine.mark_texts(Stranger(_left, struct_bytes=32).capsule, *asked) is None
 
 
 def test_bounds_of_packed_chunks() -> None:

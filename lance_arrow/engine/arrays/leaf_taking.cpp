@@ -40,9 +40,15 @@ Form form_of(const LeafShape& shape, const std::vector<PageRef>& pages) {
     return std::all_of(pages.begin(), pages.end(), can_be_judged) ? Form::kJudged : Form::kPlain;
   }
   int64_t coded = 0, others = 0;
-  for (const PageRef& ref : pages) (ref.page->has_few_items() ? coded : others) += ref.page->num_rows;
+  bool can_be_judged = shape.texts.has_value();
+  for (const PageRef& ref : pages) {
+    const bool is_coded = ref.page->has_few_items();
+    (is_coded ? coded : others) += ref.page->num_rows;
+    can_be_judged = can_be_judged && (is_coded ? !shape.keeps_codes : ref.page->has_texts());
+  }
+  if (can_be_judged) return Form::kJudged;
   if (coded == 0 || others > coded / rows_per_lookup || (others > 0 && shape.value_bits != 0)) return Form::kPlain;
-  return shape.form == Form::kJudged && others == 0 ? Form::kJudged : Form::kCodes;
+  return shape.form == Form::kJudged && others == 0 && !shape.keeps_codes ? Form::kJudged : Form::kCodes;
 }
 
 }  // namespace

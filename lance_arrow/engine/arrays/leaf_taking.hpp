@@ -53,6 +53,8 @@ struct LeafShape {
   std::optional<BlobShape> blobs;
   std::optional<KeptShape> kept;  // of the form kKept
   std::optional<NumberCondition> numbers;  // of the form kJudged, where numbers can be judged without items
+  std::optional<TextCondition> texts;  // the same of values of any length
+  bool keeps_codes = false;  // whether pages of few items give codes rather than flags
 };
 
 struct Region {

@@ -1,5 +1,8 @@
 # Capsules of the format's own codecs for reads of few rows: tables of C functions, as ``lance_arrow_native.h`` says.
 
+# Bytes of `LaChunkMarks` in the first headers that had it.
+cdef int64_t FEWEST_MARKS = 32
+
 cdef extern from "engine/bind/codec_holders.hpp" namespace "lance_arrow::engine" nogil:
     ctypedef const char* (*Expand)(
         const void*, const uint8_t*, const int64_t*, const int64_t*, int64_t, LaValues*) noexcept nogil
@@ -215,7 +218,7 @@ def called_chunks_codec(int64_t bits, int64_t num_buffers, decode, own=None, mar
 
     ``decode(data, starts, sizes, value_starts)`` gets several chunks, as `ChunkBatch` has them. It returns the decoded
     bytes of all values and, for values of any length, offsets as for `called_codec`. `own` is as there, too. `marks` is
-    the capsule that compares numbers which are not decoded.
+    the capsule that compares values which are not decoded.
     """
     cdef const LaChunkCodec* c_side = NULL
     cdef const LaChunkMarks* told = NULL
@@ -229,10 +232,10 @@ def called_chunks_codec(int64_t bits, int64_t num_buffers, decode, own=None, mar
             return own
     if marks is not None:
         told = chunk_marks_of(marks)
-        if told.struct_bytes < <int64_t>sizeof(LaChunkMarks):
-            raise PluginContractError(f"the marks of a codec have {told.struct_bytes} bytes, expected {sizeof(LaChunkMarks)}")
-        if bits not in (8, 16, 32, 64):
-            raise PluginContractError(f"a codec of values of {bits} bits marks numbers")
+        if told.struct_bytes < FEWEST_MARKS:
+            raise PluginContractError(f"the marks of a codec have {told.struct_bytes} bytes, expected {FEWEST_MARKS} or more")
+        if bits not in (0, 8, 16, 32, 64):
+            raise PluginContractError(f"a codec of values of {bits} bits marks them")
     call = bits, decode
     cdef HeldChunkCodec* held = hold_called_chunks(
         bits, num_buffers, c_side, <void*>call, <DecodeChunks>_call_chunks, told)

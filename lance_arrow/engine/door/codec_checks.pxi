@@ -134,3 +134,42 @@ def mark_numbers(capsule not None, list buffers not None, int64_t num_values, co
         elif not asks_python(refused):
             raise refusal(refused, -1, 1)
     return found, bounds
+
+
+def mark_texts(capsule, buffers, int64_t num_values, const int64_t[::1] starts not None,
+               const int64_t[::1] stops not None, ranges) -> bytes | None:
+    """Ask what compares values of any length in a chunk.
+
+    Parameters
+    ----------
+    buffers, num_values, starts, stops
+        As of `select_values`; the number of buffers is the codec's.
+    ranges
+        ``(low, high)`` of half-open ranges of bytes, ascending; the last `high` may be None.
+
+    Returns
+    -------
+    bytes or None
+        A byte for each selected value. None where the codec does not tell.
+
+    Raises
+    ------
+    CorruptPageError
+        The codec refuses the bytes.
+    """
+    cdef const LaChunkMarks* told = chunk_marks_of(capsule)
+    cdef vector[uint8_t] marks
+    cdef GivenChunk given
+    cdef TextCondition condition = _text_condition(ranges)
+    cdef LaTextRanges wanted = condition.ranges()
+    cdef const char* refused
+    if told.struct_bytes < <int64_t>sizeof(LaChunkMarks) or told.select_texts == NULL:
+        return None
+    _give_chunk(&given, buffers, num_values, starts, stops)
+    marks.resize(given.count + 1)
+    refused = told.select_texts(told.self_, &given.chunk, &given.runs, &wanted, marks.data())
+    if refused == NULL:
+        return (<char*>marks.data())[:given.count]
+    if asks_python(refused):
+        return None
+    raise refusal(refused, -1, 1)

@@ -22,6 +22,7 @@ cdef extern from "engine/plan/pages.hpp" namespace "lance_arrow::engine" nogil:
         cbool picks_selected(int64_t)
         cbool has_few_items()
         cbool has_numbers()
+        cbool has_texts()
         const Items* items()
 
     cdef struct PageBuffers:
@@ -48,9 +49,16 @@ cdef extern from "engine/plan/pages.hpp" namespace "lance_arrow::engine" nogil:
         cbool nan_flag
         cbool is_valid()
 
+    cdef cppclass TextCondition:
+        TextCondition()
+        void add(string, const string*) except +
+        cbool is_valid()
+        LaTextRanges ranges() except +
+
     cdef cppclass JudgedItems:
         JudgedItems(cbool, int64_t, cbool) except +
         void judge_numbers(const NumberCondition&) except +
+        void judge_texts(const TextCondition&) except +
         void judge(const Items*, const uint8_t*) except +
 
     cdef cppclass LeafPart:
@@ -256,6 +264,8 @@ cdef extern from "engine/arrays/leaf_taking.hpp" namespace "lance_arrow::engine"
         optional[BlobShape] blobs
         optional[KeptShape] kept
         optional[NumberCondition] numbers
+        optional[TextCondition] texts
+        cbool keeps_codes
 
     cdef struct Region:
         uint8_t* bytes

@@ -192,12 +192,16 @@ cdef class RowsInTheMaking:
         if outcome.message != NULL:
             return refusal_of(outcome.in_leaf(leaf))
         verdict.reset(new JudgedItems(judge.null, self.num_rows, counts))
-        has_numbers = self.forms.shapes[leaf].numbers.has_value()
-        if has_numbers:
+        cdef bint has_ranges = True
+        if self.forms.shapes[leaf].numbers.has_value():
             verdict.get().judge_numbers(self.forms.shapes[leaf].numbers.value())
+        elif self.forms.shapes[leaf].texts.has_value():
+            verdict.get().judge_texts(self.forms.shapes[leaf].texts.value())
+        else:
+            has_ranges = False
         for number in range(refs.size()):
             items = refs[0][number].page.items()
-            if items == NULL and has_numbers:
+            if items == NULL and has_ranges:
                 continue
             found = None
             # Judging many items for few rows would take longer than reading the rows.
@@ -216,6 +220,20 @@ cdef class RowsInTheMaking:
             verdict.get().judge(items, &flags[0])
         self.taking.get().leaf(leaf).judge(move(verdict))
         return None
+
+
+cdef TextCondition _text_condition(ranges) except *:
+    cdef TextCondition condition
+    cdef string end
+    for low, high in ranges:
+        if high is None:
+            condition.add(low, NULL)
+        else:
+            end = high
+            condition.add(low, &end)
+    if not condition.is_valid():
+        raise InvalidArgumentError("ranges of bytes must ascend")
+    return condition
 
 
 cdef inline object _owned(void* reference):
@@ -250,7 +268,9 @@ cdef class ReadForms:
         byte for each, 1 where the item satisfies it; or None if items cannot be judged. Its `null` tells whether null
         satisfies it. Its `numbers` are None, or ``(kind, lows, highs, nan)`` for numbers of `value_bits`: pages without items are
         judged by them. ``kind`` is 0, 1 or 2 for numbers with a sign, without one, or floats. Then come the bits of the first and
-        of the last number of each range that satisfies the condition, and whether NaN does. ``list_parts``: of fixed-size lists, the bits
+        of the last number of each range that satisfies the condition, and whether NaN does. Its `texts` are None, or for
+        values of any length the ``(low, high)`` of half-open ranges of bytes, ascending; the last `high` may be None. Its
+        `keeps_codes` tells whether pages of few items give codes rather than flags. ``list_parts``: of fixed-size lists, the bits
         of each part of a value, were there a bitmap of each layer. ``is_text``: whether plain values of variable width
         are checked as UTF-8. ``dimensions``: as `offset_bits`, of fixed-size lists of structs the structs of each, or 0;
         empty without such lists. ``lengths_per_row``: how many rows pages count for one row.
@@ -273,6 +293,7 @@ cdef class ReadForms:
         cdef BlobShape blobs
         cdef KeptShape kept
         cdef NumberCondition condition
+        cdef TextCondition texts
         self.judges = []
         for leaf in leaves:
             shape = LeafShape()
@@ -293,6 +314,10 @@ cdef class ReadForms:
                     if not condition.is_valid():
                         raise InvalidArgumentError("ranges of numbers must ascend, and have a width that is judged")
                     shape.numbers = condition
+                if form.texts is not None:
+                    texts = _text_condition(form.texts)
+                    shape.texts = texts
+                shape.keeps_codes = form.keeps_codes
                 self.judges.append((self.shapes.size(), form))
             if shape.value_bits == 0 and shape.value_offset_bits not in (32, 64):
                 raise InvalidArgumentError("values of any length have offsets of 32 or 64 bits")
@@ -432,7 +457,8 @@ cdef class ReadForms:
         if self.shapes.size() != 1 or not pages.are_all_read:
             return False
         for ref in pages.pages[0]:
-            if not (ref.page.has_few_items() or (self.shapes[0].numbers.has_value() and ref.page.has_numbers())):
+            if not (ref.page.has_few_items() or (self.shapes[0].numbers.has_value() and ref.page.has_numbers())
+                    or (self.shapes[0].texts.has_value() and ref.page.has_texts())):
                 return False
         return True
 

@@ -48,6 +48,7 @@ class ChunkedPage : public Page {
   }
 
   bool has_numbers() const override { return form_.rep == nullptr && !form_.has_items && form_.values->bits >= 8; }
+  bool has_texts() const override { return form_.rep == nullptr && !form_.has_items && form_.values->bits == 0; }
 
   const Items* items() const override { return expands() ? &form_.items : nullptr; }
   const Items* kept_items() const override { return form_.keeps_items ? &form_.items : nullptr; }
@@ -200,7 +201,8 @@ class ChunkedPage : public Page {
     const Outcome outcome = out->form_values();
     if (outcome.message != nullptr) return outcome;
     const int64_t width = plain_bytes_;
-    return refused(out->append_marks(count, nullptr, [&](const LaNumberRanges& wanted, uint8_t* marks) {
+    const LaNumberRanges wanted = out->judged->numbers()->ranges();
+    return refused(out->append_marks(count, nullptr, [&](uint8_t* marks) {
       for (const Piece& piece : ranges.pieces) {
         if (piece.chunk >= 0) continue;
         mark_numbers(wanted, fetched.data + fetched.places[piece.range] + piece.offset, piece.size / width, marks);
@@ -298,18 +300,22 @@ class ChunkedPage : public Page {
     return success();
   }
 
-  // Marks of numbers that are compared without being decoded, if the codec can.
+  // Marks of values that are compared without being decoded, if the codec can.
   Outcome append_marks(const Opened& opened, const LaRuns& runs, int64_t count, const uint16_t* def, LeafPart* out,
                        bool* is_marked) const {
     const Outcome outcome = out->form_values(def == nullptr ? 0 : count);
     if (outcome.message != nullptr) return outcome;
-    const LaRefusal refusal =
-        out->append_marks(count, def, [&](const LaNumberRanges& wanted, uint8_t* marks) -> LaRefusal {
-          if (form_.values->plain_bytes > 0) return mark_plain(opened.chunk, runs, wanted, marks);
-          const LaRefusal summary = summarise(opened.chunk, count, wanted, marks);
-          if (summary == kDone || marks_->select_where == nullptr || !asks_python(summary)) return summary;
-          return marks_->select_where(marks_->self, &opened.chunk, &runs, &wanted, marks);
-        });
+    const LaRefusal refusal = out->append_marks(count, def, [&](uint8_t* marks) -> LaRefusal {
+      if (const LaTextRanges* texts = out->judged->texts()) {
+        const auto select = CalledChunks::texts_of(marks_);
+        return select == nullptr ? LA_LEFT : select(marks_->self, &opened.chunk, &runs, texts, marks);
+      }
+      const LaNumberRanges wanted = out->judged->numbers()->ranges();
+      if (form_.values->plain_bytes > 0) return mark_plain(opened.chunk, runs, wanted, marks);
+      const LaRefusal summary = summarise(opened.chunk, count, wanted, marks);
+      if (summary == kDone || marks_->select_where == nullptr || !asks_python(summary)) return summary;
+      return marks_->select_where(marks_->self, &opened.chunk, &runs, &wanted, marks);
+    });
     *is_marked = !asks_python(refusal);
     return *is_marked ? refused(refusal) : success();
   }

@@ -60,6 +60,7 @@ class ConstantPage : public Page {
   }
 
   bool has_numbers() const override { return form_.max_rep == 0 && form_.value_bits >= 8; }
+  bool has_texts() const override { return form_.max_rep == 0 && form_.value_bits == 0; }
 
   // Nothing is read of its rows.
   Outcome plan(const LaRuns&, Ranges* out) const override {

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "engine/decode/item_flags.hpp"
+#include "lance_arrow/text_ranges.hpp"
 
 namespace lance_arrow::engine {
 
@@ -106,6 +107,14 @@ void JudgedItems::took_marks(int64_t count, const uint16_t* def) {
 Outcome JudgedItems::add_numbers(const uint8_t* values, int64_t count, const uint16_t* def) {
   if (!numbers_.has_value()) return misuse("values without a dictionary are not judged");
   numbers_->mark(values, count, place_marks(count));
+  took_marks(count, def);
+  return success();
+}
+
+Outcome JudgedItems::add_texts(const uint8_t* bytes, int64_t begin, const int64_t* ends, int64_t count,
+                               const uint16_t* def) {
+  if (!texts_.has_value()) return misuse("values without a dictionary are not judged");
+  mark_texts(text_ranges_, bytes, begin, ends, count, place_marks(count));
   took_marks(count, def);
   return success();
 }

@@ -10,6 +10,7 @@
 
 #include "engine/plan/dictionary_items.hpp"
 #include "engine/plan/number_condition.hpp"
+#include "engine/plan/text_condition.hpp"
 #include "lance_arrow/outcome.hpp"
 
 namespace lance_arrow::engine {
@@ -24,6 +25,11 @@ class JudgedItems {
 
   // The same condition, on numbers of pages without items.
   void judge_numbers(const NumberCondition& condition) { numbers_ = condition; }
+  // The same condition, on values of any length.
+  void judge_texts(const TextCondition& condition) {
+    texts_ = condition;
+    text_ranges_ = texts_->ranges();
+  }
 
   // What the caller says of the items of a page, 0 or 1 each.
   void judge(const Items* items, const uint8_t* flags);
@@ -38,6 +44,10 @@ class JudgedItems {
   Outcome add_numbers(const uint8_t* values, int64_t count, const uint16_t* def);
   // The condition on them; null where it is not one of numbers.
   const NumberCondition* numbers() const { return numbers_.has_value() ? &*numbers_ : nullptr; }
+  // Values of any length, which lie one after the other from `bytes + begin` on.
+  Outcome add_texts(const uint8_t* bytes, int64_t begin, const int64_t* ends, int64_t count, const uint16_t* def);
+  // The ranges of these; null where the condition is not one of them.
+  const LaTextRanges* texts() const { return texts_.has_value() ? &text_ranges_ : nullptr; }
   // The same, marked by the caller: a place for as many marks, and what became of it.
   uint8_t* place_marks(int64_t count);
   void took_marks(int64_t count, const uint16_t* def);
@@ -68,6 +78,8 @@ class JudgedItems {
   int64_t num_rows_ = 0, num_marked_ = 0;
   std::vector<Page> pages_;
   std::optional<NumberCondition> numbers_;
+  std::optional<TextCondition> texts_;
+  LaTextRanges text_ranges_{};
   std::vector<uint8_t> marks_;  // where rows are counted, of those that were added last
 };
 

@@ -109,7 +109,7 @@ struct LeafPart {
   std::unique_ptr<JudgedItems> judged;  // where it is wanted whether they satisfy a condition
   int64_t num_formed = 0;  // values that have a code, a view or a mark; later ones lie in `values` and `ends`
   int64_t def_formed = 0;  // levels of these, where they are marked
-  int64_t num_forgotten = 0;  // numbers that have a mark: `values` begins behind them
+  int64_t num_forgotten = 0;  // values that have a mark: `values` and `ends` begin behind them
   int64_t end_formed = 0;  // where the bytes that views point to end
   std::vector<ItemSpan> spans;  // of pages that keep their items, in order
   std::vector<int64_t> item_starts, item_stops;  // of lists: their items in another column, ascending and disjoint
@@ -121,10 +121,10 @@ struct LeafPart {
   // those of values that follow.
   Outcome form_values(int64_t num_later_levels = 0) {
     if (!takes_indices() || num_formed == num_values) return success();
-    const int64_t* new_ends = ends.data() + num_formed;
+    const int64_t* new_ends = ends.data() + (num_formed - num_forgotten);
     const int64_t count = num_values - num_formed;
     num_formed = num_values;
-    if (judged != nullptr) return mark_numbers(count, num_later_levels);
+    if (judged != nullptr) return mark_last(count, num_later_levels);
     if (viewed != nullptr) {
       const Outcome outcome = viewed->add_values(new_ends, count, &values, &end_formed);
       num_bytes = end_formed;
@@ -152,21 +152,23 @@ struct LeafPart {
     return outcome;
   }
 
-  // Marks the last numbers, which are forgotten then: the next ones take their place, in the cache.
-  Outcome mark_numbers(int64_t count, int64_t num_later_levels) {
+  // Marks the last values, which are forgotten then: the next ones take their place, in the cache.
+  Outcome mark_last(int64_t count, int64_t num_later_levels) {
     const int64_t num_levels = static_cast<int64_t>(def.size()) - def_formed - num_later_levels;
-    if (num_levels != 0 && num_levels != count) return misuse("levels and numbers differ in number");
-    const Outcome outcome =
-        judged->add_numbers(values.data(), count, num_levels == 0 ? nullptr : def.data() + def_formed);
+    if (num_levels != 0 && num_levels != count) return misuse("levels and values differ in number");
+    const uint16_t* levels = num_levels == 0 ? nullptr : def.data() + def_formed;
+    const Outcome outcome = judged->texts() != nullptr ? judged->add_texts(values.data(), 0, ends.data(), count, levels)
+                                                       : judged->add_numbers(values.data(), count, levels);
     def_formed += num_levels;
     num_forgotten = num_values;
+    num_bytes = 0;
     return outcome;
   }
 
-  // Appends the marks of numbers that are not decoded. `write(ranges, marks)` returns LA_LEFT where they must be.
+  // Appends the marks of values that are not decoded. `write(marks)` returns LA_LEFT where they must be.
   template <class Write>
   LaRefusal append_marks(int64_t count, const uint16_t* def, Write&& write) {
-    const LaRefusal refusal = write(judged->numbers()->ranges(), judged->place_marks(count));
+    const LaRefusal refusal = write(judged->place_marks(count));
     if (refusal != kDone) return refusal;
     judged->took_marks(count, def);
     num_values += count;
@@ -195,8 +197,8 @@ struct LeafPart {
     LaValues out{nullptr, 0, nullptr, num_bytes, &LeafPart::reserve, this};
     if (bits == 0) {
       if (lender.lend != nullptr) move_to_loan();
-      ends.resize(static_cast<size_t>(num_values + count));
-      out.ends = ends.data() + num_values;
+      ends.resize(static_cast<size_t>(num_values - num_forgotten + count));
+      out.ends = ends.data() + (num_values - num_forgotten);
       out.values = values.reserve(num_bytes, 0, limit);
     } else if (bits == 1) {
       const int64_t start = bit_offset + num_values;
@@ -329,8 +331,10 @@ class Page {
 
   // Whether values are indices into few items, compared with the rows: as codes they take less than expanded.
   virtual bool has_few_items() const { return false; }
-  // Whether values are numbers that are appended one for each row, so that they can be marked batch by batch.
+  // Whether values are numbers, or (`has_texts`) of any length, that are appended one for each row, so that they can be
+  // marked batch by batch.
   virtual bool has_numbers() const { return false; }
+  virtual bool has_texts() const { return false; }
   // The items, once the page is indexed; null where values are no indices.
   virtual const Items* items() const { return nullptr; }
   // The items, once the page is indexed, where values are indices into them and stay so; else null.

@@ -166,6 +166,7 @@ struct HeldFramePrefixes : LaFramePrefixes {};
 
 struct HeldChunkMarks : LaChunkMarks {
   std::shared_ptr<void> form;
+  void* child = nullptr;
 };
 
 struct HeldStoredValues : LaStoredValues {
@@ -186,9 +187,10 @@ HeldChunkCodec* hold_one(Form form, int64_t bits, int64_t num_buffers) {
 template <class Form>
 HeldChunkMarks* hold_marks(Form form) {
   auto kept = std::make_shared<Form>(std::move(form));
-  auto* held = new HeldChunkMarks{{sizeof(LaChunkMarks), kept.get(), nullptr, nullptr}, kept};
+  auto* held = new HeldChunkMarks{{sizeof(LaChunkMarks), kept.get(), nullptr, nullptr, nullptr}, kept};
   if constexpr (requires { &Form::select_where; }) held->select_where = &Form::select_where;
   if constexpr (requires { &Form::summarise; }) held->summarise = &Form::summarise;
+  if constexpr (requires { &Form::select_texts; }) held->select_texts = &Form::select_texts;
   return held;
 }
 

@@ -160,12 +160,23 @@ cdef extern from "lance_arrow_native.h" nogil:
         int64_t num_ranges
         int64_t nan_mark
 
+    cdef struct LaTextBound:
+        const uint8_t* bytes
+        int64_t size
+
+    cdef struct LaTextRanges:
+        const LaTextBound* lows
+        const LaTextBound* highs
+        int64_t num_ranges
+
     cdef struct LaChunkMarks:
         int64_t struct_bytes
         const void* self_ "self"
         const char* (*select_where)(
             const void*, const LaChunk*, const LaRuns*, const LaNumberRanges*, uint8_t*) noexcept
         const char* (*summarise)(const void*, const LaChunk*, int64_t, uint64_t*, uint64_t*) noexcept
+        const char* (*select_texts)(
+            const void*, const LaChunk*, const LaRuns*, const LaTextRanges*, uint8_t*) noexcept
 
 cdef const char* _CHUNK = "lance_arrow.chunk_codec/1"
 cdef const char* _VALUE = "lance_arrow.value_codec/1"
@@ -218,7 +229,7 @@ cdef extern from "lance_arrow/codec_tables.hpp" namespace "lance_arrow" nogil:
         pass
 
     cdef cppclass HeldChunkMarks:
-        pass
+        void* child
 
     HeldChunkCodec* hold_plain_chunks(int64_t bits) except +
     HeldValueCodec* hold_plain_values(int64_t bits) except +
@@ -281,13 +292,16 @@ cdef void drop_stored_values(object capsule) noexcept:
 
 cdef void drop_chunk_marks(object capsule) noexcept:
     cdef HeldChunkMarks* held = <HeldChunkMarks*>PyCapsule_GetPointer(capsule, _MARKS)
+    Py_XDECREF(<PyObject*>held.child)
     del held
 
 
-cdef inline object marks_capsule(HeldChunkMarks* held):
-    """The same for what compares numbers; None for none."""
+cdef inline object marks_capsule(HeldChunkMarks* held, object parts=None):
+    """The same for what compares values; None for none."""
     if held == NULL:
         return None
+    Py_INCREF(parts)
+    held.child = <void*>parts
     return PyCapsule_New(held, _MARKS, drop_chunk_marks)
 
 

@@ -26,6 +26,7 @@ from lance_arrow.statistics.zone_types import is_variable
 
 if TYPE_CHECKING:
     from lance_arrow.scan.filters.item_filters import ItemFilters
+    from lance_arrow.scan.filters.judges import Judge
 
 
 class FilterPlan:
@@ -69,7 +70,7 @@ class FilterPlan:
                 self._items = ItemFilters.of(self.native, self.expression, columns, self.schema)
         of_items = frozenset() if self._items is None else self._items.names
         self._nodes = PerTree(partial(_mentioned, self.paths, dict.fromkeys(of_items)))
-        self._judging: dict[frozenset[str], PerTree[tuple[ColumnNode, ...]]] = {}
+        self._judging: dict[tuple[frozenset[str], bool], PerTree[tuple[ColumnNode, ...]]] = {}
 
     def counting_nodes(self, roots: Sequence[ColumnNode]) -> tuple[ColumnNode, ...] | None:
         """Return the one column of a file whose items tell which rows satisfy it, as `count_judged` takes it.
@@ -93,15 +94,24 @@ class FilterPlan:
         """Return the columns of a file that the filter mentions."""
         return self._nodes.of(roots)
 
-    def judging_nodes(self, roots: Sequence[ColumnNode], wanted: Collection[str]) -> tuple[ColumnNode, ...]:
-        """Return such columns as `nodes` does; those whose values are not wanted come as flags where they can."""
+    def judging_nodes(
+        self, roots: Sequence[ColumnNode], wanted: Collection[str], *, flags_wanted: bool = False
+    ) -> tuple[ColumnNode, ...]:
+        """Return such columns as `nodes` does; those whose values are not wanted come as flags where they can.
+
+        With `flags_wanted`, so do those that are wanted, where it pays: numbers, and strings in no dictionary. The
+        condition is ranges of these.
+        """
         if self._items is None:
             return self.nodes(roots)
         names = self._items.names.difference(wanted)
-        found = self._judging.get(names)
+        key = names, flags_wanted and names != self._items.names
+        found = self._judging.get(key)
         if found is None:
-            judges = {name: self._items.judge(name) if name in names else None for name in self._items.names}
-            found = self._judging.setdefault(names, PerTree(partial(_mentioned, self.paths, judges)))
+            judges: dict[str, Judge | None] = {name: self._items.judge(name) for name in self._items.names}
+            for name in judges.keys() - names:
+                judges[name] = _flagging(judges[name]) if flags_wanted else None
+            found = self._judging.setdefault(key, PerTree(partial(_mentioned, self.paths, judges)))
         return found.of(roots)
 
     def mask(self, batch: pa.RecordBatch, pool: pa.MemoryPool | None = None) -> pa.Array:
@@ -150,6 +160,13 @@ def _of_items(leaf: LeafNode, judge: ItemJudge | None) -> LeafNode:
     if judge is None and leaf.is_coded:
         return leaf
     return coded_as_stored(plain(leaf), judge)
+
+
+def _flagging(judge: Judge | None) -> Judge | None:
+    """Return what judges a column whose values are wanted as well."""
+    if judge is None or is_number(judge.type):
+        return judge
+    return None if judge.texts is None else judge.keeping_codes()
 
 
 def _has_numbers(leaf: LeafNode) -> bool:

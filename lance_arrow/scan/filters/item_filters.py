@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from lance_arrow import engine
 from lance_arrow.arrays.arrow_arrays import batch_without_columns
 from lance_arrow.arrays.column_paths import parse_dot_path
-from lance_arrow.arrays.column_tree import ItemJudge
 from lance_arrow.arrays.view_arrays import codes_of
 from lance_arrow.scan.filters.bound_filters import flags_of
 from lance_arrow.scan.filters.judges import Judge
@@ -169,7 +168,7 @@ class ItemFilters:
         asked = batch.select(names) if names else batch_without_columns(batch.num_rows)
         return self._native.evaluate(rest, self._schema, asked, pool)
 
-    def judge(self, name: str) -> ItemJudge | None:
+    def judge(self, name: str) -> Judge | None:
         """Return what judges items of a column; None where null cannot be, or where several conditions ask for it."""
         parts = [part for own, part in self._conditions if own == name]
         return Judge.of(self._native, self._schema, name, parts[0]) if len(parts) == 1 else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from types import ModuleType
 
 import pyarrow as pa
@@ -9,6 +10,7 @@ import pyarrow.compute as pc
 
 from lance_arrow.scan.filters.bound_filters import flags_of, is_number
 from lance_arrow.scan.filters.number_ranges import NumberRanges, number_ranges
+from lance_arrow.scan.filters.text_ranges import TextRanges, text_ranges
 from lance_arrow.scan.predicates import MISFITS
 from lance_arrow.statistics.zone_types import is_text
 
@@ -27,8 +29,8 @@ class Judge:
         The column, and the condition.
     null
         Whether null satisfies it.
-    numbers
-        As `number_ranges` returns it.
+    numbers, texts
+        As `number_ranges` and `text_ranges` return them.
     """
 
     def __init__(
@@ -40,10 +42,12 @@ class Judge:
         *,
         null: bool,
         numbers: NumberRanges | None,
+        texts: TextRanges | None,
     ) -> None:
         self._native, self._schema, self._name, self._part = native, schema, name, part
         self.type = schema.field(name).type
-        self.null, self.numbers = null, numbers
+        self.null, self.numbers, self.texts = null, numbers, texts
+        self.keeps_codes = False
         self._known: dict[tuple[bytes, bytes], bytes | None] = {}
         self._known_bytes = 0
 
@@ -54,8 +58,18 @@ class Judge:
             (null,) = flags_of(native, schema, name, part, none, None)
         except MISFITS:
             return None
-        numbers = number_ranges(native, schema, name, part) if is_number(none.type) else None
-        return cls(native, schema, name, part, null=bool(null), numbers=numbers)
+        numbers = texts = None
+        if is_number(none.type):
+            numbers = number_ranges(native, schema, name, part)
+        else:
+            texts = text_ranges(native, schema, name, part)
+        return cls(native, schema, name, part, null=bool(null), numbers=numbers, texts=texts)
+
+    def keeping_codes(self) -> Judge:
+        """Return the same judge for rows whose values are wanted: dictionaries come as such."""
+        found = copy(self)
+        found.keeps_codes = True
+        return found
 
     def __call__(self, offsets: bytes, offset_bits: int, values: bytes) -> bytes | None:
         """Return the flags of items, which come as `engine.ReadForms` has them.

@@ -24,8 +24,8 @@ from lance_arrow.scan.predicates import MISFITS
 
 _MOST_RANGES = 8
 _MOST_LITERALS = 64
-_COMPARISONS = frozenset(("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"))
-_OTHERS = frozenset(
+COMPARISONS = frozenset(("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"))
+CONNECTIVES = frozenset(
     ("and_kleene", "or_kleene", "and", "or", "invert", "true_unless_null", "is_null", "is_valid", "is_nan")
 )
 _SIGNED, _UNSIGNED, _FLOAT = range(3)
@@ -99,7 +99,7 @@ def _literals(node: Tree, type_: pa.DataType, dtype: np.dtype[Any]) -> Iterator[
     if node[0] != "call":
         raise _NotRanges
     function, arguments = node[1], node[2]
-    if function in _COMPARISONS:
+    if function in COMPARISONS:
         fields = [one for one in arguments if one[0] == "field"]
         others = [one for one in arguments if one[0] == "literal"]
         if len(fields) != 1 or len(others) != 1 or fields[0][2] != type_:
@@ -112,7 +112,7 @@ def _literals(node: Tree, type_: pa.DataType, dtype: np.dtype[Any]) -> Iterator[
         if not isinstance(wanted, pa.Array | pa.ChunkedArray) or len(wanted) > _MOST_LITERALS:
             raise _NotRanges
         yield from _numbers(wanted, type_, dtype)
-    elif function in _OTHERS:
+    elif function in CONNECTIVES:
         for one in arguments:
             if one[0] != "field":
                 yield from _literals(one, type_, dtype)

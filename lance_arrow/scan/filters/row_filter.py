@@ -15,7 +15,6 @@ from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.pruning.zone_pruning import PruneResult
 from lance_arrow.runtime import computed_once
-from lance_arrow.scan.filters.bound_filters import is_number
 from lance_arrow.scan.filters.filter_plan import FilterPlan
 from lance_arrow.scan.pages_ahead import ScanAhead
 from lance_arrow.scan.projection import have_blobs
@@ -86,18 +85,17 @@ class RowFilter:
     def _judging(self) -> tuple[tuple[ColumnNode, ...], ColumnReading, tuple[ColumnNode, ...]]:
         """Return `nodes`, `reading` and `value_nodes`.
 
-        Numbers come as flags even if their values are wanted, along with other columns: to mark them where they lie
-        takes less time than to make a column and compare it, and their values are read with the other columns where
-        rows are left. A store would be asked for them twice.
+        Columns come as flags even if their values are wanted, along with other columns: to mark values where they lie
+        takes less time than to make a column and compare it, and they are read with the other columns where rows are
+        left. A store would be asked for them twice.
         """
         roots, wanted = self.source.roots, {node.field.name for node in self._wanted}
         nodes = self._plan.judging_nodes(roots, wanted)
         reading = self.source.reading(nodes)
-        numbers = wanted and wanted.intersection([node.field.name for node in nodes if is_number(node.field.type)])
-        if not numbers or reading.is_far or wanted <= {node.field.name for node in nodes}:
+        if not wanted or reading.is_far or wanted <= {node.field.name for node in nodes}:
             return nodes, reading, nodes
-        flagged = self._plan.judging_nodes(roots, wanted - numbers)
-        return flagged, reading.beside(flagged), nodes
+        flagged = self._plan.judging_nodes(roots, wanted, flags_wanted=True)
+        return (nodes, reading, nodes) if flagged is nodes else (flagged, reading.beside(flagged), nodes)
 
     @computed_once
     def counting(self) -> ColumnReading | None:

@@ -282,6 +282,10 @@ class BoundFsst:
     def native(self) -> object | None:
         return _native_side(self.child, self.table, self.num_buffers) if self.side is None else self.side
 
+    def native_marks(self) -> object | None:
+        made: object | None = native.symbol_marks(self.native()) if self.num_buffers else None
+        return made
+
     def measure(self, batch: ChunkBatch | ValueBatch) -> int:
         codes = self._codes(batch)
         return native.measure_symbols(self.table, codes.data, codes.starts, codes.sizes)

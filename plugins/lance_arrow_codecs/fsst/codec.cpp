@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <memory>
 
+#include "lance_arrow/text_ranges.hpp"
 #include "lance_arrow_codecs/fsst/symbols.hpp"
 
 namespace lance_arrow::codecs {
 namespace {
 
+constexpr LaRefusal kWrongCode = "an FSST value has a code without a symbol, or ends in an escape";
+
 LaRefusal append_symbols(const SymbolTable& table, const uint8_t* codes, int64_t size, int64_t value, LaValues* out) {
   // A code stands for at most 8 bytes; 8 more let every symbol be written whole.
-  return append(out, value, 8 * size + 8, "an FSST value has a code without a symbol, or ends in an escape",
+  return append(out, value, 8 * size + 8, kWrongCode,
                 [&](uint8_t* to, int64_t room) { return table.expand(codes, size, to, room); });
 }
 
@@ -24,10 +27,7 @@ struct Symbols {
     const Leased<Intermediate> leased;  // the child may be FSST too, or hold it
     Intermediate& codes = *leased;
     const int64_t count = num_selected(*runs);
-    codes.ends.resize(static_cast<size_t>(count));
-    LaValues place{nullptr, 0, codes.ends.data(), 0, &Intermediate::reserve, &codes};
-    const LaRefusal refusal = form.child->select(form.child->self, chunk, runs, &place);
-    if (refusal != nullptr) return refusal;
+    if (const LaRefusal refusal = form.find_codes(chunk, runs, count, &codes)) return refusal;
     const int64_t* ends = codes.ends.data();
     int64_t start = 0, alone = 0;  // values below `alone` are taken one by one
     for (int64_t value = 0; value < count;) {
@@ -43,6 +43,33 @@ struct Symbols {
       }
       if (const LaRefusal failed = append_symbols(form.table, bytes, ends[value] - start, value, out)) return failed;
       start = ends[value++];
+    }
+    return kDone;
+  }
+
+  LaRefusal find_codes(const LaChunk* chunk, const LaRuns* runs, int64_t count, Intermediate* codes) const {
+    codes->ends.resize(static_cast<size_t>(count));
+    LaValues place{nullptr, 0, codes->ends.data(), 0, &Intermediate::reserve, codes};
+    return child->select(child->self, chunk, runs, &place);
+  }
+
+  // Codes are compared symbol by symbol: most values differ in the first ones.
+  static LaRefusal select_texts(const void* self, const LaChunk* chunk, const LaRuns* runs, const LaTextRanges* ranges,
+                                uint8_t* marks) {
+    const auto& form = *static_cast<const Symbols*>(self);
+    const Leased<Intermediate> leased;
+    Intermediate& codes = *leased;
+    const int64_t count = num_selected(*runs);
+    if (const LaRefusal refusal = form.find_codes(chunk, runs, count, &codes)) return refusal;
+    const uint8_t* bytes = codes.bytes.data();
+    const bool are_known = form.table.all_known(bytes, count == 0 ? 0 : codes.ends[static_cast<size_t>(count - 1)]);
+    int64_t start = 0;
+    for (int64_t value = 0; value < count; ++value) {
+      const int64_t size = codes.ends[static_cast<size_t>(value)] - start;
+      const uint8_t* own = bytes + start;
+      if (!are_known && form.table.measure(own, size) < 0) return kWrongCode;
+      marks[value] = is_in_ranges(*ranges, [&](const LaTextBound& b) { return form.table.compare(own, size, b); });
+      start += size;
     }
     return kDone;
   }
@@ -91,6 +118,11 @@ HeldChunkCodec* hold_symbols(const LaChunkCodec* child, const uint8_t* table, in
   form->child = child;
   *outcome = form->table.open(table, table_bytes);
   return outcome->message != nullptr ? nullptr : hold(form, 0, child->num_buffers, 0);
+}
+
+HeldChunkMarks* hold_symbol_marks(const LaChunkCodec* codec) {
+  if (codec == nullptr || codec->select != &Symbols::select) return nullptr;
+  return new HeldChunkMarks{{sizeof(LaChunkMarks), codec->self, nullptr, nullptr, &Symbols::select_texts}, nullptr};
 }
 
 HeldValueCodec* hold_zipped_symbols(const uint8_t* table, int64_t table_bytes, Outcome* outcome) {

@@ -9,6 +9,9 @@ namespace lance_arrow::codecs {
 // Null where `child` has values of one width, or the table is refused.
 HeldChunkCodec* hold_symbols(const LaChunkCodec* child, const uint8_t* table, int64_t table_bytes, Outcome* outcome);
 
+// What compares the values of such codes, which it must not outlive; null where `codec` is none of them.
+HeldChunkMarks* hold_symbol_marks(const LaChunkCodec* codec);
+
 // Null where the table is refused.
 HeldValueCodec* hold_zipped_symbols(const uint8_t* table, int64_t table_bytes, Outcome* outcome);
 

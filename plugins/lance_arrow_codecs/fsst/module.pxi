@@ -137,6 +137,7 @@ def compress_symbols(
 
 cdef extern from "lance_arrow_codecs/fsst/codec.hpp" namespace "lance_arrow::codecs" nogil:
     HeldChunkCodec* hold_symbols(const LaChunkCodec*, const uint8_t* table, int64_t table_bytes, Outcome*) except +
+    HeldChunkMarks* hold_symbol_marks(const LaChunkCodec*) except +
     HeldValueCodec* hold_zipped_symbols(const uint8_t* table, int64_t table_bytes, Outcome*) except +
 
 
@@ -149,6 +150,11 @@ def symbols_codec(child, const uint8_t[::1] table not None) -> object | None:
     held = hold_symbols(chunk_codec_of(child), &table[0], table.shape[0], &outcome)
     check_outcome(outcome)
     return chunk_capsule(held, child)
+
+
+def symbol_marks(codec) -> object | None:
+    """What compares the values of FSST codes, whose capsule `codec` is; None for None."""
+    return marks_capsule(hold_symbol_marks(chunk_codec_of(codec)), codec)
 
 
 def zipped_symbols_codec(child, const uint8_t[::1] table not None) -> object | None:

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 
 #include "lance_arrow/outcome.hpp"
+#include "lance_arrow/text_ranges.hpp"
 #include "lance_arrow/variable.hpp"
 
 namespace lance_arrow::codecs {
@@ -132,6 +134,31 @@ class SymbolTable {
   }
 
   bool is_compressed() const { return compressed_; }
+
+  // Whether codes of several values are known to be right at a glance: none escapes, and each has a symbol.
+  bool all_known(const uint8_t* codes, int64_t size) const { return !compressed_ || all_symbols(codes, size); }
+
+  // As `compare_text` of the value that codes stand for, which measure() accepts. Those behind the first difference are
+  // not looked at.
+  int compare(const uint8_t* codes, int64_t size, const LaTextBound& bound) const {
+    if (!compressed_) return compare_text(codes, size, bound);
+    int64_t at = 0;
+    for (int64_t position = 0; position < size;) {
+      const uint8_t code = codes[position++];
+      const bool escapes = code == kEscape;
+      const uint64_t symbol = escapes ? codes[position++] : symbols_[code];
+      const int64_t width = escapes ? 1 : sizes_[code], both = std::min(width, bound.size - at);
+      if (both <= 0) return 1;
+      const uint64_t differing = (symbol ^ load<uint64_t>(bound.bytes + at, 0)) << (64 - 8 * both);
+      if (differing != 0) {
+        const int shift = (std::countr_zero(differing) & ~7) - static_cast<int>(64 - 8 * both);
+        return static_cast<uint8_t>(symbol >> shift) < bound.bytes[at + shift / 8] ? -1 : 1;
+      }
+      if (both < width) return 1;
+      at += width;
+    }
+    return at == bound.size ? 0 : -1;
+  }
 
   // Decodes a value into out[0..room) and returns its size; it may overwrite all of these bytes. -1 if the value does
   // not fit, or if measure() would reject it.

@@ -170,6 +170,9 @@ class BoundVariableChunks:
     def native(self) -> object:
         return native.variable_codec(self.shape.offset_bits)
 
+    def native_marks(self) -> object:
+        return native.variable_marks(self.shape.offset_bits)
+
     def measure(self, chunks: ChunkBatch) -> int:
         return native.measure_variable_chunks(*_places(chunks), self.shape.offset_bits)
 

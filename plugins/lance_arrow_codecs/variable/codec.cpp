@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "lance_arrow/text_ranges.hpp"
 #include "lance_arrow_codecs/variable/offsets.hpp"
 
 namespace lance_arrow::codecs {
@@ -10,7 +11,9 @@ namespace {
 // Offsets and bytes of one chunk.
 template <class Offset>
 struct Variable {
-  static LaRefusal select(const void*, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
+  // Calls work(offsets, values, first offset, last offset).
+  template <class Work>
+  static LaRefusal opened(const LaChunk* chunk, const LaRuns* runs, Work&& work) {
     constexpr int64_t width = sizeof(Offset);
     const uint8_t* bytes = chunk->buffers[0];
     const int64_t size = chunk->sizes[0];
@@ -18,7 +21,20 @@ struct Variable {
       return "a chunk is shorter than its offsets";
     const auto header = static_cast<uint64_t>((chunk->num_values + 1) * width);
     if (load<Offset>(bytes, 0) != header) return "a chunk's first offset is not its header";
-    return append_runs<Offset>(bytes, bytes + header, header, static_cast<uint64_t>(size), *runs, out);
+    return work(bytes, bytes + header, header, static_cast<uint64_t>(size));
+  }
+
+  static LaRefusal select(const void*, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
+    return opened(chunk, runs, [&](const uint8_t* offsets, const uint8_t* values, uint64_t first, uint64_t last) {
+      return append_runs<Offset>(offsets, values, first, last, *runs, out);
+    });
+  }
+
+  static LaRefusal select_texts(const void*, const LaChunk* chunk, const LaRuns* runs, const LaTextRanges* ranges,
+                                uint8_t* marks) {
+    return opened(chunk, runs, [&](const uint8_t* offsets, const uint8_t* values, uint64_t first, uint64_t last) {
+      return mark_text_runs<Offset>(offsets, values, first, last, *runs, *ranges, marks);
+    });
   }
 };
 
@@ -44,6 +60,10 @@ HeldChunkCodec* hold_variable(int64_t offset_bits, bool is_block) {
   }
   if (offset_bits == 32) return hold(std::make_shared<Variable<uint32_t>>(), 0, 1, 0);
   return hold(std::make_shared<Variable<uint64_t>>(), 0, 1, 0);
+}
+
+HeldChunkMarks* hold_variable_marks(int64_t offset_bits) {
+  return offset_bits == 32 ? hold_marks(Variable<uint32_t>{}) : hold_marks(Variable<uint64_t>{});
 }
 
 }  // namespace lance_arrow::codecs

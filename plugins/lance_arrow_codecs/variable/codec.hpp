@@ -7,4 +7,7 @@ namespace lance_arrow::codecs {
 
 HeldChunkCodec* hold_variable(int64_t offset_bits, bool is_block);
 
+// What compares the values of chunks where they lie.
+HeldChunkMarks* hold_variable_marks(int64_t offset_bits);
+
 }  // namespace lance_arrow::codecs

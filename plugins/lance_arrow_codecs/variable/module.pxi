@@ -31,6 +31,7 @@ cdef extern from "lance_arrow_codecs/variable/chunks.hpp" namespace "lance_arrow
 
 cdef extern from "lance_arrow_codecs/variable/codec.hpp" namespace "lance_arrow::codecs" nogil:
     HeldChunkCodec* hold_variable(int64_t offset_bits, cbool is_block) except +
+    HeldChunkMarks* hold_variable_marks(int64_t offset_bits) except +
 
 cdef extern from "lance_arrow_codecs/variable/encoder.hpp" namespace "lance_arrow::codecs" nogil:
     HeldChunkEncoder* hold_string_encoder(const string&) except +
@@ -200,6 +201,11 @@ def write_variable_chunks(
 def variable_codec(int64_t offset_bits, bint is_block=False) -> object:
     """Offsets of 32 or 64 bits and bytes, of a chunk or of a block with a header."""
     return chunk_capsule(hold_variable(offset_bits, is_block))
+
+
+def variable_marks(int64_t offset_bits) -> object:
+    """What compares the values of chunks where they lie."""
+    return marks_capsule(hold_variable_marks(offset_bits))
 
 
 def variable_encoder(bytes description) -> object:
