@@ -35,10 +35,11 @@ from lance_arrow.arrow_dataset.table_parts import TablePart
 from lance_arrow.container.joined_files import JOINED_VERSIONS
 from lance_arrow.errors import InvalidArgumentError, LanceError
 from lance_arrow.io import Location, locate, reads_small_files
+from lance_arrow.io.pacing.policy import FAR_GROUPS_AHEAD
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.filters.filter_plan import FilterPlan
 from lance_arrow.scan.filters.kept_plans import kept_plan
-from lance_arrow.scan.fragments.fragment_groups import FAR_GROUPS_AHEAD, GroupSizes, in_groups, share_of
+from lance_arrow.scan.fragments.fragment_groups import GroupSizes, in_groups, share_of
 from lance_arrow.scan.fragments.joined_fragments import SMALL_FILE_BYTES
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.scan.predicates import all_of

@@ -13,21 +13,22 @@ import contextlib
 import datetime
 import errno
 import hashlib
+import time
 from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary, WeakValueDictionary
+from weakref import WeakValueDictionary
 
 import obstore
 from fsspec.asyn import AsyncFileSystem, get_loop
 from fsspec.spec import AbstractBufferedFile
 from fsspec.utils import tokenize
-from obstore.exceptions import BaseError, GenericError, NotSupportedError
+from obstore.exceptions import GenericError, NotSupportedError
 from obstore.fsspec import FsspecStore
 from obstore.store import HTTPStore, LocalStore
 
-from lance_arrow.errors import InvalidArgumentError, LanceError, UnsupportedError
-from lance_arrow.io.obstore_errors import bounded_errors, given_up_after, store_errors, translated
+from lance_arrow.errors import InvalidArgumentError, UnsupportedError
+from lance_arrow.io.obstore_errors import bounded_errors, store_errors
 from lance_arrow.io.obstore_stores import (
     check_process,
     end_of,
@@ -37,6 +38,9 @@ from lance_arrow.io.obstore_stores import (
     place_and_token,
     run,
 )
+from lance_arrow.io.pacing.pace import PaceMeter
+from lance_arrow.io.pacing.policy import paced
+from lance_arrow.io.pacing.waves import FileWaves
 from lance_arrow.io.patience import patience
 from lance_arrow.io.source import LOCAL_COALESCING, THREADED_COALESCING, Coalescing
 from lance_arrow.redaction import redact
@@ -49,8 +53,6 @@ _WITHOUT_BUCKETS = ("file", "memory")
 _NO_LISTING = (f"(os error {errno.ENOTDIR})", "405 Method Not Allowed", "501 Not Implemented")
 _LISTED_AT_ONCE = 1000
 _PART_BYTES = 10 << 20
-# Each request that waits has a connection: more of them take longer to open than they save.
-_FILES_AT_ONCE = 64
 
 _made: WeakValueDictionary[int, StoreFileSystem] = WeakValueDictionary()
 """Filesystems by the identity of what they are made of, which they keep alive."""
@@ -80,8 +82,8 @@ class StoreFileSystem(AsyncFileSystem):  # type: ignore[misc]
         self._store: ObjectStore | None = None
         self._buckets: Any = None
         self._asked: tuple[str, Future[Any] | None] = "", None
-        # A semaphore belongs to the event loop that waits for it.
-        self._free: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+        self.meter = PaceMeter()
+        self._waves = FileWaves(self.meter)
         if isinstance(given, FsspecStore):
             self._buckets = given
             self.protocol, self._shown_before = given.protocol, ""
@@ -161,7 +163,7 @@ class StoreFileSystem(AsyncFileSystem):  # type: ignore[misc]
     def coalescing(self) -> Coalescing:
         """Limits for joining ranges of its files."""
         is_near = self.protocol in _WITHOUT_BUCKETS if self._store is None else is_in_process(self._store)
-        return LOCAL_COALESCING if is_near else THREADED_COALESCING
+        return LOCAL_COALESCING if is_near else paced(THREADED_COALESCING, self.meter.pace)
 
     @property
     def has_conditional_put(self) -> bool:
@@ -315,8 +317,10 @@ class StoreFileSystem(AsyncFileSystem):  # type: ignore[misc]
         store, key = self.placed(path)
         async with self._bounded(path, None if start is None or end is None else abs(end - start)):
             if start is None and end is None:
-                whole = await store.get_async(key)
-                return bytes(await whole.bytes_async())
+                begun = time.perf_counter()
+                whole = bytes(await (await store.get_async(key)).bytes_async())
+                self.meter.saw(len(whole), time.perf_counter() - begun)
+                return whole
             if start is None or end is None or start < 0 or end < 0:
                 meta = await store.head_async(key)
                 start, end, _step = slice(start, end).indices(meta["size"])
@@ -342,7 +346,7 @@ class StoreFileSystem(AsyncFileSystem):  # type: ignore[misc]
                 paths, starts, ends, max_gap=max_gap, batch_size=batch_size, on_error=on_error, **kwargs
             )
             return found
-        views = await self._views(paths, begins, stops)
+        views = await self._waves.views(self, paths, begins, stops)
         failed = next((one for one in views if isinstance(one, Exception)), None)
         if failed is not None and on_error != "return":
             raise failed
@@ -358,39 +362,7 @@ class StoreFileSystem(AsyncFileSystem):  # type: ignore[misc]
         UnsupportedError
             As `run`.
         """
-        return run(self._views(paths, starts, stops), None)
-
-    async def _views(
-        self, paths: Sequence[str], starts: Sequence[int], stops: Sequence[int]
-    ) -> list[memoryview | Exception]:
-        """Ask for ranges within the seconds of a read of them all; one task asks for many, one after another."""
-        out: list[Any] = [None] * len(paths)
-        waiting = iter(range(len(paths)))
-
-        async def ask() -> None:
-            for number in waiting:
-                path, start, stop = paths[number], starts[number], stops[number]
-                try:
-                    store, key = self.placed(path)
-                    # Stores refuse ranges without bytes.
-                    if start < stop:
-                        async with free:
-                            out[number] = memoryview(await store.get_range_async(key, start=start, end=stop))
-                    else:
-                        out[number] = memoryview(b"")
-                except (BaseError, LanceError, OSError, ValueError) as error:
-                    out[number] = translated(error, self.printed(path))
-
-        free = self._free.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(_FILES_AT_ONCE))
-        seconds = patience().allowed_seconds(sum(stops) - sum(starts))
-        try:
-            async with asyncio.timeout(seconds):
-                await asyncio.gather(*[ask() for _ in range(min(len(paths), _FILES_AT_ONCE))])
-        except TimeoutError as late:
-            missing = [number for number, one in enumerate(out) if one is None]
-            for number in missing:
-                out[number] = given_up_after(late, self.printed(paths[number]), seconds)
-        return out
+        return run(self._waves.views(self, paths, starts, stops), None)
 
     async def _put_file(self, lpath: str, rpath: str, mode: str = "overwrite", **_: Any) -> None:
         with open(lpath, "rb") as file:

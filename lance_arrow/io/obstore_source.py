@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import time
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,12 +19,10 @@ from lance_arrow.errors import FileChangedError, InvalidArgumentError, StoreErro
 from lance_arrow.io.checked_ranges import changed
 from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.obstore_errors import store_errors, translated
-from lance_arrow.io.obstore_stores import end_of, is_in_process, run, version_range
+from lance_arrow.io.obstore_stores import end_of, run, version_range
 from lance_arrow.io.patience import Patience, attempted
 from lance_arrow.io.patience import patience as usual_patience
 from lance_arrow.io.source import (
-    LOCAL_COALESCING,
-    THREADED_COALESCING,
     Bytes,
     Coalescing,
     Positions,
@@ -85,7 +84,7 @@ class ObstoreSource:
         self._filesystem = filesystem
         self._path = path
         self._store, self._key = filesystem.placed(path)
-        self.coalescing: Coalescing = LOCAL_COALESCING if is_in_process(self._store) else THREADED_COALESCING
+        self.coalescing: Coalescing = filesystem.coalescing
         self._closed = False
         self._meta: ObjectMeta | None = None
         self._version: tuple[object, ...] | None = None
@@ -169,7 +168,10 @@ class ObstoreSource:
                 first, begun[0] = begun[0], None
                 if first is not None:
                     return first.result(seconds)
-                return run(end_of(self._store, self._key, self.coalescing.tail_bytes), seconds)
+                since = time.perf_counter()
+                meta, data = run(end_of(self._store, self._key, self.coalescing.tail_bytes), seconds)
+                self._filesystem.meter.saw(len(data or b""), time.perf_counter() - since)
+                return meta, data
 
         try:
             meta, data = self._attempted(ask)
@@ -212,8 +214,11 @@ class ObstoreSource:
 
         def ask(seconds: float) -> list[Bytes]:
             missing = [number for number, one in enumerate(found) if one is None]
+            begun = time.perf_counter()
             with store_errors(self.name):
                 answers = run(self._asked([places[number] for number in missing]), seconds)
+            largest = max(places[number][1] - places[number][0] for number in missing)
+            self._filesystem.meter.saw(largest, time.perf_counter() - begun, len(missing))
             failed: BaseException | None = None
             for number, answer in zip(missing, answers, strict=True):
                 start, stop = places[number]

@@ -6,13 +6,16 @@ import errno
 import os
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow.engine import BlockChecks, Segments
 from lance_arrow.errors import InvalidArgumentError, TruncatedReadError
+
+if TYPE_CHECKING:
+    from lance_arrow.io.pacing.pace import Pace
 
 Bytes: TypeAlias = NDArray[np.uint8]
 """``(num_bytes,) uint8``, contiguous and read-only."""
@@ -46,6 +49,8 @@ class Coalescing:
     guesses_rows
         Whether the probable bytes of few rows are requested with the index of their page: a wave less, and a few KiB
         more. Useless where requests are joined over so wide gaps that they read most of a page then.
+    pace
+        How fast the store is; None for sources that are not far.
     """
 
     max_gap_bytes: int
@@ -57,6 +62,7 @@ class Coalescing:
     wave_gap_bytes: int = 0
     many_requests: int = 0
     guesses_rows: bool = False
+    pace: Pace | None = None
 
     @property
     def is_far(self) -> bool:

@@ -21,7 +21,7 @@ from xml.sax.saxutils import escape
 from pyarrow import fs
 
 BUCKET = "bucket"
-_PACED_BYTES = 1 << 20
+_PACED_BYTES = 64 << 10
 _HIDDEN = ".being-written-"
 
 
@@ -182,10 +182,13 @@ class Answers(BaseHTTPRequestHandler):
         if self.server.bytes_per_second is None:
             self.wfile.write(body)
             return
+        begun = time.perf_counter()
         for start in range(0, len(body), _PACED_BYTES):
             piece = body[start : start + _PACED_BYTES]
+            # A piece arrives when the connection has carried it.
+            due = begun + (start + len(piece)) / self.server.bytes_per_second
+            time.sleep(max(0.0, due - time.perf_counter()))
             self.wfile.write(piece)
-            time.sleep(len(piece) / self.server.bytes_per_second)
 
     def do_PUT(self) -> None:
         key = self._key(urllib.parse.urlsplit(self.path).path)

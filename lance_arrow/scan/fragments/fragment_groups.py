@@ -17,15 +17,16 @@ from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.container.joined_files import JoinedFiles
 from lance_arrow.errors import LanceError, located
 from lance_arrow.io import AnyFileSystem, Location, coalescing_of, reads_small_files
+from lance_arrow.io.pacing.policy import FAR_GROUPS_AHEAD, TINY_FILE_BYTES
 from lance_arrow.manifests.fragments import NO_COLUMN, FragmentMeta
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.fragments.joined_fragments import (
     SMALL_FILE_BYTES,
+    FilesOpening,
     JoinedFragments,
     OpensFragment,
     files_with,
-    joined_files,
     joining_key,
     may_read_ends,
 )
@@ -41,12 +42,8 @@ if TYPE_CHECKING:
 
 GROUP_BYTES = 8 << 20
 """The most bytes of the files of a group."""
-# Of a far file, opening reads the last 64 KiB: a second request costs more than as much again.
-_TINY_FILE_BYTES = 128 << 10
 FAR_GROUP_ROWS = 8 * WINDOW_ROWS
 """The most rows of a group of far files: a group is a wave of requests, and its rows are cut to windows."""
-FAR_GROUPS_AHEAD = 4
-"""So many groups of far files are opened ahead: they wait for requests, and each takes a part of the memory budget."""
 # If a smaller part of a file is wanted, it is read piece by piece.
 _LEAST_SHARE = 1 / 3
 
@@ -89,7 +86,6 @@ class FragmentGroups:
     ) -> None:
         self.joins = True
         self.columns = columns
-        self._filesystem = filesystem
         self._fragments = fragments
         self._reader = reader
         self._nodes = nodes
@@ -99,9 +95,11 @@ class FragmentGroups:
         self.receipt = receipt_for(runtime, self._looked_at, None if filter is None else filter.expression)
         self.is_local = Location(filesystem, "").is_local
         self._sizes = GroupSizes(runtime, is_local=self.is_local)
-        self._is_far = coalescing_of(filesystem).is_far
-        self._reads_ends = may_read_ends(filesystem, self._limits)
-        self._tail_bytes = coalescing_of(filesystem).tail_bytes if self._is_far else 0
+        self._whole = FilesOpening(columns, filesystem)
+        self._ends = (
+            FilesOpening(columns, filesystem, ends_only=True) if may_read_ends(filesystem, self._limits) else None
+        )
+        self._tail_bytes = coalescing_of(filesystem).tail_bytes
         self._kinds: dict[tuple[object, ...], tuple[list[int], int, float]] = {}
         # Blobs lie apart from their pages; a full verification looks at all of each file.
         has_blobs = have_blobs(self._looked_at)
@@ -110,7 +108,7 @@ class FragmentGroups:
     @property
     def num_ahead(self) -> int | None:
         """How many groups are opened ahead of those that are read; None for as many as there are threads."""
-        return FAR_GROUPS_AHEAD if self._is_far else None
+        return None if self.is_local else FAR_GROUPS_AHEAD
 
     def planned(
         self,
@@ -141,7 +139,7 @@ class FragmentGroups:
             return (number, key, num_rows, size) if size <= largest else (number, None, 0, 0)
 
         kinds = map(kind_of, numbers)
-        most_rows = FAR_GROUP_ROWS if self._is_far else WINDOW_ROWS
+        most_rows = WINDOW_ROWS if self.is_local else FAR_GROUP_ROWS
         return in_groups(kinds, self._sizes.group_bytes, has_begun, most, least, most_rows)
 
     def opened(self, numbers: Sequence[int], within: Sequence[RowRanges] | None) -> list[FilteredReading | list[int]]:
@@ -170,14 +168,13 @@ class FragmentGroups:
     ) -> list[FilteredReading | list[int]]:
         fragments = [self._fragments[number] for number in numbers]
         files = files_with(self.columns, fragments[0], self._looked_at)
-        ends_only = self._reads_ends and any(not self._is_small(one, files) for one in fragments)
+        are_small = all(self._is_small(one, files) for one in fragments)
+        opening = self._whole if are_small or self._ends is None else self._ends
         found: list[tuple[NDArray[np.intp], dict[int, JoinedFiles]]] = [(np.arange(len(numbers)), {})]
         made: list[FilteredReading | list[int]] = []
         try:
             if files:
-                found = joined_files(
-                    self.columns, self._filesystem, fragments, files, in_order=True, ends_only=ends_only
-                )
+                found = opening.joined(fragments, files, in_order=True)
         except LanceError:
             return [list(numbers)]
         done = 0
@@ -185,7 +182,7 @@ class FragmentGroups:
             first, stop = int(members[0]), int(members[-1]) + 1
             if done < first:
                 made.append(list(numbers[done:first]))
-            made.append(self._joined(numbers[first:stop], fragments[first:stop], joined, within, ends_only))
+            made.append(self._joined(opening, numbers[first:stop], fragments[first:stop], joined, within))
             done = stop
         if done < len(numbers):
             made.append(list(numbers[done:]))
@@ -193,18 +190,16 @@ class FragmentGroups:
 
     def _joined(
         self,
+        opening: FilesOpening,
         numbers: Sequence[int],
         fragments: Sequence[FragmentMeta],
         files: dict[int, JoinedFiles],
         within: Sequence[RowRanges] | None,
-        ends_only: bool,
     ) -> FilteredReading | list[int]:
         """Make a reading of fragments; their numbers where they cannot be read together."""
         if len(numbers) < 2:
             return list(numbers)
-        group = JoinedFragments(
-            self.columns, self._filesystem, fragments, np.array(numbers), self._reader, ends_only=ends_only
-        )
+        group = JoinedFragments(opening, fragments, np.array(numbers), self._reader)
         group.adopt(files)
         chosen = None if within is None else group.placed([within[number] for number in numbers])
         try:
@@ -254,7 +249,7 @@ class FragmentGroups:
             return None, 0, 0
         if max(sizes, default=0) <= most_bytes:
             return key, num_rows, sum(sizes)
-        if not self._reads_ends:
+        if self._ends is None:
             return None, 0, 0
         # Of files that are read piece by piece, their ends, and about as much as the share of wanted columns.
         wanted_bytes = sum(min(size, self._tail_bytes + int(share * size)) for size in sizes)
@@ -313,7 +308,7 @@ class GroupSizes:
         """
         if share >= _LEAST_SHARE and (self._is_local or not is_judged):
             return self._most_bytes
-        return min(self._most_bytes, SMALL_FILE_BYTES if self._is_local else _TINY_FILE_BYTES)
+        return min(self._most_bytes, SMALL_FILE_BYTES if self._is_local else TINY_FILE_BYTES)
 
 
 def share_of(nodes: Sequence[ColumnNode], roots: Sequence[ColumnNode]) -> float:

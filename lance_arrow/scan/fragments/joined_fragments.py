@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol
@@ -21,7 +22,7 @@ from lance_arrow.container.footer import FileVersion
 from lance_arrow.container.joined_files import JOINED_VERSIONS, JoinedFiles, SmallFiles
 from lance_arrow.errors import CorruptFileError
 from lance_arrow.io import AnyFileSystem, ReadStats, coalescing_of, read_small_files
-from lance_arrow.manifests.fragments import FragmentMeta
+from lance_arrow.manifests.fragments import DataFileMeta, FragmentMeta
 from lance_arrow.pruning.zone_predicates import ZonePredicate
 from lance_arrow.pruning.zone_pruning import PruneResult
 from lance_arrow.runtime import default_runtime
@@ -52,40 +53,102 @@ class OpensFragment(Protocol):
         """Return them."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class FilesOpening:
+    """How the files of many fragments are opened together.
+
+    Parameters
+    ----------
+    columns, filesystem
+        The table's.
+    ends_only
+        Whether only the ends of files, which are far, are read at first, and pages when they are wanted. Else files
+        are read whole.
+    """
+
+    columns: TableColumns
+    filesystem: AnyFileSystem
+    ends_only: bool = False
+
+    def joined(
+        self, fragments: Sequence[FragmentMeta], files: Sequence[int], *, in_order: bool = False
+    ) -> list[tuple[NDArray[np.intp], dict[int, JoinedFiles]]]:
+        """Read some files of fragments that have as many, and join those of one schema.
+
+        Parameters
+        ----------
+        fragments
+            Fragments whose numbers of rows and sizes of files are known.
+        files
+            Which of the files of each fragment; at least one.
+        in_order
+            Whether only fragments that follow each other are joined.
+
+        Returns
+        -------
+        list
+            Which of the fragments, ascending, and their files, by number. Fragments with a file that cannot be joined
+            are in none.
+        """
+        rows = np.array([fragment.physical_rows for fragment in fragments], np.int64)
+        opened = []
+        keys: list[list[int]] = [[] for _ in fragments]
+        left = np.ones(len(fragments), bool)
+        for number in files:
+            small = self._opened([fragment.files[number] for fragment in fragments])
+            left &= (small.flags == 1) & (small.num_rows == rows)
+            schemas = small.schemas()
+            for schema, (_, _, members) in enumerate(schemas):
+                for member in members.tolist():
+                    keys[member].append(schema)
+            opened.append((number, small, schemas))
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for member in np.flatnonzero(left).tolist():
+            groups.setdefault(tuple(keys[member]), []).append(member)
+        found = list(groups.items())
+        if in_order:
+            found = [(key, run.tolist()) for key, members in found for run in _runs(np.array(members))]
+            found.sort(key=lambda one: one[1])
+        return [(np.array(members), _joined(opened, key, np.array(members))) for key, members in found]
+
+    def _opened(self, files: Sequence[DataFileMeta]) -> SmallFiles:
+        options, runtime = self.columns.options, default_runtime()
+        sizes = np.array([file.size_bytes for file in files], np.int64)
+        paths = self.columns.facts.data_paths(files, allow_external_bases=options.allow_external_bases)
+        if self.ends_only:
+            return SmallFiles.open_ends(self.filesystem, paths, sizes, verify=options.verify)
+        data, starts, flags = read_small_files(
+            self.filesystem, paths, sizes, runtime.side_by_side, runtime.settings.num_threads
+        )
+        return SmallFiles.open(data, starts, sizes, flags, verify=options.verify)
+
+
 class JoinedFragments(TableSource):
     """Fragments of one version whose files have the same fields and schemas; has of `FragmentRows` what a reading asks.
 
     Parameters
     ----------
-    columns
-        The table's columns.
-    filesystem
-        The table's.
+    opening
+        How their files are opened.
     fragments
         The fragments.
     numbers
         ``(n,) int64``: their numbers, ascending.
     reader
         What opens a fragment by itself.
-    ends_only
-        As for `joined_files`.
     """
 
     def __init__(
         self,
-        columns: TableColumns,
-        filesystem: AnyFileSystem,
+        opening: FilesOpening,
         fragments: Sequence[FragmentMeta],
         numbers: NDArray[np.int64],
         reader: OpensFragment,
-        *,
-        ends_only: bool = False,
     ) -> None:
-        self._ends_only = ends_only
-        self.columns = columns
+        self._opening = opening
+        self.columns = opening.columns
         self.numbers = numbers
         self.meta = fragments[0]
-        self._filesystem = filesystem
         self._fragments = fragments
         self._reader = reader
         self._opened: dict[int, OpenFile] = {}
@@ -131,7 +194,7 @@ class JoinedFragments(TableSource):
         from lance_arrow.scan.fragments.table_zones import prune_fragment  # noqa: PLC0415 - for filters alone
 
         zones = {}
-        for path in () if predicate is None or not self._ends_only else predicate.fields:
+        for path in () if predicate is None or not self._opening.ends_only else predicate.fields:
             found = self._zones(path)
             if found is not None:
                 zones[path] = found
@@ -164,15 +227,15 @@ class JoinedFragments(TableSource):
     @property
     def read_since(self) -> ReadStats:
         """Statistics of reading far files after their ends, up to now."""
-        opened = self._opened.values() if self._ends_only else ()
+        opened = self._opened.values() if self._opening.ends_only else ()
         return sum((one.source.snapshot() for one in opened), ReadStats())
 
     @property
     def nbytes(self) -> int:
         """Memory that is held."""
-        return (
-            self.fetched.bytes_fetched if self._ends_only else sum(one.source.size() for one in self._opened.values())
-        )
+        if self._opening.ends_only:
+            return self.fetched.bytes_fetched
+        return sum(one.source.size() for one in self._opened.values())
 
     def open_file(self, number: int) -> OpenFile:
         """Return one of the files of every fragment, as one.
@@ -185,9 +248,7 @@ class JoinedFragments(TableSource):
         with self._lock:
             opened = self._opened.get(number)
             if opened is None:
-                groups = joined_files(
-                    self.columns, self._filesystem, self._fragments, [number], ends_only=self._ends_only
-                )
+                groups = self._opening.joined(self._fragments, [number])
                 if len(groups) != 1 or len(groups[0][0]) != len(self._fragments):
                     raise CorruptFileError("the files of fragments cannot be read together")
                 opened = self._opened[number] = opened_as_one(groups[0][1][number], self.runtime, self.columns.options)
@@ -260,69 +321,6 @@ class HeldFragments:
                 while len(self._readings) > _KEPT_READINGS:
                     self._readings.popitem(last=False)
         return held[1]
-
-
-def joined_files(
-    columns: TableColumns,
-    filesystem: AnyFileSystem,
-    fragments: Sequence[FragmentMeta],
-    files: Sequence[int],
-    *,
-    in_order: bool = False,
-    ends_only: bool = False,
-) -> list[tuple[NDArray[np.intp], dict[int, JoinedFiles]]]:
-    """Read some files of fragments that have as many, all small, and join those of one schema.
-
-    Parameters
-    ----------
-    columns, filesystem
-        The table's.
-    fragments
-        Fragments whose numbers of rows and sizes of files are known.
-    files
-        Which of the files of each fragment; at least one.
-    in_order
-        Whether only fragments that follow each other are joined.
-    ends_only
-        Whether only the ends of files, which are far, are read now, and pages when they are wanted.
-
-    Returns
-    -------
-    list
-        Which of the fragments, ascending, and their files, by number. Fragments with a file that cannot be joined are
-        in none.
-    """
-    runtime = default_runtime()
-    rows = np.array([fragment.physical_rows for fragment in fragments], np.int64)
-    opened = []
-    keys: list[list[int]] = [[] for _ in fragments]
-    left = np.ones(len(fragments), bool)
-    for number in files:
-        metas = [fragment.files[number] for fragment in fragments]
-        sizes = np.array([meta.size_bytes for meta in metas], np.int64)
-        paths = columns.facts.data_paths(metas, allow_external_bases=columns.options.allow_external_bases)
-        verify = columns.options.verify
-        if ends_only:
-            small = SmallFiles.open_ends(filesystem, paths, sizes, verify=verify)
-        else:
-            data, starts, flags = read_small_files(
-                filesystem, paths, sizes, runtime.side_by_side, runtime.settings.num_threads
-            )
-            small = SmallFiles.open(data, starts, sizes, flags, verify=verify)
-        left &= (small.flags == 1) & (small.num_rows == rows)
-        schemas = small.schemas()
-        for schema, (_, _, members) in enumerate(schemas):
-            for member in members.tolist():
-                keys[member].append(schema)
-        opened.append((number, small, schemas))
-    groups: dict[tuple[int, ...], list[int]] = {}
-    for member in np.flatnonzero(left).tolist():
-        groups.setdefault(tuple(keys[member]), []).append(member)
-    found = list(groups.items())
-    if in_order:
-        found = [(key, run.tolist()) for key, members in found for run in _runs(np.array(members))]
-        found.sort(key=lambda one: one[1])
-    return [(np.array(members), _joined(opened, key, np.array(members))) for key, members in found]
 
 
 def may_read_ends(filesystem: AnyFileSystem, limits: Limits) -> bool:

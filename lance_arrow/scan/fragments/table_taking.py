@@ -27,12 +27,12 @@ from lance_arrow.scan.blobs.pending_batch import filled
 from lance_arrow.scan.fragments.fragment_reading import FragmentReading
 from lance_arrow.scan.fragments.joined_fragments import (
     SMALL_FILE_BYTES,
+    FilesOpening,
     HeldFragments,
     JoinedFragments,
     OpensFragment,
     alike,
     files_with,
-    joined_files,
     may_read_ends,
 )
 from lance_arrow.scan.fragments.table_columns import TableColumns
@@ -267,39 +267,34 @@ class TableTaking:
         """Open what can be opened of fragments, in groups that are kept."""
         limits = self._runtime.settings.limits
         most_bytes = min(SMALL_FILE_BYTES, limits.max_metadata_bytes, limits.max_description_bytes)
-        made = self._opened_as(numbers, projection, most_bytes, ends_only=False)
+        made = self._opened_as(FilesOpening(self._columns, self._filesystem), numbers, projection, most_bytes)
         if may_read_ends(self._filesystem, limits):
             # Of larger files in a store, the ends are read in one wave, and the rows in others.
             known = {number for held in made for number in held.group.numbers.tolist()}
             left = [number for number in numbers if number not in known]
-            made += self._opened_as(left, projection, None, ends_only=True)
+            ends = FilesOpening(self._columns, self._filesystem, ends_only=True)
+            made += self._opened_as(ends, left, projection, None)
         return made
 
     def _opened_as(
-        self, numbers: Sequence[int], projection: Projection, most_bytes: int | None, *, ends_only: bool
+        self, opening: FilesOpening, numbers: Sequence[int], projection: Projection, most_bytes: int | None
     ) -> list[HeldFragments]:
         """Open fragments whose files have at most so many bytes."""
         made = []
-        group_bytes = _ENDS_BYTES if ends_only else _GROUP_BYTES
+        group_bytes = _ENDS_BYTES if opening.ends_only else _GROUP_BYTES
         for some in alike(self._fragments, numbers, most_bytes, group_bytes):
             if len(some) < LEAST_JOINED:
                 continue
             fragments = [self._fragments[number] for number in some]
             try:
                 files = files_with(self._columns, fragments[0], projection.nodes)
-                opened = (
-                    joined_files(self._columns, self._filesystem, fragments, files, ends_only=ends_only)
-                    if files
-                    else []
-                )
+                opened = opening.joined(fragments, files) if files else []
             except LanceError:
                 continue
             for members, joined in opened:
                 chosen = [fragments[member] for member in members.tolist()]
                 known = np.array(some)[members]
-                group = JoinedFragments(
-                    self._columns, self._filesystem, chosen, known, self._reader, ends_only=ends_only
-                )
+                group = JoinedFragments(opening, chosen, known, self._reader)
                 group.adopt(joined)
                 made.append(self._kept(group))
         return made
