@@ -23,6 +23,8 @@ from lance_arrow.scan.row_reader import RowReader
 from lance_arrow.spi.layouts import OpensManyPages
 from lance_arrow.spi.rows import RowRanges
 from lance_arrow.statistics.zone_maps import ZoneMap, decode_zones
+from lance_arrow.statistics.zone_streams import StoredZones
+from lance_arrow.statistics.zone_types import COUNTS
 from lance_arrow.structure.page_scan import PageTask, load_indices
 from lance_arrow.structure.row_selection import pages_with
 
@@ -102,11 +104,10 @@ class JoinedRowReader(RowReader):
                 begins = first + np.arange(made.num_zones, dtype=np.int64) * rows_per_zone
                 starts.append(begins)
                 stops.append(np.minimum(begins + rows_per_zone, last))
-                maps.append(made.zones)
+                maps.append(made)
         if not maps:
             return None
-        zones = pa.concat_batches(maps)
-        return np.concatenate(starts), np.concatenate(stops), ZoneMap(zones, 1, is_repeated=False)
+        return np.concatenate(starts), np.concatenate(stops), _as_one(maps)
 
     def _wrappers(self, metas: Sequence[JoinedColumn]) -> Sequence[Iterable[Wrapper]]:  # type: ignore[override]
         return [
@@ -177,3 +178,16 @@ class JoinedRowReader(RowReader):
             load_indices(self.source, [task for _, task in tasks], self.runtime.indices, with_whole_pages=False)
         for number, task in tasks:
             natives[number] = getattr(task.index, "native", None)
+
+
+def _as_one(maps: Sequence[ZoneMap]) -> ZoneMap:
+    """Join the zones of files: column by column, since a batch of each map takes longer than reading it."""
+    arrays: dict[str, pa.Array] = {
+        "min": pa.concat_arrays([one.low for one in maps]),
+        "max": pa.concat_arrays([one.high for one in maps]),
+    }
+    for bound in ("min", "max"):
+        arrays[f"{bound}_exact"] = pa.array(np.concatenate([one.are_exact(bound) for one in maps]))
+    names = ("row_count",) if all(one.counts_nothing_but_values for one in maps) else COUNTS
+    counts = {name: np.concatenate([one.counts(name) for one in maps]) for name in names}
+    return ZoneMap.stored(StoredZones(len(arrays["min"]), arrays, counts), 1, is_repeated=False)

@@ -15,6 +15,8 @@ _NUM_KEPT = 16
 """Answers that are remembered of each kind."""
 _LEAST_ANSWERS = 2
 """The first answer also waits for its connection to be opened."""
+_LEAST_LARGE_ANSWERS = 4
+"""Large answers share the client with others, so that one tells less."""
 _SMALL_BYTES = 128 << 10
 """Answers up to this size tell the latency: at 5 MB/s, transferring them takes less than usual stores wait."""
 _LARGE_BYTES = 512 << 10
@@ -101,7 +103,8 @@ class PaceMeter:
 
     def _learned(self) -> Pace:
         latency, bandwidth = self._usual.latency_seconds, self._usual.bytes_per_second
-        knows_latency, knows_bandwidth = (len(known) >= _LEAST_ANSWERS for known in (self._latencies, self._bandwidths))
+        knows_latency = len(self._latencies) >= _LEAST_ANSWERS
+        knows_bandwidth = len(self._bandwidths) >= _LEAST_LARGE_ANSWERS
         if knows_latency:
             latency = _rounded(min(self._latencies), _LATENCIES)
         if knows_bandwidth:

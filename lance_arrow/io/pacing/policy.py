@@ -27,9 +27,9 @@ FAR_GROUPS_AHEAD = 4
 """Groups of files that are opened ahead: they wait for requests, and each takes a part of the memory budget."""
 _FEWEST_FILES, _MOST_FILES = 32, 256
 _TRANSFER_SECONDS = 0.025
-_LEAST_SPAN_BYTES = 512 << 10
-_GUESSED_BYTES = 64 << 10
-"""About what guessing rows of a page reads in vain."""
+_LEAST_SPAN_BYTES = 1 << 20
+_GUESSED_BYTES = 32 << 10
+"""What the engine reads around a guessed row."""
 
 
 def files_at_once(pace: Pace) -> int:
