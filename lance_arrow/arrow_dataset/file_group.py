@@ -6,6 +6,7 @@ paths ─► those that the file pruner leaves ─► whole files ─► neighbo
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -20,7 +21,7 @@ from lance_arrow.arrow_dataset.handler_protocol import FileGroup, ScanRequest, S
 from lance_arrow.arrow_dataset.source_scan import SourceScan, count_rows
 from lance_arrow.container.joined_files import JoinedFiles, SmallFiles
 from lance_arrow.errors import LanceError
-from lance_arrow.io import AnyFileSystem, Positions, read_small_files
+from lance_arrow.io import AnyFileSystem, Location, Positions, read_small_files
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.file_place import FilePlace
 from lance_arrow.scan.filtered_reading import FilteredReading
@@ -96,6 +97,8 @@ class BareFiles(FileGroup):
         ``(n,) int64``: what they have.
     state
         Of the scanner.
+    ends_only
+        Whether only the ends of files, which are far, are read at first, and pages when they are wanted.
     """
 
     filesystem: AnyFileSystem
@@ -103,10 +106,11 @@ class BareFiles(FileGroup):
     paths: tuple[str, ...]
     sizes: Positions
     state: GroupState
+    ends_only: bool = False
 
     def plan(self, handler: ScansFiles, request: ScanRequest) -> ScanTasks:
         """Open the files and cut windows."""
-        with self.state.planning:
+        with self._planning():
             return GroupScan(
                 [
                     SourceScan(one.reading, request)
@@ -121,7 +125,7 @@ class BareFiles(FileGroup):
         plan = asked_of(request).filter
         if plan is not None and not plan.is_repeatable:
             return None
-        with self.state.planning:
+        with self._planning():
             found = self._found(handler, request, is_count=True)
         return sum(
             count_rows(one.reading, request)
@@ -152,6 +156,10 @@ class BareFiles(FileGroup):
             batches = held_rows(one.reading, request)
             if batches is not None:
                 yield ReadFiles([self.paths[number] for number in one.numbers], np.diff(one.row_starts), batches)
+
+    def _planning(self) -> AbstractContextManager[object]:
+        """Hold the lock of `GroupState`, unless opening mostly waits for a store."""
+        return self.state.planning if Location(self.filesystem, "").is_local else nullcontext()
 
     def _place(self, number: int, rows: RowRestriction | None = None) -> FilePlace:
         return FilePlace(
@@ -193,14 +201,14 @@ class BareFiles(FileGroup):
         *,
         is_count: bool,
     ) -> FilteredReading:
-        """Read joined files: decoding so few rows takes less time than looking at the zone maps of each file."""
+        """Read joined files."""
 
         def divided(wanted: RowRanges) -> Iterator[FilteredReading]:
             self.state.joins = False
             for member, part in by_page(wanted, row_starts):
                 yield handler.reading(self._place(numbers[member], RowRestriction.of(part)), request, is_count=is_count)
 
-        return asked_of(request).reading(file, zone_maps=False, is_count=is_count, divided=divided)
+        return asked_of(request).reading(file, is_count=is_count, divided=divided)
 
     def _joined(
         self, numbers: Sequence[int], options: ReadOptions, request: ScanRequest
@@ -209,9 +217,12 @@ class BareFiles(FileGroup):
         runtime = default_runtime()
         sizes = self.sizes[list(numbers)]
         paths = [self.paths[number] for number in numbers]
-        num_threads = runtime.settings.num_threads
-        data, starts, flags = read_small_files(self.filesystem, paths, sizes, runtime.side_by_side, num_threads)
-        small = SmallFiles.open(data, starts, sizes, flags, verify=options.verify)
+        if self.ends_only:
+            small = SmallFiles.open_ends(self.filesystem, paths, sizes, verify=options.verify, versions={})
+        else:
+            num_threads = runtime.settings.num_threads
+            data, starts, flags = read_small_files(self.filesystem, paths, sizes, runtime.side_by_side, num_threads)
+            small = SmallFiles.open(data, starts, sizes, flags, verify=options.verify)
         small.flags[small.num_rows > WINDOW_ROWS] = 0
         runs = [
             (int(run[0]), version, schema, run)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from weakref import ref
 
 import numpy as np
@@ -16,6 +16,8 @@ from pyarrow.dataset import Dataset
 from lance_arrow.arrays.view_arrays import taken
 from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
 from lance_arrow.arrow_dataset.scanner_options import ScannerOptions
+from lance_arrow.io import locate
+from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.open_files import is_current
 from lance_arrow.scan.projection import Projection
@@ -24,6 +26,8 @@ from lance_arrow.scan.row_taking import take_noted, take_rows
 from lance_arrow.structure.row_selection import check_numbers
 
 _MAX_KNOWN = 64
+
+T = TypeVar("T")
 
 
 class _Known(NamedTuple):
@@ -59,10 +63,26 @@ class FileTaking:
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
-        """``(n + 1,) int64`` first rows of the fragments; each is opened for it."""
+        """``(n + 1,) int64`` first rows of the fragments; each is opened for it, of a store many at a time."""
         starts = np.zeros(len(self.fragments) + 1, np.int64)
-        np.cumsum([fragment.num_rows for fragment in self.fragments], out=starts[1:])
+        counts = self._of_each(lambda number: self.fragments[number].num_rows, range(len(self.fragments)))
+        np.cumsum(list(counts), out=starts[1:])
         return starts
+
+    @cached_property
+    def _is_far(self) -> bool:
+        """Whether reading a fragment mostly waits for a store."""
+        place = self.fragments[0].place
+        if place.buffer is not None:
+            return False
+        location = locate(place.path, filesystem=place.filesystem)
+        return location is not None and not location.is_local
+
+    def _of_each(self, read: Callable[[int], T], numbers: Sequence[int]) -> Iterator[T]:
+        """Apply a function to fragments, by their numbers, in order."""
+        if not self._is_far:
+            return map(read, numbers)
+        return default_runtime().ahead(read, numbers, is_far=True)
 
     def take(
         self,
@@ -80,11 +100,14 @@ class FileTaking:
         check_numbers(offsets, int(starts[-1]))
         # Duplicate starts belong to fragments without rows.
         owners = np.searchsorted(starts, offsets, "right") - 1
-        parts, places = [], []
-        for owner in np.unique(owners).tolist():
-            mine = np.flatnonzero(owners == owner)
-            places.append(mine)
-            parts.append(self._of_one(owner, offsets[mine] - starts[owner], options, over, schema, projected))
+        wanted = np.unique(owners).tolist()
+        places = [np.flatnonzero(owners == owner) for owner in wanted]
+        of_owner = dict(zip(wanted, places, strict=True))
+
+        def taken_of(owner: int) -> pa.Table:
+            return self._of_one(owner, offsets[of_owner[owner]] - starts[owner], options, over, schema, projected)
+
+        parts = list(self._of_each(taken_of, wanted))
         if len(parts) == 1:
             return parts[0]
         order = np.empty(len(offsets), np.int64)

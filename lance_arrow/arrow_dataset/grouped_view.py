@@ -34,13 +34,13 @@ from lance_arrow.arrow_dataset.scanner_options import ScannerOptions
 from lance_arrow.arrow_dataset.table_parts import TablePart
 from lance_arrow.container.joined_files import JOINED_VERSIONS
 from lance_arrow.errors import InvalidArgumentError, LanceError
-from lance_arrow.io import Location, locate, reads_small_files
+from lance_arrow.io import Location, coalescing_of, compares_versions, locate, reads_small_files
 from lance_arrow.io.pacing.policy import FAR_GROUPS_AHEAD
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.filters.filter_plan import FilterPlan
 from lance_arrow.scan.filters.kept_plans import kept_plan
 from lance_arrow.scan.fragments.fragment_groups import GroupSizes, in_groups, share_of
-from lance_arrow.scan.fragments.joined_fragments import SMALL_FILE_BYTES
+from lance_arrow.scan.fragments.joined_fragments import SMALL_FILE_BYTES, may_read_ends
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.scan.predicates import all_of
 from lance_arrow.scan.projection import have_blobs
@@ -109,7 +109,7 @@ class GroupedView:
         view = FileSystemDataset(fragments, shown.schema, self._format, self._filesystem, root)
         view._scan_options = dict(shown._scan_options)
         # Groups are read ahead, each with the rows of a usual batch.
-        is_local = self._table is None or Location(self._table.filesystem, "").is_local
+        is_local = self._is_local
         # Of a store, more groups wait than threads decode.
         most = default_runtime().settings.num_threads if is_local else FAR_GROUPS_AHEAD
         ahead = min(options.fragment_readahead, most)
@@ -170,6 +170,14 @@ class GroupedView:
         )
 
     @cached_property
+    def _is_local(self) -> bool:
+        if self._table is not None:
+            return Location(self._table.filesystem, "").is_local
+        place = file_place("", self._filesystem, None, None)
+        location = locate(place.path, filesystem=place.filesystem)  # type: ignore[arg-type]
+        return location is None or location.is_local
+
+    @cached_property
     def _files(self) -> tuple[list[str], list[int], list[int], list[pc.Expression]]:
         return bridge.files_of(self._dataset)
 
@@ -205,13 +213,26 @@ class GroupedView:
         most_bytes = limits.most_of_a_file(share_of(nodes, roots), is_judged=_is_judged(plan))
         if _is_judged(plan):
             most_bytes = min(most_bytes, SMALL_FILE_BYTES)
-        kinds = (
-            (number, kind if kind >= 0 and 0 <= size <= most_bytes else None, 0, size)
-            for number, (size, kind) in enumerate(zip(sizes, guarantee_of, strict=True))
+        reads_ends = compares_versions(location.filesystem) and may_read_ends(
+            location.filesystem, default_runtime().settings.limits
         )
+        tail_bytes, share = coalescing_of(location.filesystem).tail_bytes, share_of(nodes, roots)
+
+        def kind_of(number: int) -> tuple[int, object, int, int]:
+            size, kind = sizes[number], guarantee_of[number]
+            if kind < 0 or size < 0 or (size > most_bytes and not reads_ends):
+                return number, None, 0, size
+            if size <= most_bytes:
+                return number, (kind, False), 0, size
+            # Of larger files, their ends, and about as much as the share of wanted columns.
+            return number, (kind, True), 0, min(size, tail_bytes + int(share * size))
+
+        kinds = map(kind_of, range(len(paths)))
+        # Far files one by one would be waited for one after another.
+        least = LEAST_GROUPED if location.is_local else 2
         groups = _slowly(
             lambda groups: in_groups(
-                kinds, limits.group_bytes, lambda: len(groups) >= _SLOW_GROUPS, _most_files(len(paths))
+                kinds, limits.group_bytes, lambda: len(groups) >= _SLOW_GROUPS, _most_files(len(paths)), least
             )
         )
         if len(groups) == len(paths):
@@ -229,7 +250,14 @@ class GroupedView:
                 self._filesystem,
                 guarantees[guarantee_of[first]],
                 file_size=sizes[first],
-                payload=BareFiles(location.filesystem, replace(place, path=theirs[0]), theirs, their_sizes, state),
+                payload=BareFiles(
+                    location.filesystem,
+                    replace(place, path=theirs[0]),
+                    theirs,
+                    their_sizes,
+                    state,
+                    ends_only=max(sizes[number] for number in group) > most_bytes,
+                ),
             )
 
         return [fragment(group) for group in groups]

@@ -8,7 +8,7 @@ joined (`SmallFiles.flags`); `LanceFileReader` reads it separately.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -84,13 +84,22 @@ class SmallFiles:
 
     @classmethod
     def open_ends(
-        cls, filesystem: AnyFileSystem, paths: Sequence[str], sizes: Positions, *, verify: Verify
+        cls,
+        filesystem: AnyFileSystem,
+        paths: Sequence[str],
+        sizes: Positions,
+        *,
+        verify: Verify,
+        versions: MutableMapping[str, object] | None = None,
     ) -> SmallFiles:
-        """Read the ends of far files, and parse those whose metadata lies there; as `open` else."""
+        """Read the ends of far files, and parse those whose metadata lies there; as `open` else.
+
+        `versions` is that of `ask_files`: an empty one where files may change while they are read.
+        """
         from lance_arrow.container.joined_source import JoinedSource  # noqa: PLC0415 - for far files alone
 
         tail_bytes = coalescing_of(filesystem).tail_bytes
-        data, starts, flags = read_ends(filesystem, paths, sizes, tail_bytes)
+        data, starts, flags = read_ends(filesystem, paths, sizes, tail_bytes, versions)
         found = cls.open(data, starts, sizes, flags, verify=verify)
         for number in np.flatnonzero(found.flags).tolist():
             facts, start, stop = found.facts[number], int(starts[number]), int(starts[number] + sizes[number])
@@ -98,7 +107,7 @@ class SmallFiles:
             needed = [columns, int(facts[_COLUMN_TABLE]), int(facts[_SCHEMA_START]), int(facts[_SUMS])]
             if min(one for one in needed if one >= 0) < max(stop - tail_bytes, start):
                 found.flags[number] = 0
-        return replace(found, source=JoinedSource(filesystem, paths, data, starts, sizes, tail_bytes))
+        return replace(found, source=JoinedSource(filesystem, paths, data, starts, sizes, tail_bytes, versions))
 
     @property
     def num_rows(self) -> Positions:

@@ -5,7 +5,7 @@ files     a: … end   b: … end          one source: a, b; a range over both i
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, MutableMapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -27,13 +27,15 @@ class JoinedSource:
     Parameters
     ----------
     filesystem, paths
-        The files; they never change.
+        The files.
     data
         What `read_ends` returned: the bytes of their ends, each at its place.
     starts, sizes
         ``(n,) int64``: where each file lies.
     tail_bytes
         How much of each end is in memory.
+    versions
+        Versions of the files, as their ends had them, see `ask_files`; None for files that never change.
     """
 
     def __init__(
@@ -44,6 +46,7 @@ class JoinedSource:
         starts: Positions,
         sizes: Positions,
         tail_bytes: int,
+        versions: MutableMapping[str, object] | None = None,
     ) -> None:
         self.name = f"{len(paths)} files"
         of_one = coalescing_of(filesystem)
@@ -52,6 +55,7 @@ class JoinedSource:
         self.coalescing: Coalescing = replace(of_one, many_requests=many)
         self._filesystem = filesystem
         self._paths = paths
+        self._versions = versions
         self._data: Bytes | None = data
         self._kept: KeptBytes | None = None
         self._token = object()
@@ -148,6 +152,7 @@ class JoinedSource:
                 [self._paths[file] for file in files],
                 [asked[number][2] - begin for number, begin in zip(missing, begins, strict=True)],
                 [asked[number][3] - begin for number, begin in zip(missing, begins, strict=True)],
+                self._versions,
             )
             failed: Exception | None = None
             for number, answer in zip(missing, answers, strict=True):

@@ -13,6 +13,7 @@ goes the other way, in order. This package does not interpret the bytes.
 | `obstore_filesystem`, `obstore_stores`, `obstore_errors` | stores of obstore; imported for its objects alone |
 | `sized_open` | opening files of pyarrow filesystems without asking for their size |
 | `small_files` | reading many files at once: small ones completely, of others their ends |
+| `pacing` | how fast stores are, and what follows for requests: a package |
 | `patience`, `store_calls` | deadlines and attempts of stores, and what is raised when they are over |
 | `checked_ranges` | ranges of s3fs and HTTP, compared with place and version of their answers |
 | `foreign_errors` | exceptions of filesystems, without credentials in their text |
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
     from lance_arrow.io.sink import ByteSink as ByteSink
     from lance_arrow.io.small_files import ask_files as ask_files
     from lance_arrow.io.small_files import coalescing_of as coalescing_of
+    from lance_arrow.io.small_files import compares_versions as compares_versions
     from lance_arrow.io.small_files import read_ends as read_ends
     from lance_arrow.io.small_files import read_small_files as read_small_files
     from lance_arrow.io.small_files import read_whole as read_whole
@@ -127,6 +129,7 @@ else:
             "lance_arrow.io.small_files": (
                 "ask_files",
                 "coalescing_of",
+                "compares_versions",
                 "read_ends",
                 "read_small_files",
                 "read_whole",

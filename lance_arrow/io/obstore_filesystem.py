@@ -14,7 +14,7 @@ import datetime
 import errno
 import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -353,16 +353,23 @@ class StoreFileSystem(AsyncFileSystem):  # type: ignore[misc]
         return [one if isinstance(one, Exception) else bytes(one) for one in views]
 
     def read_views(
-        self, paths: Sequence[str], starts: Sequence[int], stops: Sequence[int]
+        self,
+        paths: Sequence[str],
+        starts: Sequence[int],
+        stops: Sequence[int],
+        versions: MutableMapping[str, object] | None = None,
     ) -> list[memoryview | Exception]:
         """Ask for ranges of files, as `cat_ranges` does, and return memory of obstore, or what went wrong.
+
+        `versions` has the version of each file that was read before, by its path, and gets that of others. Of a file
+        that has another one now, `FileChangedError` is returned. None: files never change.
 
         Raises
         ------
         UnsupportedError
             As `run`.
         """
-        return run(self._waves.views(self, paths, starts, stops), None)
+        return run(self._waves.views(self, paths, starts, stops, versions), None)
 
     async def _put_file(self, lpath: str, rpath: str, mode: str = "overwrite", **_: Any) -> None:
         with open(lpath, "rb") as file:

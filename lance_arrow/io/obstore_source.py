@@ -19,7 +19,7 @@ from lance_arrow.errors import FileChangedError, InvalidArgumentError, StoreErro
 from lance_arrow.io.checked_ranges import changed
 from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.obstore_errors import store_errors, translated
-from lance_arrow.io.obstore_stores import end_of, run, version_range
+from lance_arrow.io.obstore_stores import end_of, run, version_of, version_range
 from lance_arrow.io.patience import Patience, attempted
 from lance_arrow.io.patience import patience as usual_patience
 from lance_arrow.io.source import (
@@ -187,7 +187,7 @@ class ObstoreSource:
             end.setflags(write=False)
             if len(end) <= meta["size"]:
                 self._end = int(meta["size"]) - len(end), end
-        self._version = _version_of(meta)
+        self._version = version_of(meta)
         return meta
 
     def _head(self) -> ObjectMeta:
@@ -284,7 +284,7 @@ class ObstoreSource:
             The object has another version, or was replaced by a shorter one.
         """
         meta, data = await version_range(self._store, self._key, start, stop)
-        found = _version_of(meta)
+        found = version_of(meta)
         if self._version is None:
             # The first answer of an object whose size was known.
             self._version = found
@@ -293,11 +293,6 @@ class ObstoreSource:
                 self.name, f"version {self._version[0]}, {self._size} bytes", f"{found[0]}, {meta['size']} bytes"
             )
         return data
-
-
-def _version_of(meta: ObjectMeta) -> tuple[object, ...]:
-    """Return what changes with the content of an object: ETag and version, or the time of change."""
-    return meta["e_tag"] or str(meta["last_modified"]), meta["version"]
 
 
 def _is_of_range(error: OSError) -> bool:

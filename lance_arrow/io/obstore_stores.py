@@ -64,6 +64,11 @@ async def version_range(store: ObjectStore, key: str, start: int, stop: int) -> 
     return answer.meta, await answer.bytes_async()
 
 
+def version_of(meta: ObjectMeta) -> tuple[object, ...]:
+    """Return what changes with the content of an object: ETag and version, or the time of change."""
+    return meta["e_tag"] or str(meta["last_modified"]), meta["version"]
+
+
 def is_in_process(store: ObjectStore) -> bool:
     """Return whether requests of a store do not leave this machine."""
     return isinstance(store, MemoryStore | LocalStore)

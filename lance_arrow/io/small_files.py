@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -135,7 +135,11 @@ def read_small_files(
 
 @foreign_errors()
 def ask_files(
-    filesystem: AnyFileSystem, paths: Sequence[str], starts: Sequence[int], stops: Sequence[int]
+    filesystem: AnyFileSystem,
+    paths: Sequence[str],
+    starts: Sequence[int],
+    stops: Sequence[int],
+    versions: MutableMapping[str, object] | None = None,
 ) -> Sequence[Any]:
     """Ask for a range of each of some files, all at once.
 
@@ -145,6 +149,8 @@ def ask_files(
         One that `reads_small_files` supports, not the local one.
     paths, starts, stops
         The ranges, none of them empty.
+    versions
+        As for `StoreFileSystem.read_views`; only for filesystems that `compares_versions`.
 
     Returns
     -------
@@ -160,7 +166,7 @@ def ask_files(
     # Of obstore, answers are not copied.
     views = getattr(filesystem, "read_views", None)
     if views is not None:
-        found: Sequence[Any] = views(paths, starts, stops)
+        found: Sequence[Any] = views(paths, starts, stops, versions)
         return found
     answers: Sequence[Any] = store_calls.call_store(
         filesystem,
@@ -174,6 +180,11 @@ def ask_files(
     return answers
 
 
+def compares_versions(filesystem: AnyFileSystem) -> bool:
+    """Return whether ranges of many files may be asked for although the files may change."""
+    return hasattr(filesystem, "read_views")
+
+
 def coalescing_of(filesystem: AnyFileSystem | None) -> Coalescing:
     """Return the limits for joining ranges of many files; they are not far where `reads_small_files` does not hold."""
     if not getattr(filesystem, "async_impl", False) or not reads_small_files(filesystem):
@@ -184,7 +195,11 @@ def coalescing_of(filesystem: AnyFileSystem | None) -> Coalescing:
 
 @foreign_errors()
 def read_ends(
-    filesystem: AnyFileSystem, paths: Sequence[str], sizes: Positions, tail_bytes: int
+    filesystem: AnyFileSystem,
+    paths: Sequence[str],
+    sizes: Positions,
+    tail_bytes: int,
+    versions: MutableMapping[str, object] | None = None,
 ) -> tuple[Bytes, Positions, NDArray[np.uint8]]:
     """Read the ends of files into an array in which each file has its place; its other bytes are zeros.
 
@@ -197,6 +212,8 @@ def read_ends(
         As for `read_small_files`; the filesystem is far.
     tail_bytes
         How much of each.
+    versions
+        As for `ask_files`.
 
     Returns
     -------
@@ -209,7 +226,7 @@ def read_ends(
     data = _untouched(int(padded.sum()))
     flags = np.zeros(len(sizes), np.uint8)
     begins = np.maximum(sizes - tail_bytes, 0)
-    for number, answer in enumerate(ask_files(filesystem, paths, begins.tolist(), sizes.tolist())):
+    for number, answer in enumerate(ask_files(filesystem, paths, begins.tolist(), sizes.tolist(), versions)):
         place = slice(int(starts[number] + begins[number]), int(starts[number] + sizes[number]))
         if isinstance(answer, bytes | bytearray | memoryview) and len(answer) == place.stop - place.start > 0:
             data[place] = np.frombuffer(answer, np.uint8)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from lance_arrow.arrays.column_tree import ColumnNode
-from lance_arrow.errors import LanceError, located
+from lance_arrow.errors import FileChangedError, LanceError, located
 from lance_arrow.runtime import computed_once
 from lance_arrow.scan.read_counts import UNWATCHED, Receipt
 from lance_arrow.scan.row_weights import RowWeights, check_expansion
@@ -216,8 +216,8 @@ class FilteredReading:
         undecided = self.undecided
         try:
             found = self._filter.count(undecided, self.receipt.tally, pool, use_threads=use_threads)
-        except LanceError:
-            if self.divided is None:
+        except LanceError as error:
+            if self.divided is None or isinstance(error, FileChangedError):
                 raise
             return sum(one.count(pool, use_threads=use_threads) for one in self.divided(self.rows))
         return self.sure.num_rows + found

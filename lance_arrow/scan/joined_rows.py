@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from lance_arrow.arrays.column_paths import leaf_at
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.container.joined_files import JoinedColumn, JoinedFiles
@@ -24,18 +25,42 @@ from lance_arrow.spi.layouts import OpensManyPages
 from lance_arrow.spi.rows import RowRanges
 from lance_arrow.statistics.zone_maps import ZoneMap, decode_zones
 from lance_arrow.statistics.zone_streams import StoredZones
-from lance_arrow.statistics.zone_types import COUNTS
+from lance_arrow.statistics.zone_types import COUNTS, bounds_type
 from lance_arrow.structure.page_scan import PageTask, load_indices
 from lance_arrow.structure.row_selection import pages_with
+
+if TYPE_CHECKING:
+    from lance_arrow.pruning.zone_predicates import ZonePredicate
+    from lance_arrow.pruning.zone_pruning import PruneResult
 
 _OBJECTS_OF_A_PAGE = 4
 
 
+class JoinedOpenFile(OpenFile):
+    """Joined files as one open file. Of files that are in memory no zone map is looked at: decoding takes less time."""
+
+    rows: JoinedRowReader
+
+    def prune(self, predicate: ZonePredicate | None, within: RowRanges) -> PruneResult:
+        """Ask the zone maps of far files, which came with their ends; see `prune_rows`."""
+        from lance_arrow.scan.fragments.table_zones import BoundedZones, prune_fragment  # noqa: PLC0415 - for filters
+
+        zones = {}
+        for path in () if predicate is None or not self.rows.file.has_ends else predicate.fields:
+            leaf = leaf_at(self.roots, path) if len(path) == 1 else None
+            if leaf is None or leaf.column < 0 or bounds_type(leaf) is None:
+                continue
+            found = self.rows.zones(leaf)
+            if found is not None:
+                zones[path] = BoundedZones(*found)
+        return prune_fragment(zones, self.num_physical, predicate, within)
+
+
 def opened_as_one(files: JoinedFiles, runtime: Runtime, options: ReadOptions) -> OpenFile:
-    """Return joined files as one open file. It has no blobs and no zones; those of each file are used instead."""
+    """Return joined files as one open file, without blobs."""
     if files.far_source is not None:
         files.far_source.keep_in(runtime.far_bytes)
-    return OpenFile(files.source, JoinedRowReader(files, runtime, options), fetched=files.fetched)
+    return JoinedOpenFile(files.source, JoinedRowReader(files, runtime, options), fetched=files.fetched)
 
 
 class JoinedRowReader(RowReader):

@@ -224,9 +224,9 @@ def test_a_missing_file_is_named(server: Bucket, tmp_path: Path) -> None:
 def test_what_failed_is_asked_again(server: Bucket, monkeypatch: pytest.MonkeyPatch, ends: list[int]) -> None:
     asked, calls, numbers = joined_source.ask_files, [], itertools.count()
 
-    def failing(filesystem: Any, paths: Any, starts: Any, stops: Any) -> Any:
+    def failing(filesystem: Any, paths: Any, starts: Any, stops: Any, versions: Any) -> Any:
         calls.append(len(paths))
-        answers = list(asked(filesystem, paths, starts, stops))
+        answers = list(asked(filesystem, paths, starts, stops, versions))
         if next(numbers) == 0:
             answers[0], answers[1] = ConnectionResetError("cut"), bytes(answers[1])[:-1]
         return answers

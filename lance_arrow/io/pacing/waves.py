@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from obstore.exceptions import BaseError
 
 from lance_arrow.errors import LanceError
+from lance_arrow.io.checked_ranges import changed
 from lance_arrow.io.obstore_errors import given_up_after, translated
+from lance_arrow.io.obstore_stores import version_of, version_range
 from lance_arrow.io.pacing.pace import PaceMeter
 from lance_arrow.io.pacing.policy import files_at_once
 from lance_arrow.io.patience import patience
@@ -38,7 +40,12 @@ class FileWaves:
         self._free: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[int, asyncio.Semaphore]] = WeakKeyDictionary()
 
     async def views(
-        self, filesystem: StoreFileSystem, paths: Sequence[str], starts: Sequence[int], stops: Sequence[int]
+        self,
+        filesystem: StoreFileSystem,
+        paths: Sequence[str],
+        starts: Sequence[int],
+        stops: Sequence[int],
+        versions: MutableMapping[str, object] | None = None,
     ) -> list[memoryview | Exception]:
         """Ask for ranges within the seconds of a read of them all; see `StoreFileSystem.read_views`."""
         out: list[Any] = [None] * len(paths)
@@ -54,7 +61,12 @@ class FileWaves:
                     if start < stop:
                         async with free:
                             begun = time.perf_counter()
-                            found = memoryview(await store.get_range_async(key, start=start, end=stop))
+                            if versions is None:
+                                found = memoryview(await store.get_range_async(key, start=start, end=stop))
+                            else:
+                                meta, data = await version_range(store, key, start, stop)
+                                _compare(versions, path, (version_of(meta), meta["size"]), filesystem.printed(path))
+                                found = memoryview(data)
                             self._meter.saw(len(found), time.perf_counter() - begun, len(paths))
                         out[number] = found
                     else:
@@ -79,3 +91,10 @@ class FileWaves:
         if known is None or known[0] != most:
             known = self._free[loop] = most, asyncio.Semaphore(most)
         return known
+
+
+def _compare(versions: MutableMapping[str, object], path: str, found: object, name: str) -> None:
+    """Remember the version of a file, or raise `FileChangedError` if it is not the one that is remembered."""
+    known = versions.setdefault(path, found)
+    if known != found:
+        raise changed(name, f"version and size {known}", str(found))
