@@ -55,6 +55,8 @@ class FilePlan:
         Pages of the columns that are read.
     requests, bytes_to_read
         Estimates from the places of pages. The bytes of a part of a page are estimated by its share of rows.
+    store
+        How fast the store is taken to be, see `ReadReport`.
     """
 
     path: str
@@ -68,6 +70,7 @@ class FilePlan:
     pages_to_read: int = 0
     requests: int = 0
     bytes_to_read: int = 0
+    store: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +137,9 @@ class ScanPlan:
             "requests": f"about {self.total('requests'):,}",
             "bytes": f"about {self.total('bytes_to_read'):,}",
         }
+        stores = sorted({file.store for file in self.files if file.store is not None})
+        if stores:
+            facts["store"] = "; ".join(stores)
         if opaque:
             facts["of tables"] = f"{_count(opaque, 'file')} with unknown zones"
         return facts
@@ -248,6 +254,7 @@ def _file_plan(
 ) -> FilePlan:
     """Plan what is left to read of files that lie side by side: the rows of a fragment, or of a file alone."""
     pages = pages_to_read = requests = num_bytes = 0
+    store = None
     for file, nodes in parts:
         there, wanted, starts, stops = _reads(file.rows, nodes, pruned.rows)
         plan = requests_for(file.source, starts, stops)
@@ -256,6 +263,8 @@ def _file_plan(
         is_local = positional_of(file.source) is not None
         requests += int(np.count_nonzero(stops > starts)) if is_local else len(plan.starts)
         num_bytes += int((plan.stops - plan.starts).sum())
+        pace = file.source.coalescing.pace
+        store = store if pace is None else str(pace)
     return FilePlan(
         path=path,
         num_rows=held.num_rows,
@@ -266,6 +275,7 @@ def _file_plan(
         pages_to_read=pages_to_read,
         requests=requests,
         bytes_to_read=num_bytes,
+        store=store,
     )
 
 

@@ -137,6 +137,9 @@ class Receipt:
         read_on = [seen for seen in self._seen.values() if seen in own or seen.opened.source.coalescing.is_far]
         stats = [self._held, *(seen.opened.source.snapshot() - seen.before for seen in read_on)]
         total, pruned, read = self._zones
+        paces = {
+            str(one.opened.source.coalescing.pace) for one in read_on if one.opened.source.coalescing.pace is not None
+        }
         self._runtime.finished(
             ReadReport(
                 files=len(own) + self._num_held,
@@ -149,6 +152,7 @@ class Receipt:
                 requests=sum(one.requests for one in stats),
                 requested_bytes=sum(one.bytes_wanted for one in stats),
                 fetched_bytes=sum(one.bytes_fetched for one in stats),
+                store="; ".join(sorted(paces)) or None,
                 columns=self._columns,
                 filter=None if self._filter is None else str(self._filter),
                 seconds=time.perf_counter() - self._started,

@@ -23,6 +23,8 @@ class ReadReport:
         count decodes no row of zones in which every row satisfies the filter. All 0 without a filter or zone maps.
     requests, requested_bytes, fetched_bytes
         Calls to the source, bytes that the plan needed, bytes that were fetched, with gaps.
+    store
+        How fast the store was taken to be: latency, and bandwidth of a connection. None for files that are not in one.
     columns
         Dotted paths of the leaves that were decoded.
     filter
@@ -44,6 +46,7 @@ class ReadReport:
     requests: int = 0
     requested_bytes: int = 0
     fetched_bytes: int = 0
+    store: str | None = None
     columns: tuple[str, ...] = ()
     filter: str | None = None
     seconds: float = 0.0
@@ -54,7 +57,7 @@ class ReadReport:
         """Sum up reports.
 
         Counts and times are sums; a file that two reads opened counts twice. `columns` names each column once. `filter`
-        is None unless all reports have the same one.
+        is None unless all reports have the same one. `store` is that of the last report that has one.
         """
         decoded: Counter[str] = Counter()
         stages: Counter[str] = Counter()
@@ -73,6 +76,7 @@ class ReadReport:
             requests=sum(report.requests for report in reports),
             requested_bytes=sum(report.requested_bytes for report in reports),
             fetched_bytes=sum(report.fetched_bytes for report in reports),
+            store=next((report.store for report in reversed(reports) if report.store is not None), None),
             columns=tuple(dict.fromkeys(column for report in reports for column in report.columns)),
             filter=filters.pop() if len(filters) == 1 else None,
             seconds=sum(report.seconds for report in reports),

@@ -17,7 +17,7 @@ from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.container.joined_files import JoinedFiles
 from lance_arrow.errors import LanceError, located
 from lance_arrow.io import AnyFileSystem, Location, coalescing_of, reads_small_files
-from lance_arrow.io.pacing.policy import FAR_GROUPS_AHEAD, TINY_FILE_BYTES
+from lance_arrow.io.pacing.policy import FAR_GROUP_ROWS, FAR_GROUPS_AHEAD, TINY_FILE_BYTES
 from lance_arrow.manifests.fragments import NO_COLUMN, FragmentMeta
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan.filtered_reading import FilteredReading
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
 GROUP_BYTES = 8 << 20
 """The most bytes of the files of a group."""
-FAR_GROUP_ROWS = 8 * WINDOW_ROWS
-"""The most rows of a group of far files: a group is a wave of requests, and its rows are cut to windows."""
 # If a smaller part of a file is wanted, it is read piece by piece.
 _LEAST_SHARE = 1 / 3
 
