@@ -27,7 +27,7 @@ FAR_GROUPS_AHEAD = 4
 """Groups of files that are opened ahead: they wait for requests, and each takes a part of the memory budget."""
 FAR_GROUP_ROWS = 1 << 20
 """The most rows of a group of far files: a group is a wave of requests, and its rows are cut to windows."""
-_FEWEST_FILES, _MOST_FILES = 32, 256
+_FEWEST_FILES, _MOST_FILES = 64, 256
 _TRANSFER_SECONDS = 0.025
 _LEAST_SPAN_BYTES = 1 << 20
 _GUESSED_BYTES = 32 << 10
