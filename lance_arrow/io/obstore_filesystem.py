@@ -53,6 +53,7 @@ _WITHOUT_BUCKETS = ("file", "memory")
 _NO_LISTING = (f"(os error {errno.ENOTDIR})", "405 Method Not Allowed", "501 Not Implemented")
 _LISTED_AT_ONCE = 1000
 _PART_BYTES = 10 << 20
+_PARTS_AT_ONCE = 8
 
 _made: WeakValueDictionary[int, StoreFileSystem] = WeakValueDictionary()
 """Filesystems by the identity of what they are made of, which they keep alive."""
@@ -430,24 +431,38 @@ class StoreFile(AbstractBufferedFile):  # type: ignore[misc]
         check_process()
         store, key = self.fs.placed(self.path)
         with store_errors(self.fs.printed(self.path)):
-            self._writer = obstore.open_writer(store, key, buffer_size=_PART_BYTES)
+            self._writer = obstore.open_writer_async(
+                store, key, buffer_size=_PART_BYTES, max_concurrency=_PARTS_AT_ONCE
+            )
 
     def _upload_chunk(self, final: bool = False) -> bool:
-        with store_errors(self.fs.printed(self.path)):
-            self._writer.write(self.buffer.getvalue())
-            if final:
-                # It is closed then even if closing fails: nothing is left to abort.
-                writer, self._writer = self._writer, None
-                writer.close()
+        writer, data = self._writer, self.buffer.getvalue()
+        if final:
+            # It is closed then even if closing fails: nothing is left to abort.
+            self._writer = None
+        # Parts that were sent before may be waited for, too.
+        waited_bytes = min(self.loc, (_PARTS_AT_ONCE + 1) * _PART_BYTES)
+
+        async def send() -> None:
+            async with self.fs._bounded(self.path, waited_bytes):
+                await writer.write(data)
+                if final:
+                    await writer.close()
+
+        run(send(), None)
         return True
 
     def discard(self) -> None:
         """Abort the upload: no object appears, and the store drops the parts that it has."""
         writer, self._writer = self._writer, None
-        if writer is not None:
-            with store_errors(self.fs.printed(self.path)):
+
+        async def abort() -> None:
+            async with self.fs._bounded(self.path):
                 # obstore aborts where the block of a writer raises.
-                writer.__exit__(InterruptedError, InterruptedError(), None)
+                await writer.__aexit__(InterruptedError, InterruptedError(), None)
+
+        if writer is not None:
+            run(abort(), None)
 
 
 def _described(name: str, meta: Any) -> dict[str, Any]:
