@@ -3,8 +3,8 @@
 `python tests/benchmarks/far.py [--milliseconds 30] [--megabytes 90] [--rows 1000000] [--rounds 3] [--fragments 1000]`.
 The store waits so long before each answer, and carries so many bytes a second on each connection. Each way runs in a
 process of its own, which has read another table of the store before; all take turns. Our doors read through obstore,
-and `table s3fs` through s3fs. Prints least times, processor time of the reader, requests and bytes; ratios are to the
-reference. Asserts nothing but that all read as many rows.
+and `table s3fs` through s3fs. `folder` is a dataset of bare files. Prints least times, processor time of the reader,
+requests and bytes; ratios are to the reference. Asserts nothing but that all read as many rows.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -25,16 +26,18 @@ import pyarrow.compute as pc
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
-from bucket_server import BUCKET, Bucket, bucket
+from bucket_server import BUCKET
 
 WARM = "warm"
 TABLE = "rows"
-WAYS = ("file", "dataset", "table", "table s3fs", "reference", "parquet")
+WAYS = ("file", "folder", "dataset", "table", "table s3fs", "reference", "parquet")
 CASES = ("open", "take 1", "take 100", "column", "sorted filter", "scan", "count")
 _NUM_TAKEN = 100
 # As many as have the encodings of the large table: codecs are imported when they are first met.
 _WARM_ROWS = 100_000
 _SPAN = 10
+# Fewer are read one by one.
+_LEAST_FILES = 10
 
 
 def rows(count: int) -> pa.Table:
@@ -71,6 +74,12 @@ def write(folder: Path, count: int, num_fragments: int) -> None:
         most = -(-table.num_rows // parts)
         lance_arrow.LanceTable.create(str(folder / f"{name}.ours"), table, max_rows_per_file=most)
         lance_arrow.write_table(table, folder / f"{name}.lance")
+        (folder / f"{name}.files").mkdir()
+        num_files = max(parts, _LEAST_FILES)
+        for number in range(num_files):
+            first, stop = (table.num_rows * one // num_files for one in (number, number + 1))
+            part = table.slice(first, stop - first)
+            lance_arrow.write_table(part, folder / f"{name}.files" / f"{number:04}.lance")
         lance.write_dataset(
             table, str(folder / f"{name}.reference"), data_storage_version="2.1", max_rows_per_file=most
         )
@@ -85,7 +94,7 @@ def reader(way: str, port: int) -> Callable[[str, str, Sequence[int]], int]:
             "aws_endpoint": endpoint, "allow_http": "true", "aws_region": "us-east-1",
             "aws_access_key_id": "key", "aws_secret_access_key": "secret",
         })  # fmt: skip
-    if way in ("file", "dataset", "table"):
+    if way in ("file", "folder", "dataset", "table"):
         from obstore.store import S3Store  # noqa: PLC0415 - others have clients of their own
 
         store = S3Store(
@@ -148,6 +157,8 @@ def _ours(way: str, files: Any, before: str) -> Callable[[str, str, Sequence[int
     opened: Callable[[str], Any]
     if way == "file":
         opened = lambda name: lance_arrow.LanceFile(f"{before}{name}.lance", filesystem=files)  # noqa: E731
+    elif way == "folder":
+        opened = lambda name: lance_arrow.dataset(f"{before}{name}.files", filesystem=files)  # noqa: E731
     elif way == "dataset":
         opened = lambda name: lance_arrow.dataset(f"{before}{name}.ours", filesystem=files)  # noqa: E731
     else:
@@ -186,20 +197,49 @@ def measure(way: str, case: str, port: int, num_rows: int) -> None:
     print(json.dumps([time.perf_counter() - started, time.process_time() - processor, found]), flush=True)
 
 
-def timed(way: str, case: str, server: Bucket, num_rows: int) -> tuple[float, float, int, int, int]:
+class Server:
+    """The store, in a process of its own: what `far_server` does in the reader's would count as the reader's time."""
+
+    def __init__(self, folder: Path, seconds: float, bytes_per_second: float) -> None:
+        program = Path(__file__).with_name("far_server.py")
+        self._process = subprocess.Popen(
+            [sys.executable, str(program), str(folder), str(seconds), str(bytes_per_second)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        )  # fmt: skip
+        self.port = int(self._line())
+
+    def counted(self) -> tuple[int, int]:
+        """Return the requests since the last call, and their bytes."""
+        assert self._process.stdin is not None
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+        requests, sent, _ = map(int, self._line().split())
+        return requests, sent
+
+    def close(self) -> None:
+        """End it."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+
+    def _line(self) -> str:
+        assert self._process.stdout is not None
+        return self._process.stdout.readline()
+
+
+def timed(way: str, case: str, server: Server, num_rows: int) -> tuple[float, float, int, int, int]:
     """Run one way in a process of its own; return seconds, processor seconds, requests, bytes and rows."""
-    command = [sys.executable, __file__, "--measure", way, case, str(server.server_port), str(num_rows)]
+    command = [sys.executable, __file__, "--measure", way, case, str(server.port), str(num_rows)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         if process.stdout.readline() != "warm\n":
             raise RuntimeError(f"{way} cannot read {case}")
-        server.requests.clear()
-        server.sent.clear()
+        server.counted()
         process.stdin.write("\n")
         process.stdin.flush()
         seconds, processor, found = json.loads(process.stdout.readline())
-        return seconds, processor, len(server.requests), sum(server.sent), found
+        return seconds, processor, *server.counted(), found
 
 
 def main() -> None:
@@ -219,8 +259,7 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         write(Path(folder), asked.rows, asked.fragments)
-        pace = {"seconds": asked.milliseconds / 1e3, "bytes_per_second": asked.megabytes * 1e6}
-        with bucket(Path(folder), **pace) as server:
+        with closing(Server(Path(folder), asked.milliseconds / 1e3, asked.megabytes * 1e6)) as server:
             for case in asked.cases:
                 rounds = [
                     {way: timed(way, case, server, asked.rows) for way in asked.ways} for _ in range(asked.rounds)
