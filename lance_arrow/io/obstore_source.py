@@ -218,7 +218,8 @@ class ObstoreSource:
             with store_errors(self.name):
                 answers = run(self._asked([places[number] for number in missing]), seconds)
             largest = max(places[number][1] - places[number][0] for number in missing)
-            self._filesystem.meter.saw(largest, time.perf_counter() - begun, len(missing))
+            if not any(isinstance(one, BaseException) for one in answers):
+                self._filesystem.meter.saw(largest, time.perf_counter() - begun, len(missing))
             failed: BaseException | None = None
             for number, answer in zip(missing, answers, strict=True):
                 start, stop = places[number]
