@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -55,3 +58,34 @@ def test_a_dataset_asks_many_small_fragments_at_once(way: str, server: Bucket) -
     server.most_waiting = 0
     WAYS[way](dataset)
     assert server.most_waiting >= LEAST_WAITING
+
+
+_SCAN = """
+import sys
+
+import pyarrow as pa
+from obstore.store import S3Store
+
+import lance_arrow
+
+store = S3Store(
+    "bucket", endpoint=sys.argv[1], access_key_id="key", secret_access_key="secret", region="us-east-1",
+    client_options={"allow_http": True},
+)
+num_bytes = sum(batch.nbytes for batch in lance_arrow.LanceTable.open("large", filesystem=store).to_batches())
+print(num_bytes, pa.default_memory_pool().max_memory())
+"""
+
+
+def test_a_scan_of_many_large_fragments_holds_what_the_budget_allows(server: Bucket) -> None:
+    budget = 24 << 20
+    told = subprocess.run(
+        [sys.executable, "-c", _SCAN, server.endpoint],
+        env={**os.environ, "LANCE_ARROW_MEMORY_BYTES": str(budget)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    num_bytes, most_held = map(int, told.stdout.split())
+    assert num_bytes > 2 * budget
+    assert most_held < budget
