@@ -97,7 +97,8 @@ def test_files_that_are_replaced_while_they_are_read(
     has_checksums: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path / "swapped", checksums=has_checksums)
-    asked, swaps = joined_source.ask_files, []
+    asked = joined_source.ask_files
+    swaps: list[int] = []
 
     def swapping(filesystem: Any, paths: Any, *rest: Any) -> Any:
         if not swaps:
