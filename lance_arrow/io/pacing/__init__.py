@@ -1,6 +1,6 @@
 """How fast stores are, and what follows from it for requests.
 
-answers ─► `PaceMeter` of a filesystem ─► `Pace` ─► `Coalescing`: holes, sizes and number of requests
+answers ─► `PaceMeter` of a filesystem ─► `Pace` ─► size and number of requests
 
 | Module | Open it for |
 |---|---|
