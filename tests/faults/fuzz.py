@@ -4,9 +4,12 @@
 process reads one damaged file after the other within `bounded`; each is made from (seed, number) alone, so that
 ``--replay SEED NUMBER`` makes it again.
 
-Every third file is one that this package wrote, with checksums that are not computed again: three doors give the right
-rows, or an error. The others are of every writer, mostly without checksums, or with ones that fit the damage: only
-takes and scans of one file are compared.
+Every third file is one that this package wrote, with checksums that are not computed again: doors give the right rows,
+or an error. The others are of every writer, mostly without checksums, or with ones that fit the damage: only takes and
+scans of one file are compared.
+
+Most files are small (`fuzz_seeds`), and are asked at few doors. One in 64 is large: pages of many chunks, and codecs
+that need them.
 """
 
 from __future__ import annotations
@@ -16,17 +19,14 @@ import functools
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
+sys.path[:0] = [str(HERE), str(HERE / "mutants"), str(HERE.parent / "support")]
 
-import columns  # noqa: E402
 import flipped  # noqa: E402
-import forged  # noqa: E402
-import forged_arrays  # noqa: E402
 import numpy as np  # noqa: E402
 import pyarrow as pa  # noqa: E402
 import pyarrow.compute as pc  # noqa: E402
@@ -34,8 +34,9 @@ import pyarrow.dataset as pads  # noqa: E402
 from bounded import SETTINGS  # noqa: E402
 from fuzz_damage import damaged  # noqa: E402
 from fuzz_runs import Mutant, arguments, run, work  # noqa: E402
+from fuzz_seeds import SMALL, write_seeds  # noqa: E402
 from same import difference, take_rows, whole  # noqa: E402
-from witness import Witness, WitnessRefused  # noqa: E402
+from witness import Witness  # noqa: E402
 
 import lance_arrow  # noqa: E402
 from lance_arrow import runtime as runtimes  # noqa: E402
@@ -47,62 +48,10 @@ LARGEST_FILTERED = 100_000
 """A damaged file may promise any number of rows, and a filter asks for all."""
 STRICT = replace(SETTINGS, prove_row_indices=True)
 OURS_EVERY = 3
-# Arrow calls the values of these invalid by themselves: damaged values are not for us to judge.
-JUDGED = ("time", "date64", "decimal")
-
-
-def write_seeds(
-    folder: Path,
-    witness: Witness,
-    versions: Sequence[str] = columns.OLD_AND_NEW,
-    nulls_of: Sequence[str] = ("some", "none"),
-) -> int:
-    """Write small files: of the reference, all types and encodings of every version, and of the forge."""
-    for version in versions:
-        for group in columns.GROUPS:
-            for nulls in nulls_of:
-                cases = [case for case in columns.cases(group, version, 300, nulls) if not _is_judged(case, nulls)]
-                for start in range(0, len(cases), 6):
-                    _write(
-                        cases[start : start + 6],
-                        nulls,
-                        version,
-                        folder / f"{version}-{group}-{nulls}-{start}.lance",
-                        witness,
-                    )
-    for name, file in {**forged.GOOD, **forged_arrays.GOOD, **forged_arrays.PRE_RELEASE}.items():
-        (folder / f"forged-{name}.lance").write_bytes(file.build())
-    for version in ("2.1", "2.2", "2.3"):
-        _write_ours(folder / f"ours-{version}.lance", version)
-    return len(list(folder.glob("*.lance")))
-
-
-def _is_judged(case: columns.ColumnCase, nulls: str) -> bool:
-    return any(word in str(case.build(3, nulls).type) for word in JUDGED)
-
-
-def _write(cases: list[columns.ColumnCase], nulls: str, version: str, path: Path, witness: Witness) -> None:
-    arrays = [case.build(300, nulls) for case in cases]
-    fields = [case.field_for(array, nulls) for case, array in zip(cases, arrays, strict=True)]
-    try:
-        witness.write(pa.table(arrays, schema=pa.schema(fields)), path, version)
-    except WitnessRefused:
-        path.unlink(missing_ok=True)
-
-
-def _write_ours(path: Path, version: str) -> None:
-    """A file with zone maps and checksums, in pages of a few rows."""
-    rng = np.random.default_rng(18)
-    numbers = np.sort(rng.integers(-1000, 1000, 600))
-    table = pa.table(
-        {
-            "number": pa.array(numbers, mask=rng.random(600) < 0.1),
-            "text": [f"text {number}" for number in numbers],
-            "real": numbers / 7,
-            "lists": [[int(number)] * (row % 4) for row, number in enumerate(numbers)],
-        }
-    )
-    lance_arrow.write_table(table, path, file_version=version, rows_per_zone=128, page_bytes=2048)
+OTHERS_EVERY = 4
+"""Doors besides the strict one are asked of one small file in so many."""
+LARGE_EVERY = 64
+"""Reading a large one takes as long as reading twenty small ones."""
 
 
 def filters(schema: pa.Schema) -> list[pc.Expression]:
@@ -129,6 +78,35 @@ def attempt(path: Path, content: bytes, strict: Runtime, number: int) -> str:
     with contextlib.suppress(LanceError):
         DOORS[number // OURS_EVERY % len(DOORS)](path, content)
     return outcome
+
+
+def attempt_small(path: Path, content: bytes, strict: Runtime, number: int) -> str:
+    """Read a small damaged file strictly, through a file or memory, or ask one of the other doors."""
+    turn = number // OURS_EVERY
+    path.write_bytes(content)
+    try:
+        if turn % OTHERS_EVERY == 0:
+            DOORS[turn // OTHERS_EVERY % len(DOORS)](path, content)
+            return "read otherwise"
+        return _read_and_taken(path if turn & 4 else content, strict, turn)
+    except LanceError as error:
+        return type(error).__name__
+
+
+def _read_and_taken(source: Path | bytes, strict: Runtime, turn: int) -> str:
+    """Read a file, before or after some takes by the same reader; takes give the rows that a read gives."""
+    taken = []
+    with lance_arrow.LanceFile(source, runtime=strict) as file:
+        table = file.read() if turn & 1 else None
+        every = patterns(file.num_rows)
+        for rows in (every[turn % len(every)], every[(turn // 7 + 1) % len(every)]):
+            taken.append((_taken(file, rows), rows))
+        table = file.read() if table is None else table
+    table.validate(full=True)
+    for found, rows in taken:
+        if not isinstance(found, LanceError):
+            _compare(table, found, rows)
+    return next((type(found).__name__ for found, _ in taken if isinstance(found, LanceError)), "read")
 
 
 def _take(path: Path, content: bytes) -> None:
@@ -243,21 +221,40 @@ def _wholes(folder: Path) -> tuple[list[str], list[bytes]]:
 
 def make(folder: Path, seed: int, number: int) -> Mutant:
     """The damaged file of (seed, number)."""
-    strict, held = _runtimes(), folder / f"damaged-{os.getpid()}"
+    strict, held = _runtimes(), Path(tempfile.gettempdir()) / f"damaged-{os.getpid()}-{number}"
     rng = np.random.default_rng([seed, number])
+    is_large = number % LARGE_EVERY == 0
+    read: Callable[[], str]
     if number % OURS_EVERY == 0:
-        whole = flipped.whole_files()[int(rng.integers(len(flipped.whole_files())))]
+        ours = flipped.whole_files() if is_large else flipped.small_files()
+        whole = ours[int(rng.integers(len(ours)))]
         content, what = damaged(whole.content, rng, sealed=False)
-        return Mutant(whole.name, what, len(content), lambda: judged(whole, held, content, number))
-    names, contents = _wholes(folder)
-    chosen = int(rng.integers(len(names)))
-    content, what = damaged(contents[chosen], rng)
-    return Mutant(names[chosen], what, len(content), lambda: attempt(held, content, strict, number))
+        name, read = whole.name, functools.partial(judged, whole, held, content, number, is_large=is_large)
+    else:
+        names, contents = _wholes(folder if is_large else folder / SMALL)
+        chosen = int(rng.integers(len(names)))
+        content, what = damaged(contents[chosen], rng)
+        name, read = (
+            names[chosen],
+            functools.partial(attempt if is_large else attempt_small, held, content, strict, number),
+        )
+    return Mutant(name, what, len(content), functools.partial(_removed, held, read))
 
 
-def judged(whole: flipped.Whole, path: Path, content: bytes, number: int) -> str:
-    """Read a damaged file of ours at three doors: right rows, or an error."""
-    outcomes = flipped.attempt(whole, path, content, number, LanceError, most_doors=3)
+def _removed(held: Path, read: Callable[[], str]) -> str:
+    # Each mutant has a path of its own: clocks of filesystems are too slow to tell two files of one path apart.
+    try:
+        return read()
+    finally:
+        held.unlink(missing_ok=True)
+
+
+def judged(whole: flipped.Whole, path: Path, content: bytes, number: int, *, is_large: bool) -> str:
+    """Read a damaged file of ours at some doors: right rows, or an error."""
+    turn = number // OURS_EVERY
+    most_doors = 3 if is_large else 1
+    is_verified = is_large or turn % OTHERS_EVERY == 0
+    outcomes = flipped.attempt(whole, path, content, number, LanceError, most_doors=most_doors, is_verified=is_verified)
     found = set(outcomes.values())
     if not found <= {"right", "noticed"}:
         raise AssertionError(f"other rows, or other errors: {outcomes}")
@@ -269,10 +266,7 @@ def main() -> int:
     if options.work:
         folder, seed, first, count, seconds = options.work
         make_one = functools.partial(make, Path(folder), int(seed))
-        try:
-            work(make_one, int(seed), int(first), int(count), float(seconds))
-        finally:
-            (Path(folder) / f"damaged-{os.getpid()}").unlink(missing_ok=True)
+        work(make_one, int(seed), int(first), int(count), float(seconds))
         return 0
     with tempfile.TemporaryDirectory() as made:
         folder = options.seeds or Path(made)

@@ -23,7 +23,7 @@ def held(mebibytes):
 
 
 def said(code: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", HEAD + code, str(Path(__file__).parent)]
+    command = [sys.executable, "-c", HEAD + code, bounded.__file__.rpartition("/")[0]]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 

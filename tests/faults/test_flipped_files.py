@@ -43,4 +43,4 @@ def test_sound_files_are_right_at_every_door(flipped: ModuleType, tmp_path: Path
         whole = flipped.Whole(name, "2.2", "default")
         path.write_bytes(whole.content)
         for door, read, expected in flipped.doors(whole, 5):
-            assert flipped.same_rows(read(path), expected), (name, door)
+            assert flipped.same_rows(read(path), expected()), (name, door)

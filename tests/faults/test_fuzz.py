@@ -1,4 +1,4 @@
-"""The short form of `fuzz.py`: some hundred damaged files of every layout and codec, the same at every run."""
+"""The short form of `fuzz.py`: some damaged files of every layout and codec, the same at every run; it can fail."""
 
 from __future__ import annotations
 
@@ -6,18 +6,25 @@ import functools
 import json
 from pathlib import Path
 
+import flipped
+import forged
 import fuzz
+import numpy as np
+import pyarrow as pa
 import pytest
 from fuzz_runs import Run
 from witness import Witness
 
-pytestmark = pytest.mark.interop
-CASES, CASES_EVERY_DAY = 600, 100
+from lance_arrow import LanceFile
+from lance_arrow.runtime import Runtime
+
+CASES, CASES_EVERY_DAY = 10_000, 1000
 
 
+@pytest.mark.interop
 def test_damaged_files_give_rows_or_a_lance_error(witness: Witness, tmp_path: Path, whole_run: bool) -> None:
     cases = CASES if whole_run else CASES_EVERY_DAY
-    assert fuzz.write_seeds(tmp_path, witness, versions=("2.0", "2.1", "2.3"), nulls_of=("some",)) > 40
+    assert fuzz.write_seeds(tmp_path, witness, versions=("2.0", "2.1", "2.3"), nulls_of=("some",), small_every=7) > 200
     make = functools.partial(fuzz.make, tmp_path, 2024)
     found = Run(Path(fuzz.__file__), tmp_path, make, 2024, cases, 200).all()
     outcomes = found.outcomes
@@ -28,3 +35,27 @@ def test_damaged_files_give_rows_or_a_lance_error(witness: Witness, tmp_path: Pa
     # Those that we wrote: other rows would be a failure.
     assert outcomes["ours noticed"] + outcomes["ours right"] == -(-cases // fuzz.OURS_EVERY)
     assert outcomes["ours noticed"] > cases / 5
+
+
+@pytest.mark.parametrize("turn", [1, 2, 3, 5, 6, 7])
+def test_a_take_that_differs_from_a_read_is_a_failure(
+    turn: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content, strict, number = forged.GOOD["ints"].build(), Runtime(fuzz.STRICT), turn * fuzz.OURS_EVERY
+    assert fuzz.attempt_small(tmp_path / "file", content, strict, number) == "read"
+    take = LanceFile.take
+
+    def first_rows(self: LanceFile, rows: np.ndarray) -> pa.Table:
+        return take(self, np.zeros_like(rows))
+
+    monkeypatch.setattr(LanceFile, "take", first_rows)
+    with pytest.raises(AssertionError, match="differs from the scan"):
+        fuzz.attempt_small(tmp_path / "file", content, strict, number)
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_other_rows_of_a_file_of_ours_are_a_failure(number: int, tmp_path: Path) -> None:
+    whole, other = (flipped.Whole("numbers", "2.2", preset, is_small=True) for preset in ("fast", "default"))
+    assert fuzz.judged(whole, tmp_path / "file", whole.content, number, is_large=False) == "ours right"
+    with pytest.raises(AssertionError, match="other rows, or other errors"):
+        fuzz.judged(whole, tmp_path / "file", other.content, number, is_large=True)

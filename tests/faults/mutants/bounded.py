@@ -68,8 +68,12 @@ class Bounds:
             # The shadow of AddressSanitizer alone takes terabytes of addresses.
             resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_BYTES, ADDRESS_BYTES))
         self.most_bytes = 0
-        self._lowest = _resident()[0] if MEASURED else 0
-        self._trim = ctypes.CDLL(None).malloc_trim if MEASURED else None
+        if MEASURED:
+            self._status = os.open("/proc/self/status", os.O_RDONLY)
+            # What is written there lets the peak of resident memory begin anew.
+            self._peaks = os.open("/proc/self/clear_refs", os.O_WRONLY)
+            self._lowest = self._resident()[0]
+            self._trim = ctypes.CDLL(None).malloc_trim
 
     @contextlib.contextmanager
     def keep(self, num_bytes: int) -> Iterator[None]:
@@ -90,7 +94,7 @@ class Bounds:
             signal.alarm(0)
         if not MEASURED:
             return
-        taken = _resident()[1] - before
+        taken = self._resident()[1] - before
         self.most_bytes = max(self.most_bytes, taken)
         allowed = FACTOR * num_bytes + ROOM_BYTES
         if taken > allowed:
@@ -102,22 +106,18 @@ class Bounds:
         """Resident memory now; its peak begins anew."""
         if not MEASURED:
             return 0
-        level = _resident()[0]
+        level = self._resident()[0]
         if level > self._lowest + _RETURNED_FROM_BYTES:
             gc.collect()
             pa.default_memory_pool().release_unused()
-            assert self._trim is not None
             self._trim(0)
-            level = _resident()[0]
-            self._lowest = level
-        with open("/proc/self/clear_refs", "w") as file:
-            file.write("5")
+            level = self._lowest = self._resident()[0]
+        os.write(self._peaks, b"5")
         return level
 
-
-def _resident() -> tuple[int, int]:
-    """Return resident memory and its peak."""
-    with open("/proc/self/status") as file:
-        text = file.read()
-    found = [int(text.split(name, 1)[1].split(None, 1)[0]) << 10 for name in ("VmRSS:", "VmHWM:")]
-    return found[0], found[1]
+    def _resident(self) -> tuple[int, int]:
+        """Return resident memory and its peak."""
+        # A mutant takes a millisecond, so the file stays open. `getrusage` has the peak of the process before `exec`.
+        text = os.pread(self._status, 4096, 0)
+        found = [int(text.split(name, 1)[1].split(None, 1)[0]) << 10 for name in (b"VmRSS:", b"VmHWM:")]
+        return found[0], found[1]

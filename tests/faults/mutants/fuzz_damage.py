@@ -40,7 +40,7 @@ def damaged(content: bytes, rng: np.random.Generator, *, sealed: bool = True) ->
     for _ in range(steps):
         content, what = WAYS[int(rng.integers(len(WAYS)))](content, rng)
         done.append(what)
-    if sealed and rng.random() < 0.3:
+    if sealed and rng.random() < 0.1:
         content, what = checksummed_again(content)
         done.append(what)
     return content, "; ".join(done)

@@ -13,6 +13,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
 from collections import Counter
@@ -24,8 +25,10 @@ from threading import Lock
 
 from bounded import ENVIRONMENT, Bounds
 
-SLICE = 4000
-"""Mutants of a process. Its start takes as long as a hundred of them."""
+SLICE = 50_000
+"""Mutants of a process. Its start takes as long as some thousands of them."""
+MEMORY = Path("/dev/shm") if Path("/dev/shm").is_dir() else None
+"""Where files are made and removed without a disk."""
 _HANGS = {-signal.SIGALRM: "hung", -signal.SIGPROF: "took too much time"}
 
 
@@ -135,9 +138,11 @@ class Run:
 
     def all(self) -> Findings:
         """Try all; a crash or hang is a failure, and the rest goes on behind it."""
-        with ThreadPoolExecutor(self._workers) as pool:
-            for done in [pool.submit(self._slices) for _ in range(self._workers)]:
-                done.result()
+        with tempfile.TemporaryDirectory(prefix="damaged-", dir=MEMORY) as room:
+            self._environment = {**os.environ, **ENVIRONMENT, "TMPDIR": room}
+            with ThreadPoolExecutor(self._workers) as pool:
+                for done in [pool.submit(self._slices) for _ in range(self._workers)]:
+                    done.result()
         return self._findings
 
     def _slices(self) -> None:
@@ -160,9 +165,14 @@ class Run:
     def _slice(self, first: int, stop: int, seconds: float) -> int:
         """Start one process, and return the number to go on with."""
         command = [*self._command, str(first), str(stop - first), str(seconds)]
-        env = {**os.environ, **ENVIRONMENT}
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=seconds + 300, check=False, env=env, errors="replace"
+            command,
+            capture_output=True,
+            text=True,
+            timeout=seconds + 300,
+            check=False,
+            env=self._environment,
+            errors="replace",
         )
         lines = done.stdout.splitlines()
         results = [json.loads(line) for line in lines if line.startswith("{")]
