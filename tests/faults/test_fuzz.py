@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import json
 from pathlib import Path
 
@@ -59,3 +60,16 @@ def test_other_rows_of_a_file_of_ours_are_a_failure(number: int, tmp_path: Path)
     assert fuzz.judged(whole, tmp_path / "file", whole.content, number, is_large=False) == "ours right"
     with pytest.raises(AssertionError, match="other rows, or other errors"):
         fuzz.judged(whole, tmp_path / "file", other.content, number, is_large=True)
+
+
+def test_the_target_of_libfuzzer_reads_its_seeds(tmp_path: Path) -> None:
+    """Whoever changes what it imports is told here, and not by `nox -s fuzz_native -- files`, which is rare."""
+    script = Path(__file__).parents[1] / "native" / "fuzz" / "files.py"
+    spec = importlib.util.spec_from_file_location("fuzzed_files", script)
+    assert spec is not None
+    assert spec.loader is not None
+    target = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(target)
+    assert target.write_seeds(tmp_path / "seeds") > 50
+    for path in sorted((tmp_path / "seeds").iterdir()):
+        target.read_one(path.read_bytes(), tmp_path / "input", Runtime(fuzz.STRICT))

@@ -55,9 +55,14 @@ def write_seeds(
                         _write_small(case, nulls, version, small / f"{version}-{nulls}-{case.name}.lance", witness)
     for version in ("2.1", "2.2", "2.3"):
         _write_ours(folder / f"ours-{version}.lance", version)
-    for name, file in {**forged.GOOD, **forged_arrays.GOOD, **forged_arrays.PRE_RELEASE}.items():
-        (small / f"forged-{name}.lance").write_bytes(file.build())
+    write_forged(small)
     return len(list(folder.rglob("*.lance")))
+
+
+def write_forged(folder: Path) -> None:
+    """Write the files that are made by hand: every layout and codec, 200 to 2,700 bytes each."""
+    for name, file in {**forged.GOOD, **forged_arrays.GOOD, **forged_arrays.PRE_RELEASE}.items():
+        (folder / f"forged-{name}.lance").write_bytes(file.build())
 
 
 def _cases(group: str, version: str, nulls: str) -> Iterator[columns.ColumnCase]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import ctypes
+import itertools
 import os
 import sys
 import tempfile
@@ -17,63 +18,40 @@ import zlib
 from pathlib import Path
 
 ROOMS = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOMS / "faults"), str(ROOMS / "support")]
+sys.path[:0] = [str(ROOMS / "faults"), str(ROOMS / "faults" / "mutants"), str(ROOMS / "support")]
 
-import forged  # noqa: E402
-import forged_arrays  # noqa: E402
 import numpy as np  # noqa: E402
 import pyarrow as pa  # noqa: E402
-from fuzz import LARGEST_FILTERED, LIMITS, filters, patterns  # noqa: E402
+from bounded import SETTINGS  # noqa: E402
+from fuzz import STRICT, attempt_small  # noqa: E402
 from fuzz_damage import damaged  # noqa: E402
-from same import difference, take_rows, whole  # noqa: E402
+from fuzz_runs import MEMORY  # noqa: E402
+from fuzz_seeds import write_forged  # noqa: E402
 
 import lance_arrow  # noqa: E402
 from lance_arrow import runtime as runtimes  # noqa: E402
 from lance_arrow.errors import LanceError  # noqa: E402
 from lance_arrow.runtime import Runtime  # noqa: E402
-from lance_arrow.settings import Settings  # noqa: E402
 
 RUN_ONE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_uint8), ctypes.c_size_t)
 MUTATE = ctypes.CFUNCTYPE(
     ctypes.c_size_t, ctypes.POINTER(ctypes.c_uint8), ctypes.c_size_t, ctypes.c_size_t, ctypes.c_uint
 )
-LARGEST_SEED = 4_000
 
 
 def read_one(content: bytes, path: Path, runtime: Runtime) -> None:
-    """Take rows of a file, read it, filter it; takes must give the rows that a read gives."""
-    # Each input goes one way: through a file, which the engine reads by itself, or through memory.
-    source: Path | bytes = content
-    if zlib.crc32(content) % 2:
-        path.write_bytes(content)
-        source = path
-    with contextlib.suppress(LanceError), lance_arrow.LanceFile(source, runtime=runtime) as file:
-        takes = {}
-        for number in (0, 1, 4):
-            rows = patterns(file.num_rows)[number % len(patterns(file.num_rows))]
-            with contextlib.suppress(LanceError):
-                takes[number] = rows, file.take(rows)
-        if file.num_rows >= LARGEST_FILTERED:
-            return
+    """Read a file at one of the doors of `fuzz.py`, which its checksum chooses; other rows are raised."""
+    try:
         with contextlib.suppress(LanceError):
-            for one in filters(file.schema)[:3]:
-                file.read(filter=one).validate(full=True)
-        table = file.read()
-        table.validate(full=True)
-        for rows, taken in takes.values():
-            for left, right in zip(table.columns, taken.columns, strict=True):
-                found = difference(take_rows(whole(left), rows), whole(right))
-                if found is not None:
-                    raise AssertionError(f"a take of {rows.tolist()[:8]} differs from a read: {found}")
+            attempt_small(path, content, runtime, zlib.crc32(content))
+    finally:
+        path.unlink(missing_ok=True)
 
 
 def write_seeds(folder: Path) -> int:
     """Write small files of every encoding that is made by hand, and one of this package for each version."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, file in {**forged.GOOD, **forged_arrays.GOOD, **forged_arrays.PRE_RELEASE}.items():
-        content = file.build()
-        if len(content) <= LARGEST_SEED:
-            (folder / f"forged-{name}").write_bytes(content)
+    write_forged(folder)
     numbers = np.arange(60)
     table = pa.table({"number": numbers, "text": [f"text {number}" for number in numbers], "real": numbers / 7})
     for version in ("2.1", "2.2", "2.3"):
@@ -83,15 +61,15 @@ def write_seeds(folder: Path) -> int:
 
 def run(driver: Path, folder: Path, options: list[str]) -> int:
     """Fuzz until libFuzzer's options say that it is enough; return its exit code."""
-    runtimes._default = strict = Runtime(Settings(limits=LIMITS, num_threads=1, prove_row_indices=True))
-    memory = Path("/dev/shm")
-    room = tempfile.TemporaryDirectory(prefix="fuzzed-", dir=memory if memory.is_dir() else None)
-    path = Path(room.name) / "input.lance"
+    runtimes._default, strict = Runtime(SETTINGS), Runtime(STRICT)
+    room = tempfile.TemporaryDirectory(prefix="fuzzed-", dir=MEMORY)
+    numbers = itertools.count()
 
     @RUN_ONE
     def run_one(data: ctypes._Pointer, size: int) -> int:
         try:
-            read_one(ctypes.string_at(data, size), path, strict)
+            # A path of its own for each: see `fuzz.py`.
+            read_one(ctypes.string_at(data, size), Path(room.name) / f"{next(numbers)}.lance", strict)
         # ctypes would print what a callback raises, and go on.
         except BaseException:  # noqa: BLE001
             traceback.print_exc()
