@@ -9,6 +9,7 @@ import pickle
 import socket
 import struct
 import threading
+import time
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
@@ -295,3 +296,31 @@ def test_forms_of_secrets(text: str) -> None:
 def _range() -> tuple[object, object]:
 
     return np.array([0]), np.array([10])
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "n",
+        "a-",
+        "&a_",
+        "token=;",
+        "cookie='",
+        "s3://",
+        "s3::",
+        "://",
+        "s3://a:1",
+        ":1@",
+        ";",
+        "password ",
+        "?#",
+        "a;b=",
+    ],
+)
+def test_long_names_take_time_in_proportion(unit: str) -> None:
+    """A file from a stranger may have names of any length, and errors print them."""
+    text = unit * (1 << 18) + ":=" + URL
+    begun = time.process_time()
+    redacted = redact_text(text)
+    assert time.process_time() - begun < 10
+    assert not any(secret in redacted for secret in SECRETS[:2])
