@@ -18,7 +18,8 @@ from lance_arrow.proto import file_schema_pb2
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MAX_DEPTH = 64
+MAX_DEPTH = 63
+"""Deepest field. Arrow takes batches of 64 levels by its C interface, and the batch itself is one of them."""
 NO_ID = -1
 BLOB_KEY = "lance-encoding:blob"
 _PACKED_KEY = "lance-encoding:packed"
@@ -103,7 +104,7 @@ def fields_from_messages(messages: Iterable[file_schema_pb2.Field]) -> tuple[Sch
     Raises
     ------
     CorruptFileError
-        Ids repeat, a parent is missing or comes later, siblings share a name, or the tree is deeper than 64.
+        Ids repeat, a parent is missing or comes later, siblings share a name, or the tree is deeper than 63.
     """
     nodes = _Nodes()
     for message in messages:

@@ -22,7 +22,7 @@ from lance_arrow.container.extension_types import (
     extension_metadata,
     with_extension_types,
 )
-from lance_arrow.container.fields import BLOB_KEY, NO_ID, SchemaField
+from lance_arrow.container.fields import BLOB_KEY, MAX_DEPTH, NO_ID, SchemaField
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.container.logical_types import child_fields, format_logical_type, parse_logical_type
 from lance_arrow.errors import CorruptFileError, InvalidArgumentError, LanceError, UnsupportedError, located
@@ -164,7 +164,7 @@ def fields_from_arrow(schema: pa.Schema) -> tuple[SchemaField, ...]:
     Raises
     ------
     UnsupportedError
-        The format has no such type; the column is named.
+        The format has no such type, or it is nested deeper than 63 levels; the column is named.
     """
     ids = iter(range(1 << 31))
     fields = []
@@ -172,7 +172,7 @@ def fields_from_arrow(schema: pa.Schema) -> tuple[SchemaField, ...]:
     for node in schema:
         type_ = node.type
         if node.metadata or type_.num_fields or isinstance(type_, pa.BaseExtensionType):
-            fields.append(_schema_field(node, node.name, NO_ID, ids))
+            fields.append(_schema_field(node, node.name, NO_ID, ids, 1))
             continue
         # Most columns: thousands of few types, and nothing else to tell.
         text = known.get(type_)
@@ -183,8 +183,11 @@ def fields_from_arrow(schema: pa.Schema) -> tuple[SchemaField, ...]:
     return tuple(fields)
 
 
-def _schema_field(node: pa.Field, path: str, parent_id: int, ids: Iterator[int]) -> SchemaField:
+def _schema_field(node: pa.Field, path: str, parent_id: int, ids: Iterator[int], depth: int) -> SchemaField:
     own = next(ids)
+    if depth > MAX_DEPTH:
+        column = path.partition(".")[0]
+        raise UnsupportedError(f"it is nested deeper than {MAX_DEPTH} levels", column=column, detail=MAX_DEPTH)
     with located(column=path):
         metadata = _text_keys(node.metadata)
         type_ = node.type
@@ -204,7 +207,7 @@ def _schema_field(node: pa.Field, path: str, parent_id: int, ids: Iterator[int])
         # The descriptor fields of a blob have no ids, and their parent is the field before them.
         parent_id_below, ids = NO_ID, repeat(NO_ID)
     children = tuple(
-        _schema_field(child, child_path(logical_type, path, child.name), parent_id_below, ids)
+        _schema_field(child, child_path(logical_type, path, child.name), parent_id_below, ids, depth + 1)
         for child in child_fields(type_)
     )
     return SchemaField(

@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from lance_arrow.container.fields import SchemaField, fields_from_messages, fields_to_messages
+from lance_arrow.container.fields import MAX_DEPTH, SchemaField, fields_from_messages, fields_to_messages
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.container.schema import arrow_schema, column_mapping, count_columns, fields_from_arrow
@@ -150,9 +150,10 @@ def test_a_bad_type_names_its_column(craft):
 
 
 def test_the_deepest_tree_allowed():
-    rows = [(number, number - 1, f"d{number}", "struct") for number in range(63)] + [(63, 62, "leaf", "int8")]
-    fields = fields_from_messages(_messages(*rows))
-    assert [leaf.path.count(".") for leaf in column_mapping(fields, FileVersion.V2_1)] == [63]
+    last = MAX_DEPTH - 1
+    rows = [(number, number - 1, f"d{number}", "struct") for number in range(last)]
+    fields = fields_from_messages(_messages(*rows, (last, last - 1, "leaf", "int8")))
+    assert [leaf.path.count(".") for leaf in column_mapping(fields, FileVersion.V2_1)] == [last]
 
 
 def test_blob_descriptors_belong_to_the_column_before_them():

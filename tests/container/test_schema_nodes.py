@@ -162,7 +162,7 @@ def test_depth(depth: int) -> None:
     message = serialized(file_schema_pb2.Schema(fields=fields))
     assert (told(message, FileVersion.V2_2) is None) == (depth > MAX_DEPTH)
     if depth > MAX_DEPTH:
-        with pytest.raises(CorruptFileError, match="deeper than 64"):
+        with pytest.raises(CorruptFileError, match=f"deeper than {MAX_DEPTH}"):
             told_patiently(message, FileVersion.V2_2)
 
 

@@ -189,7 +189,7 @@ CASES: list[Bad] = [
     bad_container("fields-id-twice", schema(field(), field("d")), CorruptFileError, *WHOLE),
     bad_container("fields-parent-later", schema(field(parent=1), field("d", 1)), CorruptFileError, *WHOLE),
     bad_container("fields-parent-itself", schema(field(parent=0)), CorruptFileError, *WHOLE),
-    bad_container("fields-depth", deep_schema(65), CorruptFileError, *WHOLE),
+    bad_container("fields-depth", deep_schema(63), CorruptFileError, *WHOLE),
     bad_container("fields-depth-10000", deep_schema(10_000), CorruptFileError, *WHOLE),
     bad_container("fields-name-twice", schema(field(), field(id_=1)), CorruptFileError, *COLUMN),
     bad_container(

@@ -21,6 +21,7 @@ import pytest
 
 import lance_arrow
 from lance_arrow import LanceFile, LanceWriter, read_table, write_table
+from lance_arrow.container.fields import MAX_DEPTH
 from lance_arrow.errors import InvalidArgumentError, LanceError, UnsupportedError
 
 VERSIONS = ("2.1", "2.2", "2.3")
@@ -283,3 +284,36 @@ def test_a_killed_writer_leaves_nothing(tmp_path: Path) -> None:
         process.kill()
     assert not path.exists()
     assert not pads.dataset(tmp_path, format=lance_arrow.LanceFormat(), schema=pa.schema([("i", pa.int64())])).files
+
+
+def nested_rows(kind: str, levels: int) -> pa.Table:
+    """Rows of one column with so many levels, its values included."""
+    deep: pa.DataType = pa.int32()
+    value: object = 7
+    for level in range(levels - 1):
+        is_list = kind == "lists" or (kind == "both" and level % 2 == 0)
+        deep = pa.list_(deep) if is_list else pa.struct([("f", deep)])
+        value = [value] if is_list else {"f": value}
+    return pa.table({"deep": pa.array([value, None, value] if kind != "structs" else [value] * 2, deep)})
+
+
+@pytest.mark.parametrize("kind", ["lists", "structs", "both"])
+@pytest.mark.parametrize("version", ["2.1", "2.2", "2.3"])
+def test_the_deepest_column_is_read_again_and_a_deeper_one_is_refused(kind: str, version: str, tmp_path: Path) -> None:
+    """Arrow's C interface takes no batch of more levels: a file of them could be written, but not read."""
+    path = tmp_path / "deep.lance"
+    rows = nested_rows(kind, MAX_DEPTH)
+    lance_arrow.write_table(rows, path, file_version=version)
+    assert lance_arrow.read_table(path).equals(rows)
+    assert lance_arrow.dataset(path).to_table().equals(rows)
+    path.unlink()
+    for levels in (MAX_DEPTH + 1, 3 * MAX_DEPTH):
+        with pytest.raises(UnsupportedError, match=f"nested deeper than {MAX_DEPTH} levels") as caught:
+            lance_arrow.write_table(nested_rows(kind, levels), path, file_version=version)
+        assert caught.value.column == "deep"
+        assert not path.exists()
+
+
+def test_deep_lists_of_2_0_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedError, match="nested deeper"):
+        lance_arrow.write_table(nested_rows("lists", MAX_DEPTH + 2), tmp_path / "deep.lance", file_version="2.0")

@@ -10,7 +10,7 @@ namespace lance_arrow::engine {
 
 namespace {
 
-constexpr int64_t kMostDepth = 64;
+constexpr int64_t kMostDepth = 63;
 constexpr Bytes kPackedKey = "lance-encoding:packed", kOldPackedKey = "packed", kBlobKey = "lance-encoding:blob",
                 kExtensionKey = "ARROW:extension:name";
 
