@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from pathlib import Path
 
 import nox
@@ -34,11 +35,16 @@ def _preloaded(session: nox.Session, *libraries: str) -> str:
 
 @nox.session
 def sanitize(session: nox.Session) -> None:
-    """Test and fuzz a build with ASan and UBSan (`-- --minutes 30`), or with `-- --threads` scans with TSan."""
+    """Test and fuzz a build with ASan and UBSan, or with `-- --threads` scans with TSan.
+
+    `-- kernels files` are some rooms, `-- --minutes 30` fuzzes longer, `-- --every-day` leaves out what is for `whole`.
+    """
     if "--threads" in session.posargs:
         _sanitize_threads(session)
         return
-    minutes = session.posargs or ["--minutes", "2"]
+    rooms = [room for room in SANITIZED if room in session.posargs]
+    whole = [] if "--every-day" in session.posargs else ["--whole"]
+    minutes = [one for one in session.posargs if one not in (*SANITIZED, "--every-day")] or ["--minutes", "2"]
     install(session, TEST_EXTRAS, *TEST_REQUIREMENTS, sanitizers="address,undefined")
     env = {
         # So ASan sees each allocation of Python.
@@ -50,7 +56,13 @@ def sanitize(session: nox.Session) -> None:
     }
     session.chdir(ROOT / "tests")
     workers = ["-n", str(min(os.cpu_count() or 1, 4)), "--dist", "loadgroup"]
-    session.run("pytest", *WHERE, "--whole", *workers, *SANITIZED, env=env)
+    # One after the other: a room that fails, or takes an hour, is seen by its name.
+    for room in rooms or SANITIZED:
+        begun = time.monotonic()
+        session.run("pytest", *WHERE, *whole, *workers, room, env=env)
+        session.log(f"{room} took {time.monotonic() - begun:.0f} s")
+    if rooms:
+        return
     session.run("python", "differential/trees.py", "--every", "50", env=env)
     session.run("python", "faults/fuzz.py", *minutes, env=env)
 

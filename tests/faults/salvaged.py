@@ -241,7 +241,8 @@ def main() -> int:
             failures += wrong
     for kind, tally in sorted(tallies.items()):
         print(f"{kind:26} {tally}")
-    print(f"{len(failures)} failures", *failures[:SHOWN_FAILURES], sep="\n  ")
+    num_files = sum(tally.files for tally in tallies.values())
+    print(f"{num_files:,} files in all, {len(failures)} failures", *failures[:SHOWN_FAILURES], sep="\n  ")
     return int(bool(failures))
 
 
