@@ -66,6 +66,36 @@ def test_the_bytes_are_those_of_the_docs():
     assert len(table) == 64 + 4 * 24 + 2 * 4 + 15 * 4
 
 
+def test_a_table_knows_its_size():
+    data = packed()
+    assert ChecksumTable.parse(data, 1024, 5000).num_bytes == len(data)
+    assert checksums.announced_bytes(data.tobytes()) == len(data)
+    assert checksums.announced_bytes(data[: checksums.HEADER_BYTES].tobytes()) == len(data)
+    assert checksums.announced_bytes(data[: checksums.HEADER_BYTES - 1].tobytes()) is None
+
+
+def test_a_table_without_a_whole_header_is_damaged():
+    with pytest.raises(CorruptFileError, match="has 63 bytes, too few") as caught:
+        ChecksumTable.parse(packed()[: checksums.HEADER_BYTES - 1], 1024, 5000)
+    assert caught.value.byte_range == (1024, 1087)
+
+
+def test_a_file_without_buffers_has_a_table():
+    """It has no column either: a table of no columns and no rows."""
+    tail = Tail(Block(0, b"descriptor"), (), Block(0, b"c"), Block(0, b"b"), Block(0, b"f"))
+    writer = ChecksumWriter(64)
+    data = np.frombuffer(writer.encode(tail.told), np.uint8)
+    assert len(data) == writer.num_bytes(tail.told) == checksums.HEADER_BYTES
+    table = ChecksumTable.parse(data, 0, 5000)
+    assert (len(table.starts), len(table.crcs), len(table.metadata.columns)) == (0, 0, 0)
+    assert table.owner(0) is None
+    # A sum of no buffer: the table contradicts itself.
+    lying = np.concatenate((data, np.zeros(4, np.uint8)))
+    lying[24:32] = np.frombuffer(struct.pack("<Q", 1), np.uint8)
+    with pytest.raises(CorruptFileError, match="names impossible buffers"):
+        ChecksumTable.parse(with_own_checksum(lying), 0, 5000)
+
+
 def test_owners_are_found_by_position():
     table = ChecksumTable.parse(packed(), 1024, 5000)
     assert [table.owner(position) for position in (0, 99, 100, 128, 129, 192, 948)] == [1, 1, None, 0, None, None, None]
@@ -135,6 +165,21 @@ def test_a_foreign_global_buffer_costs_at_most_a_look(written):
     source = MeteredSource(BufferSource((written / "wide-2.2.lance").read_bytes()))
     assert find_table(MetadataBytes(source, Limits())) is None
     assert source.snapshot().requests == 1
+
+
+def test_a_large_foreign_global_buffer_is_not_read(plain):
+    """Only its first bytes are, which are not those of a table."""
+    data, tail = with_checksums(plain, 256)
+    table = tail.table
+    assert table.stop - table.position > 64 << 10
+    source = MeteredSource(BufferSource(flipped(data, table.position)))
+    assert find_table(MetadataBytes(source, Limits(max_metadata_bytes=64 << 10))) is None
+    assert source.snapshot().bytes_fetched < table.stop - table.position
+
+
+def test_a_file_too_small_for_a_table_has_none():
+    source = BufferSource(bytes(checksums.FOOTER_BYTES + 15))
+    assert find_table(MetadataBytes(source, Limits())) is None
 
 
 @pytest.mark.parametrize("verify", ["touched", "full", "off"])

@@ -94,6 +94,17 @@ def test_damaged_metadata_is_listed(plain):
         assert any(message in one.message for one in report.errors), (message, report.errors)
 
 
+def test_damaged_pages_are_listed_where_the_footer_is_damaged_too(plain):
+    """The table is found without the footer; which column owns the bytes is not."""
+    data, tail = with_checksums(plain, 64)
+    start = page_starts(data, 0)[0]
+    report = lance_arrow.verify(damaged(data, start + 70, tail.footer.stop - 1))
+    assert any("footer" in one.message for one in report.errors)
+    assert [(one.column, one.byte_range) for one in report.errors if "bytes of the file" in one.message] == [
+        (None, (start + 64, start + 128))
+    ]
+
+
 def test_a_lost_table_is_listed(plain):
     data, tail = with_checksums(plain)
     report = lance_arrow.verify(damaged(data, tail.table.position))

@@ -173,3 +173,13 @@ def test_large_requests_that_share_a_block_are_not_joined(monkeypatch):
 
 
 _real_read_arena = BufferSource.read_arena
+
+
+def test_ranges_are_extended_to_unchecked_blocks(path):
+    for source in open_both(path):
+        starts, stops = positions([BUFFERS[0][0] + 1]), positions([BUFFERS[0][0] + 2])
+        wide_starts, wide_stops = source.widened(starts, stops)
+        assert (wide_starts[0], wide_stops[0]) == (BUFFERS[0][0], BUFFERS[0][0] + BLOCK)
+        source.read(wide_starts, wide_stops)
+        # What was checked is not read again.
+        assert [one.tolist() for one in source.widened(starts, stops)] == [starts.tolist(), stops.tolist()]
