@@ -62,7 +62,8 @@ TEST_CASE("the method decodes what the C side leaves, and only that") {
   const LaRuns runs{&start, &stop, 1};
   Method method;
   const LaChunkCodec leaving{8, 1, 0, nullptr, &leave}, refusing{8, 1, 0, nullptr, &refuse};
-  const CalledChunks left{8, &leaving, &method, &Method::decode}, wrong{8, &refusing, &method, &Method::decode};
+  const CalledChunks left{8, &leaving, &method, &Method::decode, nullptr},
+      wrong{8, &refusing, &method, &Method::decode, nullptr};
   uint8_t out[2] = {};
   LaValues place{out, 0, nullptr, 0, nullptr, nullptr};
   CHECK(CalledChunks::select(&left, &chunk, &runs, &place) == nullptr);
@@ -80,7 +81,7 @@ TEST_CASE("values of any length go behind each other, within a limit") {
   const LaChunk chunk = chunk_of(&data, &size);
   const LaRuns runs{starts, stops, 2};
   Method method;
-  const CalledChunks called{0, nullptr, &method, &Method::decode};
+  const CalledChunks called{0, nullptr, &method, &Method::decode, nullptr};
   Memory memory;
   memory.bytes = {9, 9};
   int64_t ends[3] = {};
@@ -97,12 +98,25 @@ TEST_CASE("values of any length go behind each other, within a limit") {
 
 TEST_CASE("a codec without a C side is known, but for single bits") {
   Method method;
-  const CalledChunks called{32, nullptr, &method, &Method::decode}, bits{1, nullptr, &method, &Method::decode};
+  const CalledChunks called{32, nullptr, &method, &Method::decode, nullptr},
+      bits{1, nullptr, &method, &Method::decode, nullptr};
   const LaChunkCodec one{32, 1, 0, &called, &CalledChunks::select}, other{1, 1, 0, &bits, &CalledChunks::select};
   const LaChunkCodec native{32, 1, 0, nullptr, &refuse};
   CHECK(CalledChunks::of(&one) == &called);
   CHECK(CalledChunks::of(&other) == nullptr);
   CHECK(CalledChunks::of(&native) == nullptr);
+}
+
+TEST_CASE("what a codec says of its numbers is that of the codec which asks Python") {
+  Method method;
+  const LaChunkMarks marks{};
+  const CalledChunks said{32, nullptr, &method, &Method::decode, &marks};
+  const CalledChunks silent{32, nullptr, &method, &Method::decode, nullptr};
+  const LaChunkCodec one{32, 1, 0, &said, &CalledChunks::select}, other{32, 1, 0, &silent, &CalledChunks::select};
+  const LaChunkCodec native{32, 1, 0, nullptr, &refuse};
+  CHECK(CalledChunks::marks_of(&one) == &marks);
+  CHECK(CalledChunks::marks_of(&other) == nullptr);
+  CHECK(CalledChunks::marks_of(&native) == nullptr);
 }
 
 TEST_CASE("offsets ascend within the values") {
