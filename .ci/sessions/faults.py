@@ -74,6 +74,27 @@ def soak(session: nox.Session) -> None:
 
 
 @nox.session
+def mixed_soak(session: nox.Session) -> None:
+    """Read and write two tables for an hour, with faults: memory, descriptors, threads stay; `-- --minutes 5`."""
+    install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
+    session.run("python", "tests/soak/mixed.py", *session.posargs)
+
+
+@nox.session
+def floods(session: nox.Session) -> None:
+    """Use tables of 100,000 versions, 1,000,000 fragments, 10,000 columns, long names, 63 levels; `-- names`."""
+    install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)
+    session.run("python", "tests/soak/floods.py", *session.posargs)
+
+
+@nox.session
+def coverage(session: nox.Session) -> None:
+    """Measure lines and branches of pruning, commits and checksums that tests run; `-- checksums` for some."""
+    install(session, TEST_EXTRAS, *TEST_REQUIREMENTS, "coverage>=7.6")
+    session.run("python", "tests/soundness/covered.py", *session.posargs)
+
+
+@nox.session
 def mutants(session: nox.Session) -> None:
     """Change what prunes in one place at a time: tests notice nine changes in ten; `-- --sample 100` for some."""
     install(session, TEST_EXTRAS, *TEST_REQUIREMENTS)

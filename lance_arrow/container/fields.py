@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from lance_arrow.container.extension_types import EXTENSION_NAME
 from lance_arrow.container.footer import FileVersion
-from lance_arrow.errors import CorruptFileError
+from lance_arrow.errors import CorruptFileError, UnsupportedError
 from lance_arrow.proto import file_schema_pb2
 
 if TYPE_CHECKING:
@@ -86,6 +86,12 @@ class SchemaField:
         yield self
         for child in self.children:
             yield from child.walk()
+
+
+def too_deep(path: str) -> UnsupportedError:
+    """Return the error of a column that cannot be written: it has more levels than could be read."""
+    column = path.partition(".")[0]
+    return UnsupportedError(f"it is nested deeper than {MAX_DEPTH} levels", column=column, detail=MAX_DEPTH)
 
 
 def fields_from_messages(messages: Iterable[file_schema_pb2.Field]) -> tuple[SchemaField, ...]:

@@ -22,7 +22,7 @@ from lance_arrow.container.extension_types import (
     extension_metadata,
     with_extension_types,
 )
-from lance_arrow.container.fields import BLOB_KEY, MAX_DEPTH, NO_ID, SchemaField
+from lance_arrow.container.fields import BLOB_KEY, MAX_DEPTH, NO_ID, SchemaField, too_deep
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.container.logical_types import child_fields, format_logical_type, parse_logical_type
 from lance_arrow.errors import CorruptFileError, InvalidArgumentError, LanceError, UnsupportedError, located
@@ -186,8 +186,7 @@ def fields_from_arrow(schema: pa.Schema) -> tuple[SchemaField, ...]:
 def _schema_field(node: pa.Field, path: str, parent_id: int, ids: Iterator[int], depth: int) -> SchemaField:
     own = next(ids)
     if depth > MAX_DEPTH:
-        column = path.partition(".")[0]
-        raise UnsupportedError(f"it is nested deeper than {MAX_DEPTH} levels", column=column, detail=MAX_DEPTH)
+        raise too_deep(path)
     with located(column=path):
         metadata = _text_keys(node.metadata)
         type_ = node.type

@@ -21,6 +21,7 @@ from lance_arrow.arrays.arrow_arrays import retyped
 from lance_arrow.arrays.list_items import list_items
 from lance_arrow.container.binary_json import holds_json, with_binary_json
 from lance_arrow.container.extension_types import JSON_METADATA
+from lance_arrow.container.fields import MAX_DEPTH, too_deep
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError, located
 from lance_arrow.files.batch_inputs import Rows
@@ -209,6 +210,8 @@ def _check_names(names: Iterable[str], path: str | None) -> None:
 
 
 def _stored_field(field: pa.Field, path: str, above: tuple[pa.DataType, ...], version: FileVersion) -> pa.Field:
+    if len(above) > MAX_DEPTH:
+        raise too_deep(path)
     if isinstance(field.type, pa.JsonType):
         if any(isinstance(one, pa.MapType | pa.FixedSizeListType) for one in above):
             raise UnsupportedError(

@@ -27,9 +27,11 @@ from many_versions import table_of_versions
 
 import lance_arrow
 from lance_arrow import LanceTable
+from lance_arrow.container.fields import MAX_DEPTH
 from lance_arrow.errors import LanceError
 
-VERSIONS, FRAGMENTS, COLUMNS, NAME_BYTES, NESTING = 100_000, 1_000_000, 10_000, 1 << 16, 64
+VERSIONS, FRAGMENTS, COLUMNS, NAME_BYTES = 100_000, 1_000_000, 10_000, 1 << 16
+NESTINGS = (MAX_DEPTH, MAX_DEPTH + 1, 1000)
 MOST_SECONDS = 60.0
 """For each step."""
 MOST_BYTES = 3 << 30
@@ -166,25 +168,26 @@ def names(folder: Path) -> None:
 
 
 def nesting(folder: Path) -> None:
-    """Structs and lists of 64 levels: read as they were written, or refused."""
+    """Structs and lists of 63 levels are read as they were written; more are refused."""
     for kind in ("structs", "lists"):
-        deep: pa.DataType = pa.int32()
-        value: object = 7
-        for _ in range(NESTING):
-            deep = pa.struct([("f", deep)]) if kind == "structs" else pa.list_(deep)
-            value = {"f": value} if kind == "structs" else [value]
-        rows = pa.table({"deep": pa.array([value, None, value], deep)})
-        path = folder / f"{kind}.lance"
-        with step(f"write {NESTING} {kind}"):
-            is_refused = _refused("file", lambda rows=rows, path=path: lance_arrow.write_table(rows, path))
-        if is_refused:
-            continue
-        with step(f"read {NESTING} {kind}"):
-            assert lance_arrow.read_table(path).equals(rows)
-        with step(f"table of {NESTING} {kind}"):
-            table = LanceTable.create(folder / kind, rows)
-            table.append(rows)
-            assert LanceTable.open(folder / kind).to_table().num_rows == 6
+        for levels in NESTINGS:
+            deep: pa.DataType = pa.int32()
+            value: object = 7
+            for _ in range(levels - 1):
+                deep = pa.struct([("f", deep)]) if kind == "structs" else pa.list_(deep)
+                value = {"f": value} if kind == "structs" else [value]
+            rows = pa.table([pa.array([value, value], deep) if levels < 100 else pa.nulls(2, deep)], ["deep"])
+            path = folder / f"{kind}.lance"
+            with step(f"write {levels} {kind}"):
+                is_refused = _refused("file", lambda rows=rows, path=path: lance_arrow.write_table(rows, path))
+            assert is_refused == (levels > MAX_DEPTH)
+            if is_refused:
+                continue
+            with step(f"read {levels} {kind}"):
+                assert lance_arrow.read_table(path).equals(rows)
+            with step(f"table of {levels} {kind}"):
+                LanceTable.create(folder / kind, rows).append(rows)
+                assert LanceTable.open(folder / kind).to_table().num_rows == 4
 
 
 def _refused(what: str, make: Callable[[], object]) -> bool:
