@@ -11,6 +11,7 @@
 #include "lance_arrow_codecs/delta/codec.hpp"
 #include "lance_arrow_codecs/fixed_size_list/codec.hpp"
 #include "lance_arrow_codecs/fsst/codec.hpp"
+#include "lance_arrow_codecs/fsst/symbols.hpp"
 #include "lance_arrow_codecs/inline_bitpacking/codec.hpp"
 #include "lance_arrow_codecs/lz4/codec.hpp"
 #include "lance_arrow_codecs/out_of_line_bitpacking/codec.hpp"

@@ -6,6 +6,7 @@
 #include "input.hpp"
 #include "lance_arrow/codec_tables.hpp"
 #include "lance_arrow_codecs/fsst/codec.hpp"
+#include "lance_arrow_codecs/fsst/symbols.hpp"
 #include "lance_arrow_codecs/zstd/codec.hpp"
 
 namespace {

@@ -3,6 +3,7 @@
 
 #include "engine/bind/codec_holders.hpp"
 #include "lance_arrow/codec_tables.hpp"
+#include "lance_arrow/fastlanes.hpp"
 #include "lance_arrow_codecs/byte_stream_split/codec.hpp"
 #include "lance_arrow_codecs/fixed_size_list/codec.hpp"
 #include "lance_arrow_codecs/inline_bitpacking/codec.hpp"

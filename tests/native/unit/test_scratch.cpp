@@ -5,6 +5,7 @@
 #include "lance_arrow/codec_tables.hpp"
 #include "lance_arrow/scratch.hpp"
 #include "lance_arrow_codecs/fsst/codec.hpp"
+#include "lance_arrow_codecs/fsst/symbols.hpp"
 #include "lance_arrow_codecs/variable/codec.hpp"
 #include "support.hpp"
 
