@@ -9,6 +9,7 @@ from pathlib import Path
 
 import bounded
 import pytest
+from fuzz_runs import Mutant, Run
 
 ROOT = Path(__file__).parent.parent.parent
 HEAD = """
@@ -57,6 +58,29 @@ with bounds.keep(1):
     done = said(code)
     assert done.stdout.strip() == "kept"
     assert done.returncode == -signal.SIGPROF
+
+
+@pytest.mark.parametrize(("times", "failures"), [(1, []), (2, ["hung"])])
+def test_a_worker_that_was_stopped_is_no_hang(times: int, failures: list[str], tmp_path: Path) -> None:
+    """The first signal of the clock may come of a pause of the process; the second one does not."""
+    script = tmp_path / "worker.py"
+    script.write_text(
+        f"""
+import json, os, pathlib, signal, sys
+first, count = int(sys.argv[4]), int(sys.argv[5])
+for number in range(first, first + count):
+    print("trying", number, flush=True)
+    mark = pathlib.Path({str(tmp_path)!r}, f"{{number}}")
+    mark.write_text(mark.read_text() + "x" if mark.exists() else "x")
+    if number == 3 and len(mark.read_text()) <= {times}:
+        os.kill(os.getpid(), signal.SIGALRM)
+print(json.dumps({{"outcomes": {{"read": count}}, "most_bytes": 0}}))
+"""
+    )
+    mutant = Mutant("file", "damage", 1, lambda: "read")
+    found = Run(script, tmp_path, lambda number: mutant, 0, 6, 60).all()
+    assert [one["error"] for one in found.failures] == failures
+    assert found.tried == 6
 
 
 def test_settings_are_those_that_are_documented() -> None:

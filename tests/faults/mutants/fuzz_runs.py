@@ -25,7 +25,7 @@ from threading import Lock
 
 from bounded import ENVIRONMENT, Bounds
 
-SLICE = 50_000
+SLICE = 20_000
 """Mutants of a process. Its start takes as long as some thousands of them."""
 MEMORY = Path("/dev/shm") if Path("/dev/shm").is_dir() else None
 """Where files are made and removed without a disk."""
@@ -135,6 +135,7 @@ class Run:
         self._lock = Lock()
         self._findings = Findings()
         self._num_told = 0
+        self._hung: set[int] = set()
 
     def all(self) -> Findings:
         """Try all; a crash or hang is a failure, and the rest goes on behind it."""
@@ -185,6 +186,11 @@ class Run:
             if done.returncode == 0:
                 return stop
             last = max(tried, default=first)
+            if done.returncode == -signal.SIGALRM and last not in self._hung:
+                # The clock goes on while a process is stopped for others: a read that hangs does so again.
+                self._hung.add(last)
+                self._findings.outcomes["tried by a lost worker"] += last - first
+                return last
             what = _HANGS.get(done.returncode, f"ended with {done.returncode}")
             mutant = self._make(last)
             self._findings.failures.append(_failure(mutant, self._seed, last, what, done.stderr))
