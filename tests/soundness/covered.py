@@ -53,7 +53,7 @@ SUBJECTS = {
          "io/verified_source.py"),
         ("container/test_checksums.py", "faults/test_checksum_flips.py", "faults/test_checks_table.py",
          "faults/test_sealed_tables.py", "files/test_verification.py", "io/test_verified_source.py",
-         "faults/test_flipped_files.py"),
+         "faults/test_flipped_files.py", "manifests/test_seals.py"),
     ),
 }  # fmt: skip
 
