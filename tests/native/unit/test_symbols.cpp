@@ -142,4 +142,54 @@ TEST_CASE("a value outside its page is refused") {
   }
 }
 
+// The sign of what `compare` says of codes and a bound, in memory that ends 8 bytes behind the bound.
+int order_of(const SymbolTable& table, const std::string& codes, std::string bound) {
+  const auto size = static_cast<int64_t>(bound.size());
+  bound.append(8, '\xA5');
+  const auto* bytes = reinterpret_cast<const uint8_t*>(bound.data());
+  const auto* own = reinterpret_cast<const uint8_t*>(codes.data());
+  const int found = table.compare(own, static_cast<int64_t>(codes.size()), {bytes, size});
+  return found < 0 ? -1 : found > 0 ? 1 : 0;
+}
+
+TEST_CASE("codes are compared as the values that they stand for") {
+  const std::vector<std::string> symbols{"a",       "ab", "abcdefgh", std::string("\0", 1), std::string("b\0", 2),
+                                         "\xff\xfe"};
+  const Bytes bytes = table_of(symbols);
+  SymbolTable table;
+  REQUIRE(table.open(bytes.data(), tests::size_of(bytes)).message == nullptr);
+  std::vector<std::pair<std::string, std::string>> coded{{"", ""}};
+  for (int step = 0; step < 3; ++step) {
+    const size_t count = coded.size();
+    for (size_t one = 0; one < count; ++one) {
+      const auto [codes, value] = coded[one];
+      for (size_t code = 0; code < symbols.size(); ++code)
+        coded.emplace_back(codes + static_cast<char>(code), value + symbols[code]);
+      coded.emplace_back(codes + "\xff" + "b", value + "b");
+      coded.emplace_back(codes + "\xff" + "\xff", value + "\xff");
+    }
+    if (coded.size() > 600) break;
+  }
+  int64_t compared = 0;
+  for (const auto& [codes, value] : coded) {
+    for (size_t other = 0; other < coded.size(); other += 7) {
+      const std::string& bound = coded[other].second;
+      const int expected = value < bound ? -1 : value > bound ? 1 : 0;
+      REQUIRE(order_of(table, codes, bound) == expected);
+      ++compared;
+    }
+  }
+  CHECK(compared > 10000);
+}
+
+TEST_CASE("codes of a table that is not used are the values") {
+  const Bytes bytes = table_of({}, 0);
+  SymbolTable table;
+  REQUIRE(table.open(bytes.data(), tests::size_of(bytes)).message == nullptr);
+  CHECK(order_of(table, "abc", "abc") == 0);
+  CHECK(order_of(table, "abc", "abd") == -1);
+  CHECK(order_of(table, "abc", "ab") == 1);
+  CHECK(table.all_known(bytes.data(), tests::size_of(bytes)));
+}
+
 }  // namespace

@@ -1,0 +1,92 @@
+// text_ranges.hpp, text_condition.hpp: which byte strings lie in ranges, and which ranges are none.
+#include <algorithm>
+#include <optional>
+
+#include "engine/plan/judged_items.hpp"
+#include "lance_arrow/text_ranges.hpp"
+#include "support.hpp"
+
+namespace {
+
+using namespace lance_arrow;
+using namespace lance_arrow::engine;
+
+using Range = std::pair<std::string, std::optional<std::string>>;
+
+TextCondition condition_of(const std::vector<Range>& ranges) {
+  TextCondition condition;
+  for (const auto& [low, high] : ranges) condition.add(low, high.has_value() ? &*high : nullptr);
+  return condition;
+}
+
+std::vector<std::string> texts() {
+  std::vector<std::string> found;
+  for (const std::string& one : {"", "a", "ab", "abc", "abcdefgh", "abcdefghi", "abcdefgi", "b", "\xc3\xa4", "\xff"}) {
+    found.push_back(one);
+    found.push_back(one + std::string(1, '\0'));
+    found.push_back(one + "\xff");
+  }
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
+std::vector<uint8_t> marked(TextCondition condition, const std::vector<std::string>& values) {
+  JudgedItems judged(false, static_cast<int64_t>(values.size()), false);
+  judged.judge_texts(condition);
+  std::string bytes;
+  std::vector<int64_t> ends;
+  for (const std::string& one : values) {
+    bytes += one;
+    ends.push_back(static_cast<int64_t>(bytes.size()));
+  }
+  const auto count = static_cast<int64_t>(values.size());
+  std::vector<uint8_t> bits(values.size() / 8 + 1), found;
+  REQUIRE(judged.add_texts(reinterpret_cast<const uint8_t*>(bytes.data()), 0, ends.data(), count, nullptr).message ==
+          nullptr);
+  judged.copy_bits(bits.data());
+  for (size_t value = 0; value < values.size(); ++value) found.push_back(bits[value / 8] >> (value % 8) & 1);
+  return found;
+}
+
+TEST_CASE("strings are marked that lie in one range, or in one of two") {
+  const std::vector<std::string> values = texts();
+  for (size_t low = 0; low < values.size(); ++low) {
+    for (size_t high = low + 1; high <= values.size(); ++high) {
+      std::optional<std::string> end;
+      if (high < values.size()) end = values[high];
+      std::vector<std::vector<Range>> tried{{{values[low], end}}};
+      if (low > 1) tried.push_back({{values[0], values[low - 1]}, {values[low], end}});
+      for (const std::vector<Range>& ranges : tried) {
+        REQUIRE(condition_of(ranges).is_valid());
+        const std::vector<uint8_t> found = marked(condition_of(ranges), values);
+        for (size_t value = 0; value < values.size(); ++value) {
+          bool expected = false;
+          for (const auto& [first, last] : ranges)
+            expected |= values[value] >= first && (!last.has_value() || values[value] < *last);
+          REQUIRE((found[value] != 0) == expected);
+        }
+      }
+    }
+  }
+  CHECK(marked(condition_of({}), values) == std::vector<uint8_t>(values.size(), 0));
+}
+
+TEST_CASE("ranges that descend or touch each other's strings are refused") {
+  CHECK(condition_of({{"a", "b"}, {"b", "c"}}).is_valid());
+  CHECK_FALSE(condition_of({{"b", "a"}}).is_valid());
+  CHECK_FALSE(condition_of({{"a", "a"}}).is_valid());
+  CHECK_FALSE(condition_of({{"a", "c"}, {"b", "d"}}).is_valid());
+  CHECK_FALSE(condition_of({{"a", std::nullopt}, {"b", "d"}}).is_valid());
+  const std::string after_a("a\0", 2);
+  CHECK(condition_of({{"a", after_a}, {after_a, "b"}}).is_valid());
+  CHECK_FALSE(condition_of({{"a", after_a}, {"a", "b"}}).is_valid());
+}
+
+TEST_CASE("values of any length need a condition on them") {
+  JudgedItems judged(false, 1, false);
+  const int64_t end = 0;
+  CHECK(judged.add_texts(nullptr, 0, &end, 1, nullptr).message != nullptr);
+}
+
+}  // namespace
