@@ -21,7 +21,7 @@ TextCondition condition_of(const std::vector<Range>& ranges) {
 
 std::vector<std::string> texts() {
   std::vector<std::string> found;
-  for (const std::string& one : {"", "a", "ab", "abc", "abcdefgh", "abcdefghi", "abcdefgi", "b", "\xc3\xa4", "\xff"}) {
+  for (const std::string one : {"", "a", "ab", "abc", "abcdefgh", "abcdefghi", "abcdefgi", "b", "\xc3\xa4", "\xff"}) {
     found.push_back(one);
     found.push_back(one + std::string(1, '\0'));
     found.push_back(one + "\xff");
