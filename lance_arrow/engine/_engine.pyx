@@ -63,6 +63,7 @@ include "door/encode/leaf_encoding.pxi"
 
 # Reading whole leaves without Python.
 include "door/engine_headers.pxi"
+include "door/conditions.pxi"
 include "door/codec_capsules.pxi"
 include "door/codec_checks.pxi"
 include "door/pages.pxi"

@@ -222,20 +222,6 @@ cdef class RowsInTheMaking:
         return None
 
 
-cdef TextCondition _text_condition(ranges) except *:
-    cdef TextCondition condition
-    cdef string end
-    for low, high in ranges:
-        if high is None:
-            condition.add(low, NULL)
-        else:
-            end = high
-            condition.add(low, &end)
-    if not condition.is_valid():
-        raise InvalidArgumentError("ranges of bytes must ascend")
-    return condition
-
-
 cdef inline object _owned(void* reference):
     """Take over a new reference."""
     made = <object>reference
@@ -268,9 +254,8 @@ cdef class ReadForms:
         byte for each, 1 where the item satisfies it; or None if items cannot be judged. Its `null` tells whether null
         satisfies it. Its `numbers` are None, or ``(kind, lows, highs, nan)`` for numbers of `value_bits`: pages without items are
         judged by them. ``kind`` is 0, 1 or 2 for numbers with a sign, without one, or floats. Then come the bits of the first and
-        of the last number of each range that satisfies the condition, and whether NaN does. Its `texts` are None, or for
-        values of any length the ``(low, high)`` of half-open ranges of bytes, ascending; the last `high` may be None. Its
-        `keeps_codes` tells whether pages of few items give codes rather than flags. ``list_parts``: of fixed-size lists, the bits
+        of the last number of each range that satisfies the condition, and whether NaN does. Its `texts` are None, or
+        ``(low, high)`` of half-open ranges of bytes; the last `high` may be None. With `keeps_codes`, few items give codes. ``list_parts``: of fixed-size lists, the bits
         of each part of a value, were there a bitmap of each layer. ``is_text``: whether plain values of variable width
         are checked as UTF-8. ``dimensions``: as `offset_bits`, of fixed-size lists of structs the structs of each, or 0;
         empty without such lists. ``lengths_per_row``: how many rows pages count for one row.
@@ -292,8 +277,6 @@ cdef class ReadForms:
         cdef LeafShape shape
         cdef BlobShape blobs
         cdef KeptShape kept
-        cdef NumberCondition condition
-        cdef TextCondition texts
         self.judges = []
         for leaf in leaves:
             shape = LeafShape()
@@ -307,17 +290,7 @@ cdef class ReadForms:
                 shape.form = <Form><int>FORMS[form]
             else:
                 shape.form = Form.kJudged
-                if form.numbers is not None:
-                    condition = NumberCondition()
-                    kind, condition.lows, condition.highs, condition.nan_flag = form.numbers
-                    condition.kind, condition.bits = <NumberKind><int>kind, shape.value_bits
-                    if not condition.is_valid():
-                        raise InvalidArgumentError("ranges of numbers must ascend, and have a width that is judged")
-                    shape.numbers = condition
-                if form.texts is not None:
-                    texts = _text_condition(form.texts)
-                    shape.texts = texts
-                shape.keeps_codes = form.keeps_codes
+                _add_conditions(form, &shape)
                 self.judges.append((self.shapes.size(), form))
             if shape.value_bits == 0 and shape.value_offset_bits not in (32, 64):
                 raise InvalidArgumentError("values of any length have offsets of 32 or 64 bits")
@@ -456,9 +429,9 @@ cdef class ReadForms:
         """Tell whether pages of the one leaf have few items each, or numbers, so that a condition can be judged by these."""
         if self.shapes.size() != 1 or not pages.are_all_read:
             return False
+        numbers, texts = self.shapes[0].numbers.has_value(), self.shapes[0].texts.has_value()
         for ref in pages.pages[0]:
-            if not (ref.page.has_few_items() or (self.shapes[0].numbers.has_value() and ref.page.has_numbers())
-                    or (self.shapes[0].texts.has_value() and ref.page.has_texts())):
+            if not (ref.page.has_few_items() or numbers and ref.page.has_numbers() or texts and ref.page.has_texts()):
                 return False
         return True
 

@@ -1,0 +1,37 @@
+# Conditions on one column, as Python tells them: ranges of numbers, or of bytes.
+
+cdef NumberCondition _number_condition(ranges, int64_t bits) except *:
+    cdef NumberCondition condition
+    kind, condition.lows, condition.highs, condition.nan_flag = ranges
+    condition.kind, condition.bits = <NumberKind><int>kind, bits
+    if not condition.is_valid():
+        raise InvalidArgumentError("ranges of numbers must ascend, and have a width that is judged")
+    return condition
+
+
+cdef TextCondition _text_condition(ranges) except *:
+    cdef TextCondition condition
+    cdef string end
+    for low, high in ranges:
+        if high is None:
+            condition.add(low, NULL)
+        else:
+            end = high
+            condition.add(low, &end)
+    if not condition.is_valid():
+        raise InvalidArgumentError("ranges of bytes must ascend")
+    return condition
+
+
+cdef int _add_conditions(judge, LeafShape* shape) except -1:
+    """Tell a leaf by what its values are judged; see `ReadForms`."""
+    cdef NumberCondition numbers
+    cdef TextCondition texts
+    if judge.numbers is not None:
+        numbers = _number_condition(judge.numbers, shape.value_bits)
+        shape.numbers = numbers
+    if judge.texts is not None:
+        texts = _text_condition(judge.texts)
+        shape.texts = texts
+    shape.keeps_codes = judge.keeps_codes
+    return 0
