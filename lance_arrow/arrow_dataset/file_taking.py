@@ -16,7 +16,6 @@ from pyarrow.dataset import Dataset
 from lance_arrow.arrays.view_arrays import taken
 from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
 from lance_arrow.arrow_dataset.scanner_options import ScannerOptions
-from lance_arrow.io import locate
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.open_files import is_current
@@ -71,12 +70,7 @@ class FileTaking:
 
     @cached_property
     def _is_far(self) -> bool:
-        """Whether reading a fragment mostly waits for a store."""
-        place = self.fragments[0].place
-        if place.buffer is not None:
-            return False
-        location = locate(place.path, filesystem=place.filesystem)
-        return location is not None and not location.is_local
+        return bool(self.fragments[0].place.is_far)
 
     def _of_each(self, read: Callable[[int], T], numbers: Sequence[int]) -> Iterator[T]:
         """Apply a function to fragments, by their numbers, in order."""
@@ -100,18 +94,16 @@ class FileTaking:
         check_numbers(offsets, int(starts[-1]))
         # Duplicate starts belong to fragments without rows.
         owners = np.searchsorted(starts, offsets, "right") - 1
-        wanted = np.unique(owners).tolist()
-        places = [np.flatnonzero(owners == owner) for owner in wanted]
-        of_owner = dict(zip(wanted, places, strict=True))
+        places = {owner: np.flatnonzero(owners == owner) for owner in np.unique(owners).tolist()}
 
         def taken_of(owner: int) -> pa.Table:
-            return self._of_one(owner, offsets[of_owner[owner]] - starts[owner], options, over, schema, projected)
+            return self._of_one(owner, offsets[places[owner]] - starts[owner], options, over, schema, projected)
 
-        parts = list(self._of_each(taken_of, wanted))
+        parts = list(self._of_each(taken_of, list(places)))
         if len(parts) == 1:
             return parts[0]
         order = np.empty(len(offsets), np.int64)
-        order[np.concatenate(places)] = np.arange(len(offsets))
+        order[np.concatenate(list(places.values()))] = np.arange(len(offsets))
         return taken(pa.concat_tables(parts), pa.array(order))
 
     def take_known(self, rows: Any, columns: tuple[str, ...] | None) -> pa.Table | None:

@@ -34,7 +34,7 @@ from lance_arrow.arrow_dataset.scanner_options import ScannerOptions
 from lance_arrow.arrow_dataset.table_parts import TablePart
 from lance_arrow.container.joined_files import JOINED_VERSIONS
 from lance_arrow.errors import InvalidArgumentError, LanceError
-from lance_arrow.io import Location, coalescing_of, compares_versions, locate, reads_small_files
+from lance_arrow.io import Location, coalescing_of, compares_versions, reads_small_files
 from lance_arrow.io.pacing.policy import FAR_GROUPS_AHEAD
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.filters.filter_plan import FilterPlan
@@ -173,9 +173,7 @@ class GroupedView:
     def _is_local(self) -> bool:
         if self._table is not None:
             return Location(self._table.filesystem, "").is_local
-        place = file_place("", self._filesystem, None, None)
-        location = locate(place.path, filesystem=place.filesystem)  # type: ignore[arg-type]
-        return location is None or location.is_local
+        return not file_place("", self._filesystem, None, None).is_far
 
     @cached_property
     def _files(self) -> tuple[list[str], list[int], list[int], list[pc.Expression]]:
@@ -190,7 +188,7 @@ class GroupedView:
         if guarantee_of[0] < 0:
             return None
         place = file_place(paths[0], self._filesystem, None, None)
-        location = locate(place.path, filesystem=place.filesystem)  # type: ignore[arg-type]
+        location = place.location()
         # Of a part of a filesystem the paths begin further down.
         before, is_suffix = place.path[: -len(paths[0])], place.path.endswith(paths[0])
         if location is None or location.path != place.path or not is_suffix:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from lance_arrow.arrow_dataset.asked import asked_of, scan_ahead_of
 from lance_arrow.arrow_dataset.handler_protocol import ScanRequest
-from lance_arrow.errors import FileChangedError, LanceError, located
+from lance_arrow.errors import LanceError, located
 from lance_arrow.scan.blobs.pending_batch import cut_by_blobs, filled, only_blobs
 from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.row_weights import ExpansionWatch, check_expansion
@@ -158,9 +158,9 @@ class SourceScan:
         try:
             batches = self._read(rows, is_first=not index)
         except LanceError as error:
-            # Other rows of a file that was replaced may be out already.
-            if self._found.divided is None or isinstance(error, FileChangedError):
+            if not self._found.may_divide(error):
                 raise
+            assert self._found.divided is not None
             # Sources that cannot be read together are read one by one: they tell which of them is to blame.
             alone = (SourceScan(one, self._request) for one in self._found.divided(rows))
             batches = [batch for scan in alone for own in range(len(scan)) for batch in scan.run(own)]

@@ -139,8 +139,8 @@ typedef struct LaTextRanges {
   int64_t num_ranges;
 } LaTextRanges;
 
-/* What a codec says of the values of a chunk without making a column of them. The engine asks where a filter is all
- * that wants a column. A function that is NULL, or refuses with LA_LEFT, makes it decode them, and compare. */
+/* What a codec says of the values of a chunk without making a column of them. The engine asks for filters. A function
+ * that is NULL, or refuses with LA_LEFT, makes it decode the values, and compare. */
 typedef struct LaChunkMarks {
   int64_t struct_bytes; /* sizeof(LaChunkMarks) of the header that the codec was compiled with: later ones have more */
   const void* self;

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import pyarrow
 
+from lance_arrow.io import Location, locate
 from lance_arrow.scan.row_restriction import RowRestriction
 
 
@@ -57,3 +58,13 @@ class FilePlace:
     payload: object | None = None
     rows: RowRestriction | None = None
     following: Following | None = field(default=None, compare=False, repr=False)
+
+    def location(self) -> Location | None:
+        """Return where the file is; None for a buffer."""
+        return None if self.buffer is not None else locate(self.path, filesystem=self.filesystem)
+
+    @property
+    def is_far(self) -> bool:
+        """Whether reading mostly waits for a store."""
+        location = self.location()
+        return location is not None and not location.is_local

@@ -100,6 +100,13 @@ class FilteredReading:
         self.receipt.note_pruning(found, time.perf_counter() - started, sure_are_read=not is_count)
         self.rows, self.sure = found.rows, found.all
 
+    def may_divide(self, error: LanceError) -> bool:
+        """Return whether rows are to be read source by source, since reading them together failed.
+
+        Not if a file was replaced: other rows of it may be out already.
+        """
+        return self.divided is not None and not isinstance(error, FileChangedError)
+
     @computed_once
     def undecided(self) -> RowRanges:
         """The rows that zone maps do not decide; raises as `check_looked_at`."""
@@ -217,7 +224,8 @@ class FilteredReading:
         try:
             found = self._filter.count(undecided, self.receipt.tally, pool, use_threads=use_threads)
         except LanceError as error:
-            if self.divided is None or isinstance(error, FileChangedError):
+            if not self.may_divide(error):
                 raise
+            assert self.divided is not None
             return sum(one.count(pool, use_threads=use_threads) for one in self.divided(self.rows))
         return self.sure.num_rows + found

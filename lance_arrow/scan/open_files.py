@@ -10,7 +10,7 @@ from threading import Lock
 
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.container.file_reader import LanceFileReader
-from lance_arrow.io import VerifiedSource, is_plain_file, locate, open_source
+from lance_arrow.io import VerifiedSource, is_plain_file, open_source
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.file_place import FilePlace
 from lance_arrow.scan.open_file import OpenFile, row_reader
@@ -68,7 +68,7 @@ class OpenFiles:
             As `LanceFileReader`.
         """
         what = place.path if place.buffer is None else place.buffer
-        location = locate(what, filesystem=place.filesystem)
+        location = place.location()
         scan_options = ScanOptions() if scan_options is None else scan_options
         options = self._options if scan_options.verify is None else replace(self._options, verify=scan_options.verify)
         wanted = options.verify, scan_options.sidecars

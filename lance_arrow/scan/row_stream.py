@@ -212,8 +212,8 @@ class RowStream:
     def _read(self, task: _Task) -> _Done:
         try:
             return _Done(task, *self._batches_of(task))
-        except LanceError:
-            if task.found.divided is None:
+        except LanceError as error:
+            if not task.found.may_divide(error):
                 raise
             return _Done(task, None)
 

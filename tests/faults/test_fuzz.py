@@ -63,7 +63,7 @@ def test_other_rows_of_a_file_of_ours_are_a_failure(number: int, tmp_path: Path)
 
 
 def test_the_target_of_libfuzzer_reads_its_seeds(tmp_path: Path) -> None:
-    """Whoever changes what it imports is told here, and not by `nox -s fuzz_native -- files`, which is rare."""
+    """`nox -s fuzz_native -- files` runs rarely: a name that it imports and that moved is noticed here."""
     script = Path(__file__).parents[1] / "native" / "fuzz" / "files.py"
     spec = importlib.util.spec_from_file_location("fuzzed_files", script)
     assert spec is not None

@@ -1,4 +1,4 @@
-"""Records of checksums in manifests and deletion files: what they cover, and what is no record."""
+"""Records of checksums in manifests and deletion files: what they cover, and bytes that look like one."""
 
 from __future__ import annotations
 

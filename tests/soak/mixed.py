@@ -87,7 +87,7 @@ class Soak:
         return LanceTable.open(self.path, filesystem=self.filesystem)
 
     def claim(self, count: int) -> int:
-        """Return the first of so many keys that nobody else appends."""
+        """Return the first of so many keys; no other call returns one of them."""
         with self._lock:
             self._next += count
             return self._next - count
@@ -102,7 +102,7 @@ class Soak:
                 outcome = act.__name__
             except self.expected as error:
                 outcome = type(error).__name__
-            # Whatever else comes is what this looks for.
+            # Errors of other kinds are what this looks for.
             except Exception as error:  # noqa: BLE001
                 outcome = "wrong"
                 self.wrong.append(f"{self.path} {act.__name__}: {error!r}")
@@ -252,7 +252,7 @@ def run(minutes: float, folder: Path, seed: int) -> str:
     begun = time.monotonic()
     chance = random.Random(seed)
     while time.monotonic() - begun < minutes * 60:
-        # Far keys of their own: nobody knows how many of them are there.
+        # Keys above all others: a killed writer does not tell how many it appended.
         victim = context.Process(target=append_for_ever, args=(str(folder / NEAR), 1 << 40 | killed << 20), daemon=True)
         victim.start()
         victim.join(chance.uniform(2.0, 6.0))

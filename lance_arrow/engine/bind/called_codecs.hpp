@@ -68,11 +68,6 @@ struct CalledChunks {
     return static_cast<const CalledChunks*>(codec->self)->marks;
   }
 
-  // What marks values of any length; codecs that were compiled with earlier headers have none.
-  static auto texts_of(const LaChunkMarks* marks) -> decltype(marks->select_texts) {
-    return marks->struct_bytes < static_cast<int64_t>(sizeof(LaChunkMarks)) ? nullptr : marks->select_texts;
-  }
-
   // The codec, if Python decodes all of its chunks, several in one call.
   static const CalledChunks* of(const LaChunkCodec* codec) {
     if (codec->select != &CalledChunks::select) return nullptr;

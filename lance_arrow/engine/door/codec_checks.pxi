@@ -163,7 +163,7 @@ def mark_texts(capsule, buffers, int64_t num_values, const int64_t[::1] starts n
     cdef TextCondition condition = _text_condition(ranges)
     cdef LaTextRanges wanted = condition.ranges()
     cdef const char* refused
-    if told.struct_bytes < <int64_t>sizeof(LaChunkMarks) or told.select_texts == NULL:
+    if not marks_texts(told[0]):
         return None
     _give_chunk(&given, buffers, num_values, starts, stops)
     marks.resize(given.count + 1)

@@ -1,5 +1,9 @@
 # Conditions on one column, as Python tells them: ranges of numbers, or of bytes.
 
+cdef extern from "lance_arrow/text_ranges.hpp" namespace "lance_arrow" nogil:
+    cbool marks_texts(const LaChunkMarks&)
+
+
 cdef NumberCondition _number_condition(ranges, int64_t bits) except *:
     cdef NumberCondition condition
     kind, condition.lows, condition.highs, condition.nan_flag = ranges

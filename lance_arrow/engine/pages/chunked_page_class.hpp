@@ -10,6 +10,7 @@
 #include "engine/tables/chunk_tables.hpp"
 #include "lance_arrow/number_ranges.hpp"
 #include "lance_arrow/prefetch.hpp"
+#include "lance_arrow/text_ranges.hpp"
 
 namespace lance_arrow::engine {
 
@@ -307,8 +308,8 @@ class ChunkedPage : public Page {
     if (outcome.message != nullptr) return outcome;
     const LaRefusal refusal = out->append_marks(count, def, [&](uint8_t* marks) -> LaRefusal {
       if (const LaTextRanges* texts = out->judged->texts()) {
-        const auto select = CalledChunks::texts_of(marks_);
-        return select == nullptr ? LA_LEFT : select(marks_->self, &opened.chunk, &runs, texts, marks);
+        if (!marks_texts(*marks_)) return LA_LEFT;
+        return marks_->select_texts(marks_->self, &opened.chunk, &runs, texts, marks);
       }
       const LaNumberRanges wanted = out->judged->numbers()->ranges();
       if (form_.values->plain_bytes > 0) return mark_plain(opened.chunk, runs, wanted, marks);

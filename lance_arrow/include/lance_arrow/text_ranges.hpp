@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 #include "lance_arrow/bits.hpp"
@@ -9,6 +10,12 @@
 #include "lance_arrow_native.h"
 
 namespace lance_arrow {
+
+// Whether a codec marks values of any length. Structs that were compiled with earlier headers end before the function.
+inline bool marks_texts(const LaChunkMarks& marks) {
+  constexpr auto end = static_cast<int64_t>(offsetof(LaChunkMarks, select_texts) + sizeof(marks.select_texts));
+  return marks.struct_bytes >= end && marks.select_texts != nullptr;
+}
 
 // Below 0, 0 or above 0 as a string comes before a bound, is it, or comes after it.
 inline int compare_text(const uint8_t* bytes, int64_t size, const LaTextBound& bound) {

@@ -99,8 +99,8 @@ class FilterPlan:
     ) -> tuple[ColumnNode, ...]:
         """Return such columns as `nodes` does; those whose values are not wanted come as flags where they can.
 
-        With `flags_wanted`, so do those that are wanted, where it pays: numbers, and strings in no dictionary. The
-        condition is ranges of these.
+        With `flags_wanted`, so do those that are wanted, where it pays: numbers, and strings in no dictionary if the
+        condition is ranges of them.
         """
         if self._items is None:
             return self.nodes(roots)

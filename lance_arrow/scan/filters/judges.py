@@ -1,4 +1,4 @@
-"""`Judge`: judges the items of pages' dictionaries, and numbers, by a condition on one column."""
+"""`Judge`: judges the items of pages' dictionaries, numbers and texts, by a condition on one column."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_KNOWN_BYTES = 1 << 20
 
 
 class Judge:
-    """Judges items of pages' dictionaries, once for equal ones; of numbers it tells the ranges.
+    """Judges items of pages' dictionaries, once for equal ones; of numbers and texts it tells the ranges.
 
     Parameters
     ----------

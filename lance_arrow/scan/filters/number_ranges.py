@@ -2,14 +2,12 @@
 
 quantity < 24 OR quantity = 50 ─► literals 24 and 50, and a number of each gap ─► Arrow ─► up to 23, and 50
 
-Between two neighbouring literals every number gives the same: the condition compares the column with literals, and does
-nothing else. What a literal, a gap, null and NaN give is not worked out here: Arrow evaluates the condition for them.
+What a literal, a gap, null and NaN give is not worked out here: Arrow evaluates the condition for them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
 from types import ModuleType
 from typing import Any, TypeAlias
 
@@ -18,16 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from lance_arrow.pruning.zone_predicates import Tree
 from lance_arrow.scan.filters.bound_filters import flags_of
+from lance_arrow.scan.filters.compared import MOST_RANGES, NotRanges, Pattern, compared_with
 from lance_arrow.scan.predicates import MISFITS
 
-_MOST_RANGES = 8
 _MOST_LITERALS = 64
-COMPARISONS = frozenset(("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"))
-CONNECTIVES = frozenset(
-    ("and_kleene", "or_kleene", "and", "or", "invert", "true_unless_null", "is_null", "is_valid", "is_nan")
-)
 _SIGNED, _UNSIGNED, _FLOAT = range(3)
 _OTHER_FLOATS = (math.nan, 0.0, -0.0)
 
@@ -59,12 +52,13 @@ def number_ranges(native: ModuleType, schema: pa.Schema, name: str, part: pc.Exp
         return None
     try:
         tree = native.expression_tree(part, schema)
-        literals = sorted(set(_literals(tree, type_, dtype)))
+        numbers = [_number(one, dtype) for one in compared_with(tree, type_)]
+        literals = sorted({one for one in numbers if one == one})  # noqa: PLR0124 - NaN satisfies no comparison
         probes = _probes(literals, dtype)
         values = np.array([*probes, *_OTHER_FLOATS] if dtype.kind == "f" else probes, dtype)
         items = pa.Array.from_buffers(type_, len(values), [None, pa.py_buffer(values)], 0)
         flags = flags_of(native, schema, name, part, items, None)
-    except (_NotRanges, *MISFITS):
+    except (NotRanges, *MISFITS):
         return None
     nan = False
     if dtype.kind == "f":
@@ -73,14 +67,10 @@ def number_ranges(native: ModuleType, schema: pa.Schema, name: str, part: pc.Exp
         if zero != negative_zero:
             return None
     lows, highs = _joined(values[: len(probes)], flags[: len(probes)] != 0, literals, dtype)
-    if len(lows) > _MOST_RANGES:
+    if len(lows) > MOST_RANGES:
         return None
     kind = {"i": _SIGNED, "u": _UNSIGNED, "f": _FLOAT}[dtype.kind]
     return kind, _bits(lows), _bits(highs), nan
-
-
-class _NotRanges(Exception):
-    """A condition does something else than to compare a column with literals."""
 
 
 def _dtype_of(type_: pa.DataType) -> np.dtype[Any] | None:
@@ -92,51 +82,19 @@ def _dtype_of(type_: pa.DataType) -> np.dtype[Any] | None:
     return None
 
 
-def _literals(node: Tree, type_: pa.DataType, dtype: np.dtype[Any]) -> Iterator[int | float]:
-    """Find what the column is compared with; raises `_NotRanges`."""
-    if node[0] == "literal" and isinstance(node[1], pa.Scalar) and pa.types.is_boolean(node[1].type):
-        return
-    if node[0] != "call":
-        raise _NotRanges
-    function, arguments = node[1], node[2]
-    if function in COMPARISONS:
-        fields = [one for one in arguments if one[0] == "field"]
-        others = [one for one in arguments if one[0] == "literal"]
-        if len(fields) != 1 or len(others) != 1 or fields[0][2] != type_:
-            raise _NotRanges
-        yield from _numbers([others[0][1]], type_, dtype)
-    elif function == "is_in":
-        if arguments[0][0] != "field" or arguments[0][2] != type_ or not isinstance(node[3], tuple):
-            raise _NotRanges
-        wanted = node[3][0]
-        if not isinstance(wanted, pa.Array | pa.ChunkedArray) or len(wanted) > _MOST_LITERALS:
-            raise _NotRanges
-        yield from _numbers(wanted, type_, dtype)
-    elif function in CONNECTIVES:
-        for one in arguments:
-            if one[0] != "field":
-                yield from _literals(one, type_, dtype)
-    else:
-        raise _NotRanges
-
-
-def _numbers(values: Iterable[pa.Scalar], type_: pa.DataType, dtype: np.dtype[Any]) -> Iterator[int | float]:
-    """Return literals as they are stored, without nulls and NaN."""
-    for value in values:
-        if not isinstance(value, pa.Scalar) or value.type != type_:
-            raise _NotRanges
-        if not value.is_valid:
-            continue
-        stored = pa.array([value], type_) if pa.types.is_temporal(type_) else None
-        number = value.as_py() if stored is None else int(np.frombuffer(stored.buffers()[1], dtype, 1)[0])
-        if number == number:  # noqa: PLR0124 - NaN satisfies no comparison
-            yield number
+def _number(value: pa.Scalar | Pattern, dtype: np.dtype[Any]) -> int | float:
+    """Return a literal as it is stored."""
+    if isinstance(value, Pattern):
+        raise NotRanges
+    stored = pa.array([value], value.type) if pa.types.is_temporal(value.type) else None
+    found: int | float = value.as_py() if stored is None else np.frombuffer(stored.buffers()[1], dtype, 1)[0].item()
+    return found
 
 
 def _probes(literals: list[int | float], dtype: np.dtype[Any]) -> list[int | float]:
     """Return each literal, and the first number of each gap before, between and after them."""
     if len(literals) > _MOST_LITERALS:
-        raise _NotRanges
+        raise NotRanges
     first, last = _ends(dtype)
     probes: list[int | float] = []
     after: int | float | None = first

@@ -84,10 +84,9 @@ class Fsst:
             num_buffers = child.num_buffers
         if not isinstance(child.shape, VariableWidth):
             raise CorruptFileError(f"FSST codes are of shape {child.shape}, expected variable width")
-        table = _checked(message.symbol_table)
         # A private codec may locate bytes that are not codes yet.
         is_located = case == _VARIABLE.case and hasattr(child, "locate")
-        return BoundFsst(child, child.shape, table, num_buffers, is_located)
+        return _bound(child, child.shape, message.symbol_table, num_buffers, is_located)
 
     def score(self, block: BlockSlice, context: DecodeContext, scope: EncodeScope) -> float | None:
         """Estimate from an encoded sample; None for bytes that are not text, or for too few or too short values."""
@@ -223,11 +222,14 @@ def _encode(table: Bytes, block: BlockSlice) -> BlockSlice:
     return BlockSlice(block.shape, block.num_values, codes[:total], offsets=offsets)
 
 
-def _checked(symbol_table: bytes) -> Bytes:
-    """Return a table of bytes that a file has; raises `CorruptPageError` if it is none."""
+def _bound(child: Any, shape: VariableWidth, symbol_table: bytes, num_buffers: int, is_located: bool) -> BoundFsst:
+    """Return a codec of a table of bytes that a file has; raises `CorruptPageError` if it is none."""
     table = np.frombuffer(symbol_table, np.uint8)
-    native.measure_symbols(table, _NO_CODES, _NO_PLACES, _NO_PLACES)
-    return table
+    # It checks the table, too.
+    side = _native_side(child, table, num_buffers)
+    if side is None:
+        native.measure_symbols(table, _NO_CODES, _NO_PLACES, _NO_PLACES)
+    return BoundFsst(child, shape, table, num_buffers, is_located, side)
 
 
 def _native_side(child: Any, table: Bytes, num_buffers: int) -> object | None:
@@ -272,12 +274,7 @@ class BoundFsst:
     def with_parameters(self, parameters: Mapping[str, int | bytes]) -> BoundFsst:
         symbols = parameters["symbol_table"]
         assert isinstance(symbols, bytes)
-        table = np.frombuffer(symbols, np.uint8)
-        # It checks the table, too.
-        side = _native_side(self.child, table, self.num_buffers)
-        if side is None:
-            _checked(symbols)
-        return BoundFsst(self.child, self.shape, table, self.num_buffers, self.is_located, side)
+        return _bound(self.child, self.shape, symbols, self.num_buffers, self.is_located)
 
     def native(self) -> object | None:
         return _native_side(self.child, self.table, self.num_buffers) if self.side is None else self.side
