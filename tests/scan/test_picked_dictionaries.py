@@ -70,6 +70,16 @@ def test_the_rows_are_those_that_arrow_finds(path: Path, table: pa.Table, share:
         )
 
 
+@pytest.mark.parametrize("form", ["plain", "dictionary", "view"])
+@pytest.mark.parametrize("name", ["text", "text with nulls", "many"])
+def test_wanted_columns_may_be_those_of_the_filter(path: Path, table: pa.Table, name: str, form: str) -> None:
+    column = pc.field(name)
+    with LanceFile(path, strings=form) as file:  # type: ignore[arg-type]
+        for kept in (column > "a", column == table[name][7], column.is_null(), column.is_valid(), ~(column < "b")):
+            found = file.read(filter=kept)
+            assert_same(table.filter(kept), found.cast(table.schema))
+
+
 def test_scattered_rows_are_taken(path: Path, table: pa.Table) -> None:
     rng = seeded("taken")
     indices = np.sort(rng.choice(NUM_ROWS, 9_000, replace=False))

@@ -157,7 +157,7 @@ def _of_items(leaf: LeafNode, judge: ItemJudge | None) -> LeafNode:
     if not can_be_coded(leaf):
         # A file may store another type, which is cast.
         return replace(leaf, judge=judge) if judge and _has_numbers(leaf) and leaf.field.type == judge.type else leaf
-    if judge is None and leaf.is_coded:
+    if leaf.is_coded and (judge is None or judge.keeps_codes):
         return leaf
     return coded_as_stored(plain(leaf), judge)
 
