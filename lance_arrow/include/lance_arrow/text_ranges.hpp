@@ -26,6 +26,61 @@ inline int compare_text(const uint8_t* bytes, int64_t size, const LaTextBound& b
   return size < bound.size ? -1 : 1;
 }
 
+// Eight bytes as a number that orders as they do: the first one counts most.
+inline uint64_t ordered(uint64_t bytes) {
+  bytes = bytes >> 32 | bytes << 32;
+  bytes = (bytes & 0xFFFF0000FFFF0000u) >> 16 | (bytes & 0x0000FFFF0000FFFFu) << 16;
+  return (bytes & 0xFF00FF00FF00FF00u) >> 8 | (bytes & 0x00FF00FF00FF00FFu) << 8;
+}
+
+// The first eight bytes of what bounds a single range: most strings differ there from both bounds.
+class RangeHead {
+ public:
+  enum Side : int { kOutside = 0, kInside = 1, kUndecided = 2 };
+
+  RangeHead() = default;
+
+  explicit RangeHead(const LaTextRanges& ranges) {
+    if (ranges.num_ranges != 1) return;
+    used_ = ~uint64_t{0};
+    low_ = head(ranges.lows[0]);
+    const LaTextBound& high = ranges.highs[0];
+    high_ = high.size == LA_ONLY_LOW ? low_ : high.size == LA_NO_END ? ~uint64_t{0} : head(high);
+  }
+
+  // Side of a string that begins with the first `size` bytes, 0..8, of a word; the others may be any.
+  Side side(uint64_t word, int64_t size) const {
+    const uint64_t mask = kFirst[size] & used_, own = ordered(word) & mask;
+    const uint64_t low = low_ & mask, high = high_ & mask;
+    if (own < low || own > high) return kOutside;
+    return own > low && own < high ? kInside : kUndecided;
+  }
+
+  bool decides() const { return used_ != 0; }
+
+  bool operator==(const RangeHead&) const = default;
+
+ private:
+  static constexpr uint64_t kFirst[9] = {
+      0,
+      0xFF00000000000000u,
+      0xFFFF000000000000u,
+      0xFFFFFF0000000000u,
+      0xFFFFFFFF00000000u,
+      0xFFFFFFFFFF000000u,
+      0xFFFFFFFFFFFF0000u,
+      0xFFFFFFFFFFFFFF00u,
+      0xFFFFFFFFFFFFFFFFu,
+  };
+
+  // Zeros stand behind a shorter bound, which decide nothing: a string that goes on with other bytes comes after it.
+  static uint64_t head(const LaTextBound& bound) {
+    return bound.size <= 0 ? 0 : ordered(load<uint64_t>(bound.bytes, 0)) & kFirst[std::min<int64_t>(bound.size, 8)];
+  }
+
+  uint64_t used_ = 0, low_ = 0, high_ = 0;  // nothing is decided of several ranges
+};
+
 // Whether a string lies in a range. `compare(bound)` is as `compare_text` of the string.
 template <class Compare>
 uint8_t is_in_ranges(const LaTextRanges& ranges, Compare&& compare) {

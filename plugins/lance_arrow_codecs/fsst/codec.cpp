@@ -1,6 +1,9 @@
 #include "lance_arrow_codecs/fsst/codec.hpp"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
 #include <memory>
 
 #include "lance_arrow/text_ranges.hpp"
@@ -21,6 +24,9 @@ LaRefusal append_symbols(const SymbolTable& table, const uint8_t* codes, int64_t
 struct Symbols {
   const LaChunkCodec* child;
   SymbolTable table;
+  uint64_t number = ++last_number;  // no other has it, unlike the address
+
+  static inline std::atomic<uint64_t> last_number{0};
 
   static LaRefusal select(const void* self, const LaChunk* chunk, const LaRuns* runs, LaValues* out) {
     const auto& form = *static_cast<const Symbols*>(self);
@@ -63,15 +69,62 @@ struct Symbols {
     if (const LaRefusal refusal = form.find_codes(chunk, runs, count, &codes)) return refusal;
     const uint8_t* bytes = codes.bytes.data();
     const bool are_known = form.table.all_known(bytes, count == 0 ? 0 : codes.ends[static_cast<size_t>(count - 1)]);
-    int64_t start = 0;
+    const int64_t* ends = codes.ends.data();
+    if (!are_known && !form.are_right(bytes, ends, count)) return kWrongCode;
+    form.mark_first(bytes, ends, count, *ranges, marks);
     for (int64_t value = 0; value < count; ++value) {
-      const int64_t size = codes.ends[static_cast<size_t>(value)] - start;
-      const uint8_t* own = bytes + start;
-      if (!are_known && form.table.measure(own, size) < 0) return kWrongCode;
-      marks[value] = is_in_ranges(*ranges, [&](const LaTextBound& b) { return form.table.compare(own, size, b); });
-      start += size;
+      if (marks[value] != RangeHead::kUndecided) {
+        const void* next = std::memchr(marks + value, RangeHead::kUndecided, static_cast<size_t>(count - value));
+        if (next == nullptr) break;
+        value = static_cast<const uint8_t*>(next) - marks;
+      }
+      const int64_t start = value == 0 ? 0 : ends[value - 1], size = ends[value] - start;
+      marks[value] = is_in_ranges(
+          *ranges, [&](const LaTextBound& bound) { return form.table.compare(bytes + start, size, bound); });
     }
     return kDone;
+  }
+
+  bool are_right(const uint8_t* codes, const int64_t* ends, int64_t count) const {
+    int64_t start = 0;
+    for (int64_t value = 0; value < count; start = ends[value++])
+      if (table.measure(codes + start, ends[value] - start) < 0) return false;
+    return true;
+  }
+
+  // What first codes tell of a range.
+  struct FirstCodes {
+    uint64_t number = 0;
+    RangeHead head;
+    bool may_decide = false;
+    std::array<uint8_t, 256> sides;
+  };
+
+  // Marks values by the sides of a range that they lie on, as far as their first codes tell.
+  void mark_first(const uint8_t* codes, const int64_t* ends, int64_t count, const LaTextRanges& ranges,
+                  uint8_t* marks) const {
+    // Chunks of a page are asked for the same range, one after another.
+    thread_local FirstCodes known;
+    if (const RangeHead head(ranges); known.number != number || known.head != head) {
+      table.find_sides(head, known.sides.data());
+      known.number = number;
+      known.head = head;
+      known.may_decide = table.is_compressed() && head.decides();
+    }
+    if (!known.may_decide) {
+      std::fill_n(marks, count, uint8_t{RangeHead::kUndecided});
+      return;
+    }
+    const auto sides = known.sides;  // a copy: compilers find thread-local data again for each value
+    int64_t start = 0, undecided = 0;
+    for (int64_t value = 0; value < count; ++value) {
+      const int64_t end = ends[value];
+      marks[value] = start < end ? sides[codes[start]] : uint8_t{RangeHead::kUndecided};
+      undecided += marks[value] == RangeHead::kUndecided;
+      start = end;
+    }
+    // Values that begin alike are compared with the bounds at once.
+    known.may_decide = 8 * undecided <= 7 * count;
   }
 
   // First value that makes the stream of values value .. too long, or ends in an escape: see CodedValues::stream_stop.

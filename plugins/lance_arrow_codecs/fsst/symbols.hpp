@@ -138,6 +138,12 @@ class SymbolTable {
   // Whether codes of several values are known to be right at a glance: none escapes, and each has a symbol.
   bool all_known(const uint8_t* codes, int64_t size) const { return !compressed_ || all_symbols(codes, size); }
 
+  // Finds the side of a range that values lie on which begin with a code. An escape has no bytes here, which decide
+  // nothing.
+  void find_sides(const RangeHead& head, uint8_t* sides) const {
+    for (int code = 0; code < 256; ++code) sides[code] = static_cast<uint8_t>(head.side(symbols_[code], sizes_[code]));
+  }
+
   // As `compare_text` of the value that codes stand for, which measure() accepts. Those behind the first difference are
   // not looked at.
   int compare(const uint8_t* codes, int64_t size, const LaTextBound& bound) const {

@@ -72,6 +72,42 @@ TEST_CASE("strings are marked that lie in one range, or in one of two") {
   CHECK(marked(condition_of({}), values) == std::vector<uint8_t>(values.size(), 0));
 }
 
+TEST_CASE("the first bytes of strings decide only what all that follow would") {
+  const std::vector<std::string> values = texts();
+  const auto padded = [](const std::string& text) { return text + std::string(8, '\xa5'); };
+  int64_t num_decided = 0;
+  for (const std::string& low : values) {
+    for (const std::string& high : values) {
+      const std::string first = padded(low), last = padded(high);
+      const LaTextBound lows{reinterpret_cast<const uint8_t*>(first.data()), static_cast<int64_t>(low.size())};
+      LaTextBound highs{reinterpret_cast<const uint8_t*>(last.data()), static_cast<int64_t>(high.size())};
+      for (const int64_t size : {highs.size, int64_t{LA_NO_END}, int64_t{LA_ONLY_LOW}}) {
+        if (size >= 0 && high <= low) continue;
+        highs.size = size;
+        const LaTextRanges ranges{&lows, &highs, 1};
+        const RangeHead head(ranges);
+        for (const std::string& value : values) {
+          const auto* bytes = reinterpret_cast<const uint8_t*>(value.data());
+          const auto num_bytes = static_cast<int64_t>(value.size());
+          const auto expected =
+              is_in_ranges(ranges, [&](const LaTextBound& bound) { return compare_text(bytes, num_bytes, bound); });
+          const std::string word = padded(value);
+          for (int64_t known = 0; known <= std::min<int64_t>(num_bytes, 8); ++known) {
+            const RangeHead::Side side =
+                head.side(load<uint64_t>(reinterpret_cast<const uint8_t*>(word.data()), 0), known);
+            num_decided += side != RangeHead::kUndecided;
+            REQUIRE((side == RangeHead::kUndecided || side == expected));
+          }
+        }
+      }
+    }
+  }
+  CHECK(num_decided > 1000);
+  const LaTextBound bounds[2]{};
+  CHECK_FALSE(RangeHead(LaTextRanges{bounds, bounds, 2}).decides());
+  CHECK(RangeHead(LaTextRanges{bounds, bounds, 2}).side(~uint64_t{0}, 8) == RangeHead::kUndecided);
+}
+
 TEST_CASE("ranges that descend or touch each other's strings are refused") {
   CHECK(condition_of({{"a", "b"}, {"b", "c"}}).is_valid());
   CHECK_FALSE(condition_of({{"b", "a"}}).is_valid());
