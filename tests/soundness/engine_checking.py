@@ -14,6 +14,7 @@ import duckdb
 import numpy as np
 import polars as pl
 import pyarrow as pa
+from forced import forced, way_of
 from polars.testing import assert_frame_equal
 
 import lance_arrow
@@ -53,7 +54,7 @@ def check_engines(number: int, folder: Path, seen: EnginesChecked) -> None:
     source, rows = _written(rng, parts, folder / str(number), int(rng.integers(0, 3)))
     plain, frame = pl.from_arrow(rows).lazy(), scan(source)
     datasets = {form: lance_arrow.dataset(source, strings=form) for form in FORMS}
-    with duckdb.connect() as connection:
+    with duckdb.connect() as connection, forced(way_of(number)):
         connection.register("plain", rows)
         duckdb_door.register(connection, "door", source)
         for form, dataset in datasets.items():
