@@ -149,7 +149,6 @@ class GroupedView:
                 range(count),
                 lambda: len(groups) >= _SLOW_GROUPS,
                 most=_most_files(count),
-                most_bytes=SMALL_FILE_BYTES if _is_judged(plan) else None,
             )
         )
         if len(groups) == count:

@@ -92,11 +92,11 @@ class SmallFiles:
         verify: Verify,
         versions: MutableMapping[str, object] | None = None,
     ) -> SmallFiles:
-        """Read the ends of far files, and parse those whose metadata lies there; as `open` else.
+        """Read the ends of files, and parse those whose metadata lies there; as `open` else.
 
         `versions` is that of `ask_files`: an empty one where files may change while they are read.
         """
-        from lance_arrow.container.joined_source import JoinedSource  # noqa: PLC0415 - for far files alone
+        from lance_arrow.container.joined_source import JoinedSource  # noqa: PLC0415 - for larger files
 
         tail_bytes = coalescing_of(filesystem).tail_bytes
         data, starts, flags = read_ends(filesystem, paths, sizes, tail_bytes, versions)
@@ -195,7 +195,7 @@ class JoinedFiles(HasSchema):
         self.row_starts = np.zeros(len(numbers) + 1, np.int64)
         np.cumsum(self._facts[:, _ROWS], out=self.row_starts[1:])
         self.num_rows = int(self.row_starts[-1])
-        self.far_source = small.source
+        self.apart = small.source
         memory = memoryview(self._data)  # type: ignore[arg-type]
         held = BufferSource(memory, name=self.name) if small.source is None else small.source
         self.source = VerifiedSource(held)
@@ -207,8 +207,8 @@ class JoinedFiles(HasSchema):
 
     @property
     def has_ends(self) -> bool:
-        """Whether the ends of far files are in memory alone."""
-        return self.far_source is not None
+        """Whether the ends of the files are in memory alone."""
+        return self.apart is not None
 
     @property
     def nbytes(self) -> int:

@@ -1,4 +1,4 @@
-"""`JoinedSource`: the bytes of many far files as one source; the ends of the files are in memory.
+"""`JoinedSource`: the bytes of many files as one source; the ends of the files are in memory.
 
 files     a: … end   b: … end          one source: a, b; a range over both is a request of each
 """
@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from lance_arrow.errors import InvalidArgumentError, LanceError, StoreError
-from lance_arrow.io import AnyFileSystem, Bytes, Coalescing, Positions, ask_files, coalescing_of
+from lance_arrow.io import AnyFileSystem, Bytes, Coalescing, Positions, ask_files, coalescing_of, is_local, read_parts
 from lance_arrow.io.kept_bytes import KeptBytes
 from lance_arrow.io.patience import attempted, patience, told
 from lance_arrow.io.source import check_ranges, joined, truncated
@@ -142,6 +142,15 @@ class JoinedSource:
         found: list[Bytes | None] = [None] * len(asked)
         if not asked:
             return []
+        if is_local(self._filesystem):
+            files = [file for _, file, _, _ in asked]
+            begins = [int(self._starts[file]) for file in files]
+            return read_parts(
+                [self._paths[file] for file in files],
+                [int(self._stops[file]) - begin for file, begin in zip(files, begins, strict=True)],
+                [at - begin for (_, _, at, _), begin in zip(asked, begins, strict=True)],
+                [upto - begin for (_, _, _, upto), begin in zip(asked, begins, strict=True)],
+            )
 
         def ask(_: float) -> list[Bytes]:
             missing = [number for number, one in enumerate(found) if one is None]

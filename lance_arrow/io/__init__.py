@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from lance_arrow.io.local_source import LocalSource as LocalSource
     from lance_arrow.io.location import AnyFileSystem as AnyFileSystem
     from lance_arrow.io.location import Location as Location
+    from lance_arrow.io.location import is_local as is_local
     from lance_arrow.io.location import is_local_kind as is_local_kind
     from lance_arrow.io.location import resolve as resolve
     from lance_arrow.io.metered import MeteredSource as MeteredSource
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
     from lance_arrow.io.small_files import coalescing_of as coalescing_of
     from lance_arrow.io.small_files import compares_versions as compares_versions
     from lance_arrow.io.small_files import read_ends as read_ends
+    from lance_arrow.io.small_files import read_parts as read_parts
     from lance_arrow.io.small_files import read_small_files as read_small_files
     from lance_arrow.io.small_files import read_whole as read_whole
     from lance_arrow.io.small_files import reads_small_files as reads_small_files
@@ -120,7 +122,7 @@ else:
             ),
             "lance_arrow.io.foreign_errors": ("foreign_errors",),
             "lance_arrow.io.local_source": ("LocalSource",),
-            "lance_arrow.io.location": ("AnyFileSystem", "Location", "is_local_kind", "resolve"),
+            "lance_arrow.io.location": ("AnyFileSystem", "Location", "is_local", "is_local_kind", "resolve"),
             "lance_arrow.io.metered": ("MeteredSource", "ReadStats"),
             "lance_arrow.io.open_sink": ("open_sink",),
             "lance_arrow.io.open_source": ("is_plain_file", "locate", "open_source"),
@@ -131,6 +133,7 @@ else:
                 "coalescing_of",
                 "compares_versions",
                 "read_ends",
+                "read_parts",
                 "read_small_files",
                 "read_whole",
                 "reads_small_files",

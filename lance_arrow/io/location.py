@@ -84,6 +84,11 @@ class Location:
         return self.name
 
 
+def is_local(filesystem: AnyFileSystem | None) -> bool:
+    """Return whether a filesystem, as `Location.given` has it, is exactly fsspec's local one."""
+    return Location(filesystem, "").is_local
+
+
 def is_local_kind(filesystem: AnyFileSystem | None) -> bool:
     """Return whether a filesystem, as `Location.given` has it, is fsspec's local one or a subclass."""
     return filesystem is None or isinstance(filesystem, type(_local_filesystem()))

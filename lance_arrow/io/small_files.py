@@ -11,21 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow.engine import read_files
-from lance_arrow.errors import StoreRefusedError, StoreTimeoutError
+from lance_arrow.errors import StoreError, StoreRefusedError, StoreTimeoutError
 from lance_arrow.io.foreign_errors import foreign_errors
-from lance_arrow.io.location import AnyFileSystem, Location
+from lance_arrow.io.location import AnyFileSystem, Location, is_local
 from lance_arrow.io.source import LOCAL_COALESCING, REMOTE_COALESCING, Bytes, Coalescing, Positions
 from lance_arrow.late_arrow import arrow_fs
 from lance_arrow.late_names import late_module
 from lance_arrow.redaction import redact
 
 if TYPE_CHECKING:
-    from fsspec.implementations import cached, local
+    from fsspec.implementations import cached
 
     from lance_arrow.io import fsspec_source, store_calls
 else:
     # Local files of a dataset that pyarrow opened are read without fsspec.
-    cached, local = late_module("fsspec.implementations.cached"), late_module("fsspec.implementations.local")
+    cached = late_module("fsspec.implementations.cached")
     fsspec_source = late_module("lance_arrow.io.fsspec_source")
     store_calls = late_module("lance_arrow.io.store_calls")
 
@@ -39,7 +39,7 @@ _FILES_PER_PART = 32
 
 def reads_small_files(filesystem: AnyFileSystem | None) -> bool:
     """Return whether `read_small_files` supports a filesystem; None is the local one."""
-    if filesystem is None or type(filesystem) is local.LocalFileSystem:
+    if is_local(filesystem):
         return True
     return not isinstance(filesystem, arrow_fs.FileSystem | cached.CachingFileSystem) and fsspec_source.has_ranges(
         filesystem
@@ -71,7 +71,7 @@ def read_whole(place: Location, most_bytes: int) -> bytes | None:
         Asking for less of it is useless.
     """
     filesystem = place.filesystem
-    if type(filesystem) is local.LocalFileSystem or not reads_small_files(filesystem):
+    if is_local(filesystem) or not reads_small_files(filesystem):
         return None
     assert not isinstance(filesystem, arrow_fs.FileSystem)
     try:
@@ -112,13 +112,12 @@ def read_small_files(
     starts = np.cumsum(padded) - padded
     data = np.empty(int(padded.sum()), np.uint8)
     flags = np.zeros(len(sizes), np.uint8)
-    if filesystem is None or type(filesystem) is local.LocalFileSystem:
-        # No file has a zero in its name, or an empty name.
-        names = [b"" if "\0" in path else os.fsencode(path) for path in paths]
+    if is_local(filesystem):
+        names, begins = _names(paths), np.zeros(len(paths), np.int64)
 
         def read(part: int) -> None:
             some = slice(len(names) * part // num_parts, len(names) * (part + 1) // num_parts)
-            read_files(names[some], sizes[some], starts[some], data, flags[some])
+            read_files(names[some], sizes[some], begins[some], sizes[some], starts[some], data, flags[some])
 
         num_parts = max(1, min(num_threads, len(names) // _FILES_PER_PART))
         side_by_side(read, range(num_parts))
@@ -180,6 +179,34 @@ def ask_files(
     return answers
 
 
+def read_parts(paths: Sequence[str], sizes: Sequence[int], begins: Sequence[int], stops: Sequence[int]) -> list[Bytes]:
+    """Read ranges of local files, whose sizes are known.
+
+    Raises
+    ------
+    StoreError
+        A file cannot be read, or has another size: read by itself, it has an error of its own.
+    """
+    starts, ends = np.array(begins, np.int64), np.array(stops, np.int64)
+    places = np.cumsum(ends - starts) - (ends - starts)
+    data, flags = np.empty(int((ends - starts).sum()), np.uint8), np.zeros(len(paths), np.uint8)
+    read_files(_names(paths), np.array(sizes, np.int64), starts, ends, places, data, flags)
+    if not flags.all():
+        failed = int(np.argmin(flags))
+        raise StoreError(
+            "the file cannot be read, or has another size",
+            path=redact(paths[failed]),
+            byte_range=(begins[failed], stops[failed]),
+        )
+    data.setflags(write=False)
+    return np.split(data, places[1:])
+
+
+def _names(paths: Sequence[str]) -> list[bytes]:
+    """Return paths as the system takes them: no file has a zero in its name, or an empty name."""
+    return [b"" if "\0" in path else os.fsencode(path) for path in paths]
+
+
 def compares_versions(filesystem: AnyFileSystem) -> bool:
     """Return whether ranges of many files may be asked for although the files may change."""
     return hasattr(filesystem, "read_views")
@@ -209,7 +236,7 @@ def read_ends(
     Parameters
     ----------
     filesystem, paths, sizes
-        As for `read_small_files`; the filesystem is far.
+        As for `read_small_files`.
     tail_bytes
         How much of each.
     versions
@@ -226,6 +253,10 @@ def read_ends(
     data = _untouched(int(padded.sum()))
     flags = np.zeros(len(sizes), np.uint8)
     begins = np.maximum(sizes - tail_bytes, 0)
+    if is_local(filesystem):
+        read_files(_names(paths), sizes, begins, sizes, starts + begins, data, flags)
+        data.setflags(write=False)
+        return data, starts, flags
     for number, answer in enumerate(ask_files(filesystem, paths, begins.tolist(), sizes.tolist(), versions)):
         place = slice(int(starts[number] + begins[number]), int(starts[number] + sizes[number]))
         if isinstance(answer, bytes | bytearray | memoryview) and len(answer) == place.stop - place.start > 0:

@@ -42,7 +42,7 @@ class JoinedOpenFile(OpenFile):
     rows: JoinedRowReader
 
     def prune(self, predicate: ZonePredicate | None, within: RowRanges) -> PruneResult:
-        """Ask the zone maps of far files, which came with their ends; see `prune_rows`."""
+        """Ask the zone maps of files whose ends are here; see `prune_rows`."""
         from lance_arrow.scan.fragments.table_zones import BoundedZones, prune_fragment  # noqa: PLC0415 - for filters
 
         zones = {}
@@ -58,8 +58,9 @@ class JoinedOpenFile(OpenFile):
 
 def opened_as_one(files: JoinedFiles, runtime: Runtime, options: ReadOptions) -> OpenFile:
     """Return joined files as one open file, without blobs."""
-    if files.far_source is not None:
-        files.far_source.keep_in(runtime.far_bytes)
+    source = files.apart
+    if source is not None and source.coalescing.is_far:
+        source.keep_in(runtime.far_bytes)
     return JoinedOpenFile(files.source, JoinedRowReader(files, runtime, options), fetched=files.fetched)
 
 

@@ -189,12 +189,13 @@ def said(store: Any, place: Any, filter: str | None) -> tuple[str, ...]:
     return (str(pa.compute.sum(found["x"])),)
 
 
-def test_ends_are_read_of_far_files_within_the_limits(server: Bucket) -> None:
+def test_ends_are_read_of_local_and_far_files_within_the_limits(server: Bucket) -> None:
     limits = default_runtime().settings.limits
     assert may_read_ends(obstore_filesystem.as_filesystem(server.store()), limits)
     few = replace(limits, max_metadata_bytes=60_000)
     assert not may_read_ends(obstore_filesystem.as_filesystem(server.store()), few)
-    assert not may_read_ends(fsspec.filesystem("file"), limits)
+    assert may_read_ends(fsspec.filesystem("file"), limits)
+    assert not may_read_ends(fsspec.filesystem("file"), replace(limits, max_metadata_bytes=10_000))
     assert not may_read_ends(fsspec.filesystem("memory"), limits)
     blocks = fsspec.filesystem("blockcache", target_protocol="http", cache_storage=str(server.folder / "cached"))
     assert not may_read_ends(blocks, limits)

@@ -57,10 +57,10 @@ class OpenFile {
   int64_t size_ = -1;
 };
 
-// Reads a regular file of just that size; false for any other, and where something goes wrong.
-inline bool read_file(const char* path, int64_t size, uint8_t* out) {
+// Reads bytes of a regular file of just that size; false for any other, and where something goes wrong.
+inline bool read_of_file(const char* path, int64_t size, int64_t begin, int64_t count, uint8_t* out) {
   const OpenFile file(path);
-  return file.size() == size && file.read_at(0, size, out) == size;
+  return file.size() == size && file.read_at(begin, count, out) == count;
 }
 
 }  // namespace lance_arrow::engine

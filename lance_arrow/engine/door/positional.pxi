@@ -14,7 +14,7 @@ cdef extern from "engine/tables/scattered_reads.hpp" namespace "lance_arrow::eng
 cdef extern from "engine/common/files.hpp" namespace "lance_arrow::engine" nogil:
     int _open_file "lance_arrow::engine::open_file"(const char *path)
     int64_t read_at(int fd, int64_t start, int64_t size, uint8_t *out)
-    bint read_file(const char *path, int64_t size, uint8_t *out)
+    bint read_of_file(const char *path, int64_t size, int64_t begin, int64_t count, uint8_t *out)
     cdef cppclass CFileState "lance_arrow::engine::FileState":
         int64_t size
         int64_t time_ns
@@ -150,42 +150,47 @@ def read_ranges(
 
 
 def read_files(
-    list paths not None, const int64_t[::1] sizes not None, const int64_t[::1] out_starts not None,
-    uint8_t[::1] out not None, uint8_t[::1] flags not None,
+    list paths not None, const int64_t[::1] sizes not None, const int64_t[::1] begins not None,
+    const int64_t[::1] stops not None, const int64_t[::1] out_starts not None, uint8_t[::1] out not None,
+    uint8_t[::1] flags not None,
 ) -> None:
-    """Read whole small files into given memory. Each is opened, read and closed before the next.
+    """Read a range of each of many files into given memory. Each is opened, read and closed before the next.
 
     Parameters
     ----------
     paths
-        ``n`` paths as bytes, without zero bytes.
+        ``n`` paths as bytes, without zero bytes; they may be equal.
     sizes
         ``(n,) int64``: required size of each file in bytes.
+    begins, stops
+        ``(n,) int64``: half-open range of bytes of each.
     out_starts
-        ``(n,) int64``: offset of each file in `out`.
+        ``(n,) int64``: offset of each range in `out`.
     out
-        ``(m,) uint8``: receives the files.
+        ``(m,) uint8``: receives the ranges.
     flags
-        ``(n,) uint8`` out: 1 for a regular file of exactly that size that was read, else 0.
+        ``(n,) uint8`` out: 1 for a regular file of exactly that size of which the range was read, else 0.
 
     Raises
     ------
     ValueError
-        Unequal lengths, negative numbers, a path with a zero byte, or a file outside `out`.
+        Unequal lengths, negative numbers, a path with a zero byte, or a range outside its file, or outside `out`.
     """
     cdef Py_ssize_t n = sizes.shape[0], i
     cdef int64_t capacity = out.shape[0]
     cdef vector[const char *] names
     cdef bytes path
-    if len(paths) != n or out_starts.shape[0] != n or flags.shape[0] != n:
-        raise ValueError("paths, sizes, out_starts and flags must have equal lengths")
+    if not (len(paths) == begins.shape[0] == stops.shape[0] == out_starts.shape[0] == flags.shape[0] == n):
+        raise ValueError("paths, sizes, begins, stops, out_starts and flags must have equal lengths")
     for i in range(n):
-        if sizes[i] < 0 or out_starts[i] < 0 or out_starts[i] > capacity or sizes[i] > capacity - out_starts[i]:
-            raise ValueError("a file does not fit into out")
+        if not 0 <= begins[i] <= stops[i] <= sizes[i]:
+            raise ValueError("a range leaves its file")
+        if not 0 <= out_starts[i] <= capacity or stops[i] - begins[i] > capacity - out_starts[i]:
+            raise ValueError("a range does not fit into out")
         path = paths[i]
         if b"\0" in path:
             raise ValueError("a path contains a zero byte")
         names.push_back(path)
     with nogil:
         for i in range(n):
-            flags[i] = read_file(names[i], sizes[i], &out[0] + out_starts[i])
+            flags[i] = read_of_file(names[i], sizes[i], begins[i], stops[i] - begins[i], &out[0] + out_starts[i])

@@ -19,7 +19,7 @@ from lance_arrow.errors import LanceError, located
 from lance_arrow.io import AnyFileSystem, Location, coalescing_of, reads_small_files
 from lance_arrow.io.pacing.policy import FAR_GROUP_ROWS, FAR_GROUPS_AHEAD, TINY_FILE_BYTES
 from lance_arrow.manifests.fragments import NO_COLUMN, FragmentMeta
-from lance_arrow.runtime import Runtime
+from lance_arrow.runtime import Runtime, computed_once
 from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.fragments.joined_fragments import (
     SMALL_FILE_BYTES,
@@ -94,14 +94,21 @@ class FragmentGroups:
         self.is_local = Location(filesystem, "").is_local
         self._sizes = GroupSizes(runtime, is_local=self.is_local)
         self._whole = FilesOpening(columns, filesystem)
-        self._ends = (
-            FilesOpening(columns, filesystem, ends_only=True) if may_read_ends(filesystem, self._limits) else None
-        )
-        self._tail_bytes = coalescing_of(filesystem).tail_bytes
+        self._filesystem = filesystem
         self._kinds: dict[tuple[object, ...], tuple[list[int], int, float]] = {}
         # Blobs lie apart from their pages; a full verification looks at all of each file.
         has_blobs = have_blobs(self._looked_at)
         self._is_off = has_blobs or columns.options.verify == "full" or not reads_small_files(filesystem)
+
+    @computed_once
+    def _ends(self) -> FilesOpening | None:
+        """What reads pages of files when they are wanted; None where files are read whole or alone."""
+        may = may_read_ends(self._filesystem, self._limits)
+        return FilesOpening(self.columns, self._filesystem, ends_only=True) if may else None
+
+    @computed_once
+    def _tail_bytes(self) -> int:
+        return coalescing_of(self._filesystem).tail_bytes
 
     @property
     def num_ahead(self) -> int | None:
@@ -304,7 +311,7 @@ class GroupSizes:
         is_judged
             Whether zone maps may tell that of a file elsewhere nothing is wanted but its end.
         """
-        if share >= _LEAST_SHARE and (self._is_local or not is_judged):
+        if share >= _LEAST_SHARE and not is_judged:
             return self._most_bytes
         return min(self._most_bytes, SMALL_FILE_BYTES if self._is_local else TINY_FILE_BYTES)
 

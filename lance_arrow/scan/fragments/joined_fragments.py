@@ -21,7 +21,7 @@ from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.container.joined_files import JOINED_VERSIONS, JoinedFiles, SmallFiles
 from lance_arrow.errors import CorruptFileError
-from lance_arrow.io import AnyFileSystem, ReadStats, coalescing_of, read_small_files
+from lance_arrow.io import AnyFileSystem, ReadStats, coalescing_of, is_local, read_small_files
 from lance_arrow.manifests.fragments import DataFileMeta, FragmentMeta
 from lance_arrow.pruning.zone_predicates import ZonePredicate
 from lance_arrow.pruning.zone_pruning import PruneResult
@@ -62,8 +62,7 @@ class FilesOpening:
     columns, filesystem
         The table's.
     ends_only
-        Whether only the ends of files, which are far, are read at first, and pages when they are wanted. Else files
-        are read whole.
+        Whether only the ends of files are read at first, and pages when they are wanted. Else files are read whole.
     """
 
     columns: TableColumns
@@ -324,9 +323,9 @@ class HeldFragments:
 
 
 def may_read_ends(filesystem: AnyFileSystem, limits: Limits) -> bool:
-    """Return whether files are far, so that many are opened by their ends, and no end breaks a limit of metadata."""
+    """Return whether many files are opened by their ends, and no end breaks a limit of metadata."""
     coalescing = coalescing_of(filesystem)
-    return coalescing.is_far and coalescing.tail_bytes <= min(limits.max_metadata_bytes, limits.max_description_bytes)
+    return (coalescing.is_far or is_local(filesystem)) and coalescing.tail_bytes <= min(limits.max_metadata_bytes, limits.max_description_bytes)
 
 
 def _runs(numbers: NDArray[np.intp]) -> list[NDArray[np.intp]]:

@@ -74,10 +74,10 @@ TEST_CASE("a descriptor is read by position, into one place and into several") {
 TEST_CASE("a file of another size, a folder and nothing are not read") {
   const CountingFile counting(10);
   Bytes out(20);
-  CHECK(read_file(counting.path().c_str(), 10, out.data()));
+  CHECK(read_of_file(counting.path().c_str(), 10, 0, 10, out.data()));
   CHECK(out[9] == 9);
-  CHECK_FALSE(read_file(counting.path().c_str(), 9, out.data()));
-  CHECK_FALSE(read_file(counting.path().c_str(), 11, out.data()));
+  CHECK_FALSE(read_of_file(counting.path().c_str(), 9, 0, 9, out.data()));
+  CHECK_FALSE(read_of_file(counting.path().c_str(), 11, 0, 11, out.data()));
   CHECK(OpenFile((counting.path() + ".missing").c_str()).size() == -1);
   CHECK(OpenFile(std::filesystem::temp_directory_path().string().c_str()).size() == -1);
 }
