@@ -98,7 +98,7 @@ class BareFiles(FileGroup):
     state
         Of the scanner.
     ends_only
-        Whether only the ends of files, which are far, are read at first, and pages when they are wanted.
+        Whether only the ends of files are read at first, and pages when they are wanted.
     """
 
     filesystem: AnyFileSystem

@@ -39,7 +39,7 @@ from lance_arrow.io.pacing.policy import FAR_GROUPS_AHEAD
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.filters.filter_plan import FilterPlan
 from lance_arrow.scan.filters.kept_plans import kept_plan
-from lance_arrow.scan.fragments.fragment_groups import GroupSizes, in_groups, share_of
+from lance_arrow.scan.fragments.fragment_groups import GroupSizes, bytes_by_end, in_groups, share_of
 from lance_arrow.scan.fragments.joined_fragments import SMALL_FILE_BYTES, may_read_ends
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.scan.predicates import all_of
@@ -221,8 +221,7 @@ class GroupedView:
                 return number, None, 0, size
             if size <= most_bytes:
                 return number, (kind, False), 0, size
-            # Of larger files, their ends, and about as much as the share of wanted columns.
-            return number, (kind, True), 0, min(size, tail_bytes + int(share * size))
+            return number, (kind, True), 0, bytes_by_end(size, share, tail_bytes)
 
         kinds = map(kind_of, range(len(paths)))
         # Far files one by one would be waited for one after another.

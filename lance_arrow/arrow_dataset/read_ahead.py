@@ -23,13 +23,13 @@ from lance_arrow.arrow_dataset.handler_protocol import READ_AHEAD, ReadyRows, Sc
 from lance_arrow.arrow_dataset.table_files import TableFiles
 from lance_arrow.arrow_dataset.table_session import FoundPart, TableSession
 from lance_arrow.container.joined_files import JOINED_VERSIONS
-from lance_arrow.io import AnyFileSystem, Location, locate
+from lance_arrow.io import AnyFileSystem, Location, coalescing_of, locate
 from lance_arrow.pruning.zone_predicates import Tree
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.file_place import FilePlace, Following
 from lance_arrow.scan.filters.filter_plan import FilterPlan
-from lance_arrow.scan.fragments.fragment_groups import GroupSizes, share_of
-from lance_arrow.scan.fragments.joined_fragments import SMALL_FILE_BYTES
+from lance_arrow.scan.fragments.fragment_groups import GroupSizes, bytes_by_end, share_of
+from lance_arrow.scan.fragments.joined_fragments import SMALL_FILE_BYTES, may_read_ends
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.projection import have_blobs
 from lance_arrow.scan.windows import LEAST_GROUPED, may_be_sliced
@@ -192,27 +192,34 @@ class ReadAhead:
         if isinstance(place.payload, FoundPart):
             table = handler.table_files(place.payload.session, location.filesystem)
             return table.read(paths, self._request, self._plan)
-        count = _fitting(sizes, self._most_bytes(handler, place) if location.is_local else 0)
+        count, ends_only = self._count_of(handler, place, sizes) if location.is_local else (0, False)
         if count < 2:
             return 0, iter(())
         first = replace(place, path=location.path, following=None)
         own_sizes = np.array(sizes[:count], np.int64)
-        group = BareFiles(location.filesystem, first, tuple(paths[:count]), own_sizes, GroupState())
+        group = BareFiles(location.filesystem, first, tuple(paths[:count]), own_sizes, GroupState(), ends_only)
         return count, group.read_files(handler, self._judged, self._request)
 
-    def _most_bytes(self, handler: OpensFiles, place: FilePlace) -> int:
-        """Return the most bytes of a bare file that is read so; 0 for none."""
+    def _count_of(self, handler: OpensFiles, place: FilePlace, sizes: Sequence[int]) -> tuple[int, bool]:
+        """Return how many bare files, from the first on, make a group, and whether it is opened by their ends."""
         opened = handler.opened(place)
         if opened is None or opened.rows.file.version not in JOINED_VERSIONS:
-            return 0
+            return 0, False
         roots = opened.rows.roots
         nodes = asked_of(self._request).nodes.of(roots)
         # The rows of a file are slices of those of the group.
         if have_blobs(nodes) or not may_be_sliced(nodes):
-            return 0
-        most_bytes = _sizes().most_of_a_file(share_of(nodes, roots), is_judged=False)
-        # Of larger files zone maps may leave out parts.
-        return most_bytes if self._plan is None else min(most_bytes, SMALL_FILE_BYTES)
+            return 0, False
+        limits, share = _sizes(), share_of(nodes, roots)
+        most_bytes = limits.most_of_a_file(share, is_judged=False)
+        if self._plan is not None:
+            # Of larger files zone maps may leave out parts.
+            return _fitting(sizes, min(most_bytes, SMALL_FILE_BYTES)), False
+        if sizes[0] <= most_bytes or not may_read_ends(None, default_runtime().settings.limits):
+            return _fitting(sizes, most_bytes), False
+        tail_bytes = coalescing_of(None).tail_bytes
+        read = [size if size < 0 else bytes_by_end(size, share, tail_bytes) for size in sizes]
+        return _fitting(read, limits.group_bytes), True
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -150,6 +150,7 @@ class JoinedSource:
                 [int(self._stops[file]) - begin for file, begin in zip(files, begins, strict=True)],
                 [at - begin for (_, _, at, _), begin in zip(asked, begins, strict=True)],
                 [upto - begin for (_, _, _, upto), begin in zip(asked, begins, strict=True)],
+                self._versions,
             )
 
         def ask(_: float) -> list[Bytes]:

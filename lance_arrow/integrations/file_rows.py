@@ -20,7 +20,7 @@ from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.filters.filter_plan import FilterPlan
 from lance_arrow.scan.filters.kept_plans import kept_plan
-from lance_arrow.scan.fragments.joined_fragments import SMALL_FILE_BYTES
+from lance_arrow.scan.fragments.fragment_groups import GROUP_BYTES
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.projection import Projection, joined_nodes
 from lance_arrow.scan.read_counts import receipt_for
@@ -54,7 +54,7 @@ class FileRows:
     def may_be_read(self) -> bool:
         """Whether files are so few, or so large, that reading each by itself takes no more than reading groups."""
         _, sizes, _, _ = bridge.files_of(self._dataset)
-        return len(sizes) < LEAST_GROUPED or sum(sizes) > SMALL_FILE_BYTES * len(sizes)
+        return len(sizes) < LEAST_GROUPED or sum(sizes) > GROUP_BYTES // 2 * len(sizes)
 
     def batches(
         self, columns: Sequence[str], filter: pc.Expression | None, most_rows: int

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow.engine import read_files
-from lance_arrow.errors import StoreError, StoreRefusedError, StoreTimeoutError
+from lance_arrow.errors import FileChangedError, StoreError, StoreRefusedError, StoreTimeoutError
 from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.location import AnyFileSystem, Location, is_local
 from lance_arrow.io.source import LOCAL_COALESCING, REMOTE_COALESCING, Bytes, Coalescing, Positions
@@ -179,11 +179,19 @@ def ask_files(
     return answers
 
 
-def read_parts(paths: Sequence[str], sizes: Sequence[int], begins: Sequence[int], stops: Sequence[int]) -> list[Bytes]:
-    """Read ranges of local files, whose sizes are known.
+def read_parts(
+    paths: Sequence[str],
+    sizes: Sequence[int],
+    begins: Sequence[int],
+    stops: Sequence[int],
+    versions: MutableMapping[str, object] | None = None,
+) -> list[Bytes]:
+    """Read ranges of local files, whose sizes, and perhaps versions, are known by `read_ends`.
 
     Raises
     ------
+    FileChangedError
+        A file has another version.
     StoreError
         A file cannot be read, or has another size: read by itself, it has an error of its own.
     """
@@ -191,6 +199,9 @@ def read_parts(paths: Sequence[str], sizes: Sequence[int], begins: Sequence[int]
     places = np.cumsum(ends - starts) - (ends - starts)
     data, flags = np.empty(int((ends - starts).sum()), np.uint8), np.zeros(len(paths), np.uint8)
     read_files(_names(paths), np.array(sizes, np.int64), starts, ends, places, data, flags)
+    for path in () if versions is None else dict.fromkeys(paths):
+        if _version_of(path) != versions[path]:
+            raise FileChangedError("the file was replaced while it was read; open it again", path=redact(path))
     if not flags.all():
         failed = int(np.argmin(flags))
         raise StoreError(
@@ -202,6 +213,15 @@ def read_parts(paths: Sequence[str], sizes: Sequence[int], begins: Sequence[int]
     return np.split(data, places[1:])
 
 
+def _version_of(path: str) -> object:
+    """Return what is another for a file that takes the place of one; None where there is none."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
 def _names(paths: Sequence[str]) -> list[bytes]:
     """Return paths as the system takes them: no file has a zero in its name, or an empty name."""
     return [b"" if "\0" in path else os.fsencode(path) for path in paths]
@@ -209,7 +229,7 @@ def _names(paths: Sequence[str]) -> list[bytes]:
 
 def compares_versions(filesystem: AnyFileSystem) -> bool:
     """Return whether ranges of many files may be asked for although the files may change."""
-    return hasattr(filesystem, "read_views")
+    return is_local(filesystem) or hasattr(filesystem, "read_views")
 
 
 def coalescing_of(filesystem: AnyFileSystem | None) -> Coalescing:
@@ -240,7 +260,7 @@ def read_ends(
     tail_bytes
         How much of each.
     versions
-        As for `ask_files`.
+        Takes the versions of the files, for those that may change while they are read; see `ask_files`.
 
     Returns
     -------
@@ -254,6 +274,9 @@ def read_ends(
     flags = np.zeros(len(sizes), np.uint8)
     begins = np.maximum(sizes - tail_bytes, 0)
     if is_local(filesystem):
+        if versions is not None:
+            # Before they are read: a file that is replaced now differs later.
+            versions.update({path: _version_of(path) for path in paths})
         read_files(_names(paths), sizes, begins, sizes, starts + begins, data, flags)
         data.setflags(write=False)
         return data, starts, flags

@@ -169,7 +169,7 @@ def read_files(
     out
         ``(m,) uint8``: receives the ranges.
     flags
-        ``(n,) uint8`` out: 1 for a regular file of exactly that size of which the range was read, else 0.
+        ``(n,) uint8`` out: 1 where the range was read, of a regular file of exactly that size, else 0.
 
     Raises
     ------

@@ -256,8 +256,7 @@ class FragmentGroups:
             return key, num_rows, sum(sizes)
         if self._ends is None:
             return None, 0, 0
-        # Of files that are read piece by piece, their ends, and about as much as the share of wanted columns.
-        wanted_bytes = sum(min(size, self._tail_bytes + int(share * size)) for size in sizes)
+        wanted_bytes = sum(bytes_by_end(size, share, self._tail_bytes) for size in sizes)
         return (*key, "ends"), num_rows, wanted_bytes
 
     def _known_of(self, key: tuple[object, ...], fragment: FragmentMeta) -> tuple[list[int], int, float]:
@@ -314,6 +313,11 @@ class GroupSizes:
         if share >= _LEAST_SHARE and not is_judged:
             return self._most_bytes
         return min(self._most_bytes, SMALL_FILE_BYTES if self._is_local else TINY_FILE_BYTES)
+
+
+def bytes_by_end(size: int, share: float, tail_bytes: int) -> int:
+    """Return what is read of a file piece by piece: its end, and about as much as the share of wanted columns."""
+    return min(size, tail_bytes + int(share * size))
 
 
 def share_of(nodes: Sequence[ColumnNode], roots: Sequence[ColumnNode]) -> float:

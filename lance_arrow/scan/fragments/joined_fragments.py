@@ -325,7 +325,8 @@ class HeldFragments:
 def may_read_ends(filesystem: AnyFileSystem, limits: Limits) -> bool:
     """Return whether many files are opened by their ends, and no end breaks a limit of metadata."""
     coalescing = coalescing_of(filesystem)
-    return (coalescing.is_far or is_local(filesystem)) and coalescing.tail_bytes <= min(limits.max_metadata_bytes, limits.max_description_bytes)
+    may = coalescing.is_far or is_local(filesystem)
+    return may and coalescing.tail_bytes <= min(limits.max_metadata_bytes, limits.max_description_bytes)
 
 
 def _runs(numbers: NDArray[np.intp]) -> list[NDArray[np.intp]]:

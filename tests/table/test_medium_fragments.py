@@ -1,0 +1,210 @@
+"""Local files too large to be read whole: many are opened by their ends at once, in tables and in folders."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from call_counts import count_calls
+from same import assert_same
+from values import seeded
+
+import lance_arrow
+from lance_arrow import LanceTable
+from lance_arrow.container import joined_source
+from lance_arrow.container.joined_files import SmallFiles
+from lance_arrow.errors import CorruptFileError, FileChangedError, LanceError
+
+NUM_FILES, NUM_ROWS = 24, 12_000
+REALS = [f"r{number}" for number in range(8)]
+FILTERS = [
+    pc.field("id") == 17 * NUM_ROWS // 2,
+    pc.field("r0") > 3.0,
+    pc.field("r1") > 0,
+    (pc.field("text") == "word 7") & (pc.field("id") > NUM_ROWS),
+    pc.field("text").is_null() | (pc.field("id") < 3),
+]
+
+
+def rows(first: int, version: int = 0) -> pa.Table:
+    rng = seeded(f"medium {first} {version}")
+    texts = pa.array([f"word {number}" for number in range(50)])
+    codes = pa.array(rng.integers(0, 50, NUM_ROWS), mask=rng.random(NUM_ROWS) < 0.1)
+    return pa.table(
+        {
+            "id": np.arange(first, first + NUM_ROWS),
+            **{name: rng.standard_normal(NUM_ROWS) for name in REALS},
+            "text": texts.take(codes),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def parts() -> list[pa.Table]:
+    return [rows(number * NUM_ROWS) for number in range(NUM_FILES)]
+
+
+@pytest.fixture(scope="module")
+def table(parts: list[pa.Table], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("medium") / "t.lance"
+    made = LanceTable.create(place, parts[0])
+    for part in parts[1:]:
+        made.append(part)
+    sizes = [file.stat().st_size for file in (place / "data").iterdir()]
+    assert len(sizes) == NUM_FILES
+    assert min(sizes) > 512 << 10
+    return place
+
+
+@pytest.fixture(scope="module")
+def folder(parts: list[pa.Table], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("medium") / "bare"
+    place.mkdir()
+    for number, part in enumerate(parts):
+        lance_arrow.write_table(part, place / f"{number:02}.lance")
+    return place
+
+
+@pytest.fixture
+def openings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many files are opened by their ends, by call."""
+    found: list[int] = []
+    opened = SmallFiles.open_ends.__func__  # type: ignore[attr-defined]
+
+    def noted(cls: type[SmallFiles], filesystem: Any, paths: Any, sizes: Any, **rest: Any) -> SmallFiles:
+        found.append(len(paths))
+        made: SmallFiles = opened(cls, filesystem, paths, sizes, **rest)
+        return made
+
+    monkeypatch.setattr(SmallFiles, "open_ends", classmethod(noted))
+    return found
+
+
+@pytest.mark.parametrize("kind", ["table", "folder"])
+@pytest.mark.parametrize("number", range(len(FILTERS)))
+def test_filters_find_the_rows_that_arrow_finds(
+    kind: str, number: int, parts: list[pa.Table], openings: list[int], request: pytest.FixtureRequest
+) -> None:
+    dataset = lance_arrow.dataset(request.getfixturevalue(kind))
+    whole, filter = pa.concat_tables(parts), FILTERS[number]
+    expected = whole.filter(filter)
+    assert dataset.count_rows(filter=filter) == expected.num_rows
+    assert_same(expected, dataset.to_table(filter=filter))
+    names = ["text", "r3"]
+    assert_same(expected.select(names), dataset.to_table(columns=names, filter=filter))
+    # A dataset knows of a folder which of its files may have one key.
+    if (kind, number) != ("folder", 0):
+        assert sum(openings) >= NUM_FILES // 2
+        assert max(openings) > 2
+
+
+@pytest.mark.parametrize("kind", ["table", "folder"])
+def test_columns_are_read_in_groups(
+    kind: str, parts: list[pa.Table], openings: list[int], request: pytest.FixtureRequest
+) -> None:
+    dataset = lance_arrow.dataset(request.getfixturevalue(kind))
+    whole = pa.concat_tables(parts)
+    assert_same(whole.select(["r2"]), dataset.to_table(columns=["r2"]))
+    assert sum(openings) >= NUM_FILES // 2
+    batches = list(dataset.to_batches(columns=["id", "text"], batch_size=5_000))
+    assert max(map(len, batches)) <= 5_000
+    assert_same(whole.select(["id", "text"]), pa.Table.from_batches(batches))
+
+
+def test_rows_are_taken_and_deleted(table: Path, parts: list[pa.Table], openings: list[int], tmp_path: Path) -> None:
+    whole = pa.concat_tables(parts)
+    numbers = seeded("taken").permutation(whole.num_rows)[:500]
+    assert_same(whole.take(pa.array(numbers)), LanceTable.open(table).take(numbers))
+    assert sum(openings) >= NUM_FILES
+    own = tmp_path / "t.lance"
+    shutil.copytree(table, own)
+    LanceTable.open(own).delete("id % 7 = 3")
+    left = whole.filter(pa.array(whole["id"].to_numpy() % 7 != 3))
+    found = LanceTable.open(own)
+    assert found.count_rows(pc.field("r1") > 0) == left.filter(pc.field("r1") > 0).num_rows
+    assert_same(left.select(["r0"]), found.to_table(["r0"]))
+
+
+def test_a_further_fragment_takes_few_calls(table: Path) -> None:
+    dataset, filter = lance_arrow.dataset(table), pc.field("r0") > 3.0
+    assert dataset.count_rows(filter=filter) == LanceTable.open(table).count_rows(filter)
+    # 1,430 for each fragment before.
+    assert count_calls(lambda: dataset.count_rows(filter=filter)) < 300 * NUM_FILES
+
+
+def fails(place: Path, columns: list[str]) -> bool:
+    try:
+        lance_arrow.dataset(place).to_table(columns=columns)
+    except CorruptFileError:
+        return True
+    return False
+
+
+def flip(path: Path, place: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[place] ^= 0x10
+    path.write_bytes(bytes(data))
+
+
+@pytest.mark.parametrize("kind", ["table", "folder"])
+def test_damage_is_blamed_on_its_file(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    own = tmp_path / "own"
+    shutil.copytree(request.getfixturevalue(kind), own)
+    data = own / "data" if kind == "table" else own
+    bad = sorted(data.iterdir())[5]
+    flip(bad, bad.stat().st_size // 2)
+    column = next(name for name in REALS if fails(own, [name]))
+    # All columns are read whole, and one of them by the ends.
+    for columns in (None, [column]):
+        with pytest.raises(CorruptFileError) as error:
+            lance_arrow.dataset(own).to_table(columns=columns)
+        assert Path(str(error.value.path)).name == bad.name
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [(lambda path: path.unlink(), OSError), (lambda path: os.truncate(path, 400_000), (LanceError, OSError))],
+)
+def test_a_file_that_is_missing_or_cut(change: Callable[[Path], None], kind: Any, table: Path, tmp_path: Path) -> None:
+    own = tmp_path / "t.lance"
+    shutil.copytree(table, own)
+    bad = sorted((own / "data").iterdir())[3]
+    change(bad)
+    for read in (
+        lambda: lance_arrow.dataset(own).to_table(columns=["r2"]),
+        lambda: LanceTable.open(own).count_rows(pc.field("r0") > 3.0),
+    ):
+        with pytest.raises(kind) as error:
+            read()
+        assert bad.name in str(error.value)
+
+
+def test_files_of_a_folder_that_are_replaced_while_they_are_read(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "own"
+    shutil.copytree(folder, own)
+    read = joined_source.read_parts
+    swapped: list[str] = []
+
+    def swapping(paths: Any, *rest: Any) -> Any:
+        # The end of each was read, and pages are read next: of a new file, which has as many bytes or not.
+        for path in dict.fromkeys(paths):
+            if path not in swapped:
+                swapped.append(path)
+                part = rows(int(Path(path).stem) * NUM_ROWS, version=1)
+                lance_arrow.write_table(part, tmp_path / "new.lance")
+                os.replace(tmp_path / "new.lance", path)
+        return read(paths, *rest)
+
+    monkeypatch.setattr(joined_source, "read_parts", swapping)
+    with pytest.raises(FileChangedError):
+        lance_arrow.dataset(own).to_table(columns=["r2"])
+    assert swapped
