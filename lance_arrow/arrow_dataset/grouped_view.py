@@ -40,7 +40,7 @@ from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.filters.filter_plan import FilterPlan
 from lance_arrow.scan.filters.kept_plans import kept_plan
 from lance_arrow.scan.fragments.fragment_groups import GroupSizes, bytes_by_end, in_groups, share_of
-from lance_arrow.scan.fragments.joined_fragments import SMALL_FILE_BYTES, may_read_ends
+from lance_arrow.scan.fragments.joined_fragments import may_read_ends
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.scan.predicates import all_of
 from lance_arrow.scan.projection import have_blobs
@@ -207,9 +207,9 @@ class GroupedView:
         if opened.rows.file.version not in JOINED_VERSIONS or have_blobs(nodes):
             return None
         limits = GroupSizes(default_runtime(), is_local=location.is_local)
-        most_bytes = limits.most_of_a_file(share_of(nodes, roots), is_judged=_is_judged(plan))
-        if _is_judged(plan):
-            most_bytes = min(most_bytes, SMALL_FILE_BYTES)
+        # Zone maps may leave out parts of files.
+        is_judged = plan is not None and plan.predicate is not None
+        most_bytes = limits.most_of_a_file(share_of(nodes, roots), is_judged=is_judged)
         reads_ends = compares_versions(location.filesystem) and may_read_ends(
             location.filesystem, default_runtime().settings.limits
         )
@@ -282,11 +282,6 @@ def _size_of(path: str) -> int:
         return os.stat(path).st_size
     except OSError:
         return -1
-
-
-def _is_judged(plan: FilterPlan | None) -> bool:
-    """Whether zone maps may leave out parts of files: of larger ones that saves more than a group does."""
-    return plan is not None and plan.predicate is not None
 
 
 def _most_files(num_files: int) -> int:

@@ -137,6 +137,8 @@ class FragmentGroups:
         most_bytes
             The most wanted bytes of a fragment, where the caller wants smaller ones than this would.
         """
+        if len(numbers) < (LEAST_GROUPED if least is None else least):
+            return iter([[number] for number in numbers])
         largest = GROUP_BYTES if most_bytes is None else most_bytes
 
         def kind_of(number: int) -> tuple[int, object, int, int]:
