@@ -6,6 +6,7 @@ import contextlib
 import functools
 import http.server
 import pickle
+import shutil
 import socket
 import struct
 import threading
@@ -152,8 +153,19 @@ class _Answering(http.server.SimpleHTTPRequestHandler):
         return
 
 
+@pytest.fixture(scope="module")
+def long_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """More than stays in memory of what opening and the first take read."""
+    path = tmp_path_factory.mktemp("long") / "a.lance"
+    rows = pa.table({"n": range(500_000), "s": [f"text {n * n}" for n in range(500_000)]})
+    lance_arrow.write_table(rows, path)
+    return path
+
+
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[http.server.HTTPServer]:
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[http.server.HTTPServer]:
+    # As many attempts as ever, without the delays between them.
+    monkeypatch.setattr("lance_arrow.io.patience._FIRST_DELAY_SECONDS", 0.001)
     handler = functools.partial(_Answering, directory=str(tmp_path))
     served = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     # It looks so often whether it shall end.
@@ -206,12 +218,10 @@ def test_answers_of_a_web_server(server: http.server.HTTPServer, monkeypatch: py
 
 @pytest.mark.parametrize("status", STATUSES)
 def test_a_signature_that_ends_while_a_file_is_read(
-    server: http.server.HTTPServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, status: int
+    server: http.server.HTTPServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, long_file: Path, status: int
 ) -> None:
     pytest.importorskip("aiohttp")
-    # More than stays in memory of what opening and the first take read.
-    rows = pa.table({"n": range(500_000), "s": [f"text {n * n}" for n in range(500_000)]})
-    lance_arrow.write_table(rows, tmp_path / "a.lance")
+    shutil.copy(long_file, tmp_path)
     monkeypatch.setattr(_Answering, "status", 200)
     url = signed(server, "a.lance")
     with LanceFile(url) as file:
