@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import random
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from lance_arrow_codecs import fsst
 from lance_arrow_codecs.flat import BoundFlat
 
 VERSIONS = ["2.1", "2.2", "2.3"]
+NUM_ROWS = 450
 SOME = [version if version == "2.2" else pytest.param(version, marks=pytest.mark.whole) for version in VERSIONS]
 WORDS = ["carefully", "quickly", "final", "deposits", "requests", "sleep", "furiously", "ironic"]
 
@@ -38,17 +40,31 @@ def lists(seed: int, count: int) -> list[list[int] | None]:
     return [None if not chosen.randrange(9) else list(range(chosen.randrange(5))) for _ in range(count)]
 
 
-def written(path: Path, seed: int, version: str, *, checksums: bool = True) -> Path:
-    """A file with pages of several lengths, their own tables of symbols and their own dictionaries."""
-    table = pa.table({
-        "text": texts(seed, 900),
-        "long": [text * 40 for text in texts(seed, 900)],
-        "list": pa.array(lists(seed, 900), pa.list_(pa.int32())),
-        "few": [f"value {(row * 7 + seed) % (20 + seed)}" for row in range(900)],
+@cache
+def table(seed: int) -> pa.Table:
+    """Texts, long ones too, lists, and few values."""
+    return pa.table({
+        "text": texts(seed, NUM_ROWS),
+        "long": [text * 40 for text in texts(seed, NUM_ROWS)],
+        "list": pa.array(lists(seed, NUM_ROWS), pa.list_(pa.int32())),
+        "few": [f"value {(row * 7 + seed) % (20 + seed)}" for row in range(NUM_ROWS)],
     })  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the files of this module lie; a file that is there is not written again, nor changed."""
+    return tmp_path_factory.mktemp("templates")
+
+
+def written(folder: Path, seed: int, version: str, *, checksums: bool = True) -> Path:
+    """A file with pages of several lengths, their own tables of symbols and their own dictionaries."""
+    path = folder / f"{seed}-{version}-{checksums}.lance"
+    if path.exists():
+        return path
     options = {"text": {"compression": "fsst"}, "long": {"compression": "fsst"}}
     lance_arrow.write_table(
-        table, path, file_version=version, column_options=options, page_bytes=5000, checksums=checksums
+        table(seed), path, file_version=version, column_options=options, page_bytes=5000, checksums=checksums
     )
     return path
 
@@ -90,22 +106,22 @@ def same_or_refused(binder: Binder, given: tuple[str, bytes, LeafType]) -> bool:
 
 
 @pytest.mark.parametrize("version", SOME)
-def test_layouts_are_what_binding_gives(tmp_path: Path, version: str) -> None:
+def test_layouts_are_what_binding_gives(folder: Path, version: str) -> None:
     binder = fresh()
-    paths = [written(tmp_path / f"{seed}.lance", seed, version) for seed in range(3)]
+    paths = [written(folder, seed, version) for seed in range(3)]
     given = [one for path in paths for one in descriptions(path)]
     assert len({description for _, description, _ in given}) > 20
     assert not any([same_or_refused(binder, one) for one in given])
 
 
 @pytest.mark.parametrize("version", SOME)
-def test_few_descriptions_are_bound(tmp_path: Path, version: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_descriptions_are_bound(folder: Path, version: str, monkeypatch: pytest.MonkeyPatch) -> None:
     bound: list[bytes] = []
     own = Binder._parse
     monkeypatch.setattr(Binder, "_parse", lambda *given: bound.append(given[2]) or own(*given))
     binder = fresh()
     for seed in range(6):
-        for one in descriptions(written(tmp_path / f"{seed}.lance", seed, version)):
+        for one in descriptions(written(folder, seed, version)):
             binder.page(*one)
         if seed == 2:
             known = len(bound)
@@ -115,19 +131,20 @@ def test_few_descriptions_are_bound(tmp_path: Path, version: str, monkeypatch: p
 
 
 @pytest.mark.parametrize("version", SOME)
-def test_rows_of_files_with_other_tables(tmp_path: Path, version: str) -> None:
+def test_rows_of_files_with_other_tables(folder: Path, version: str) -> None:
+    rows = [3, 149, 150, NUM_ROWS - 1]
     for seed in range(3):
-        path = written(tmp_path / f"{seed}.lance", seed, version)
+        path = written(folder, seed, version)
         with LanceFile(path) as file:
-            taken = file.take([3, 299, 300, 899])
-            assert taken.column("text").to_pylist() == [texts(seed, 900)[row] for row in (3, 299, 300, 899)]
-            assert file.read(["list"]).column("list").to_pylist() == lists(seed, 900)
-            assert file.read(["long"]).column("long").to_pylist() == [text * 40 for text in texts(seed, 900)]
+            taken = file.take(rows)
+            assert taken.column("text").to_pylist() == [texts(seed, NUM_ROWS)[row] for row in rows]
+            assert file.read(["list"]).column("list").to_pylist() == lists(seed, NUM_ROWS)
+            assert file.read(["long"]).column("long").to_pylist() == [text * 40 for text in texts(seed, NUM_ROWS)]
 
 
-def test_damaged_descriptions_are_bound_or_refused_as_ever(tmp_path: Path) -> None:
+def test_damaged_descriptions_are_bound_or_refused_as_ever(folder: Path) -> None:
     chosen = random.Random(7)
-    given = [one for version in VERSIONS for one in descriptions(written(tmp_path / "a.lance", 1, version))]
+    given = [one for version in VERSIONS for one in descriptions(written(folder, 1, version))]
     binder = fresh()
     for one in given:
         binder.page(*one)
@@ -148,14 +165,15 @@ def test_damaged_descriptions_are_bound_or_refused_as_ever(tmp_path: Path) -> No
     assert matched > 40
 
 
-def test_a_damaged_table_of_symbols_names_its_page(tmp_path: Path) -> None:
-    first, second = (written(tmp_path / f"{seed}.lance", seed, "2.2", checksums=False) for seed in range(2))
+def test_a_damaged_table_of_symbols_names_its_page(folder: Path, tmp_path: Path) -> None:
+    first, second = (written(folder, seed, "2.2", checksums=False) for seed in range(2))
     with LanceFile(first) as file:
         file.read(["text"])
     damaged = bytearray(second.read_bytes())
     damaged[damaged.index(b"TSSF")] ^= 1
-    second.write_bytes(damaged)
-    with LanceFile(second) as file, pytest.raises(CorruptPageError, match="signature") as raised:
+    bad = tmp_path / "bad.lance"
+    bad.write_bytes(damaged)
+    with LanceFile(bad) as file, pytest.raises(CorruptPageError, match="signature") as raised:
         file.read(["text"])
     assert (raised.value.column, raised.value.page) == ("text", 0)
 
@@ -167,9 +185,9 @@ class _Other(fsst.BoundFsst):
         return BoundFlat(FixedWidth(64))
 
 
-def test_codecs_of_other_widths_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (message, description, leaf), *_ = descriptions(written(tmp_path / "a.lance", 1, "2.2"))
-    (_, other, _), *_ = descriptions(written(tmp_path / "b.lance", 2, "2.2"))
+def test_codecs_of_other_widths_are_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (message, description, leaf), *_ = descriptions(written(folder, 1, "2.2"))
+    (_, other, _), *_ = descriptions(written(folder, 2, "2.2"))
     monkeypatch.setattr(fsst, "BoundFsst", _Other)
     binder = fresh()
     layout = binder.page(message, description, leaf)
