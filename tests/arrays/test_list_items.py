@@ -45,7 +45,7 @@ def _rows(type_: pa.DataType) -> st.SearchStrategy[object]:
     return st.one_of(st.none(), st.lists(item, max_size=3))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=2 * settings.default.max_examples, deadline=None)
 @given(array=lists())
 def test_items_of_rows_one_after_another(array: pa.Array) -> None:
     items, counts = list_items(array)

@@ -15,7 +15,7 @@ import pyarrow.dataset as pads
 import pytest
 from bridge_toys import toy_format, write_toy
 
-NUM_PROCESSES, NUM_PROCESSES_EVERY_DAY = 50, 4
+NUM_PROCESSES, NUM_PROCESSES_EVERY_DAY = 50, 2
 NUM_FRESH_PROCESSES, NUM_FRESH_PROCESSES_EVERY_DAY = 2, 1
 EXITS = Path(bridge_exits.__file__)
 

@@ -105,6 +105,7 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., LanceTable
 MAKERS: list[Callable[[Path], LanceTable]] = [plain, deleted, widened, with_row_ids, appended]
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("use_threads", [True, False])
 @pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
 def test_rows_are_those_of_the_table(
@@ -188,9 +189,9 @@ def test_other_filesystems(tmp_path: Path) -> None:
             assert_same(rows, dataset.to_table().sort_by("id"))
 
 
-def test_random_tables(tmp_path: Path) -> None:
+def test_random_tables(tmp_path: Path, whole_run: bool) -> None:
     rng = seeded("folders of tables")
-    for number in range(5):
+    for number in range(5 if whole_run else 2):
         table = plain(tmp_path / f"{number}.lance", enable_stable_row_ids=bool(number % 2))
         for _ in range(int(rng.integers(1, 5))):
             low = int(rng.integers(0, 600))

@@ -7,7 +7,7 @@ import pytest
 
 
 @pytest.mark.parametrize("name", crash_points.CASES)
-def test_old_or_new(name: str) -> None:
+def test_old_or_new(name: str, whole_run: bool) -> None:
     count = crash_points.points_of(crash_points.CASES[name], crash_points.base_of(crash_points.CASES[name]))
-    step = max(1, count // 3)
+    step = max(1, count // (3 if whole_run else 2))
     assert list(crash_points.crashes(name, step, start=count - 1))

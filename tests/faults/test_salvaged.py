@@ -14,7 +14,7 @@ from salvaged import KINDS, Tally, salvaged
 def test_saved_rows_of_files_are_the_original_ones(checksums: bool, tmp_path: Path, whole_run: bool) -> None:
     tallies: dict[str, Tally] = defaultdict(Tally)
     failures: list[str] = []
-    for seed in range(120 if whole_run else 60):
+    for seed in range(120 if whole_run else 32):
         kind, tally, found = salvaged(seed, tmp_path, checksums=checksums)
         tallies[kind].add(tally)
         failures += found

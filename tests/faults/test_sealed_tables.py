@@ -29,10 +29,10 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
-def flips(content: bytes) -> Iterator[bytes]:
-    """Flip one bit of every byte, one at a time."""
+def flips(content: bytes, step: int = 1) -> Iterator[bytes]:
+    """Flip one bit of every byte, or of each of so many, one at a time."""
     rng = np.random.default_rng(18)
-    for place in range(len(content)):
+    for place in range(0, len(content), step):
         changed = bytearray(content)
         changed[place] ^= 1 << int(rng.integers(8))
         yield bytes(changed)
@@ -70,9 +70,9 @@ def damaged(file: Path, damages: Iterable[bytes]) -> tuple[int, int]:
     return refused, same
 
 
-def test_no_bit_of_a_manifest_is_silent(table: Path) -> None:
+def test_no_bit_of_a_manifest_is_silent(table: Path, whole_run: bool) -> None:
     manifest = manifests.newest(table)
-    refused, same = damaged(manifest, flips(manifest.read_bytes()))
+    refused, same = damaged(manifest, flips(manifest.read_bytes(), 1 if whole_run else 3))
     # The transaction is not read here, nor are marks and the padding of records.
     assert refused > same
 

@@ -48,6 +48,7 @@ def read_by_us(path: Path) -> pa.Table:
         return file.read()
 
 
+@pytest.mark.cover(2)
 @pytest.mark.parametrize(("group", "num_rows", "nulls"), GROUPS)
 def test_every_type_is_read_by_the_reference(
     witness: Witness, tmp_path: Path, group: str, num_rows: int, nulls: str

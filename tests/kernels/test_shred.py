@@ -228,7 +228,7 @@ def test_fill_null_bits_agrees_with_twin(levels, max_visible, width, value, miss
 TRAITS = st.lists(st.tuples(*[st.booleans()] * 5), min_size=1, max_size=6)
 
 
-@settings(max_examples=200)
+@settings(max_examples=2 * settings.default.max_examples)
 @given(TRAITS, st.integers(0, 99))
 def test_levels_are_numbered_and_ended_as_by_twin(traits, seed):
     traits[-1] = (False, *traits[-1][1:])

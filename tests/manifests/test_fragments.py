@@ -184,10 +184,11 @@ def test_row_ids_below_the_next_are_sound_wherever_they_begin() -> None:
     assert meta.fragments.is_plain[7], "native code has checked them"
 
 
-def test_every_flipped_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_flipped_bit(monkeypatch: pytest.MonkeyPatch, whole_run: bool) -> None:
+    """Every day, two bits of each byte."""
     body = sample().SerializeToString()
     for at in range(len(body)):
-        for bit in range(8):
+        for bit in range(8) if whole_run else (at % 8, (at + 3) % 8):
             damaged = bytearray(body)
             damaged[at] ^= 1 << bit
             assert told(bytes(damaged)) == told_in_python(bytes(damaged), monkeypatch), (at, bit)

@@ -155,7 +155,7 @@ def test_a_take_has_a_wave_of_indices_and_one_of_rows(
 
 def test_damaged_bytes_are_noticed(written: tuple[pa.Table, bytes], whole_run: bool) -> None:
     table, content = written
-    count = 40 if whole_run else 12
+    count = 40 if whole_run else 6
     rng = seeded("damage")
     noticed = 0
     for place in rng.integers(0, len(content) - (64 << 10), count).tolist():

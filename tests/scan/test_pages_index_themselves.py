@@ -93,7 +93,7 @@ def test_threads_share_a_page(path: Path) -> None:
     assert pa.concat_tables(found).equals(table().take(list(range(0, ROWS, 100))))
 
 
-def test_damaged_indices_are_refused_as_the_second_reader_does(path: Path, tmp_path: Path) -> None:
+def test_damaged_indices_are_refused_as_the_second_reader_does(path: Path, tmp_path: Path, whole_run: bool) -> None:
     """Bits of chunk tables, row indices and dictionaries flipped: the same rows, or the same error."""
     good = path.read_bytes()
     rng = np.random.default_rng(1)
@@ -101,14 +101,14 @@ def test_damaged_indices_are_refused_as_the_second_reader_does(path: Path, tmp_p
     refused = 0
     places = [place for place in indices(path) if place[2]]
     for column, start, size in places:
-        for _ in range(4):
+        for _ in range(4 if whole_run else 2):
             content = bytearray(good)
             content[start + int(rng.integers(size))] ^= 1 << int(rng.integers(8))
             damaged.write_bytes(content)
             found = [outcome(damaged, column, natively) for natively in (True, False)]
             assert found[0] == found[1]
             refused += not isinstance(found[0], pa.RecordBatch)
-    assert refused > len(places)
+    assert refused > len(places) * (1 if whole_run else 0.5)
 
 
 def outcome(path: Path, column: int, natively: bool) -> pa.RecordBatch | tuple[object, ...]:

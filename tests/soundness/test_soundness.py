@@ -13,7 +13,8 @@ from lance_arrow.pruning import zone_pruning
 from lance_arrow.pruning.zone_predicates import Verdict, ZonePredicate
 
 NUM_CASES, STRIDE = 2000, 200
-ENGINE_CASES, ENGINE_CASES_EVERY_DAY = 30, 8
+CASES_EVERY_DAY = 80
+ENGINE_CASES, ENGINE_CASES_EVERY_DAY = 30, 2
 
 
 def checked(cases: range, folder: Path) -> Checked:
@@ -38,12 +39,13 @@ def test_engines_find_the_same_rows_by_their_doors(tmp_path: Path, first: int, w
 @pytest.mark.parametrize(
     "first", [0, *(pytest.param(first, marks=pytest.mark.whole) for first in range(STRIDE, NUM_CASES, STRIDE))]
 )
-def test_filters_find_the_same_rows_by_every_door(tmp_path: Path, first: int) -> None:
-    seen = checked(range(first, first + STRIDE), tmp_path)
-    assert seen.compared > STRIDE * 2 // 3
+def test_filters_find_the_same_rows_by_every_door(tmp_path: Path, first: int, whole_run: bool) -> None:
+    count = STRIDE if whole_run else CASES_EVERY_DAY
+    seen = checked(range(first, first + count), tmp_path)
+    assert seen.compared > count * 2 // 3
     assert seen.pruned > seen.zones // 10
     assert seen.sure > 0
-    assert seen.as_dictionaries > STRIDE // 20
+    assert seen.as_dictionaries > count // 20
 
 
 @pytest.mark.parametrize("lie", [Verdict.NO, Verdict.ALL])

@@ -10,6 +10,8 @@ import pytest
 from pyspark.sql import SparkSession
 from spark_machine import JAVA_OPTIONS, PLUGINS, found_by_name, need_java
 
+from lance_arrow.spark.environment import unpacked_home
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -27,6 +29,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     patch.setenv("PYSPARK_PYTHON", sys.executable)
     patch.setenv("PYSPARK_DRIVER_PYTHON", sys.executable)
     patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+    # Each Python process of Spark begins sooner.
+    patch.setenv("SPARK_HOME", str(unpacked_home(folder / "home")))
     if not found_by_name("pyspark_lance_arrow"):
         (folder / "path").mkdir()
         (folder / "path" / "pyspark_lance_arrow").symlink_to(PLUGINS / "pyspark_lance_arrow")

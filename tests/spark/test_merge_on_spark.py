@@ -63,6 +63,7 @@ def test_merging_equals_that_of_the_library(spark: SparkSession, tmp_path: Path,
     assert LanceTable.open(tmp_path / "t").count_rows() == 0
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("stable", [False, True])
 @pytest.mark.parametrize(
     ("matched", "not_matched", "others"),

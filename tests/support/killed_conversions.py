@@ -1,7 +1,7 @@
 """Kills conversions at every call that changes a filesystem: a process without threads forks one for each moment.
 
-`python killed_conversions.py FOLDER` makes, for each way and each moment, a folder ``<way> <number>`` in which a
-conversion died just before its n-th such call. A conversion that lived to its end closes the list of its way.
+`python killed_conversions.py FOLDER STEP` makes, for each way and every STEP-th moment, a folder ``<way> <number>`` in
+which a conversion died just before its n-th such call. A conversion that lived to its end closes the list of its way.
 """
 
 from __future__ import annotations
@@ -126,15 +126,15 @@ def _import_what_is_imported(root: Path) -> None:
         importlib.import_module(name)
 
 
-def kill_all(root: Path) -> int:
-    """Fork conversions until each way lived; return how many died."""
+def kill_all(root: Path, step: int) -> int:
+    """Fork conversions until each way lived, each `step` calls later than the one before; return how many died."""
     # What each fork would import and load.
     default_runtime()
     lance_arrow.convert, lance_arrow.export  # noqa: B018 - imported when they are first named
     _import_what_is_imported(root)
     dead = 0
     for way in WAYS:
-        for at in range(10_000):
+        for at in range(0, 10_000, step):
             folder = root / f"{way} {at:03}"
             os.system(f"cp -r {root / 'prepared'!s} '{folder!s}'")
             child = os.fork()
@@ -154,4 +154,4 @@ def kill_all(root: Path) -> int:
 
 
 if __name__ == "__main__":
-    print(kill_all(Path(sys.argv[1])))
+    print(kill_all(Path(sys.argv[1]), int(sys.argv[2])))

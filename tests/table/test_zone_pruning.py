@@ -94,13 +94,14 @@ def tables(tmp_path: Path, *, zones: bool, index: bool) -> LanceTable:
 
 
 @pytest.mark.parametrize(("zones", "index"), [(False, False), (True, False), (False, True), (True, True)])
-def test_the_same_rows(tmp_path: Path, zones: bool, index: bool) -> None:
+def test_the_same_rows(tmp_path: Path, zones: bool, index: bool, whole_run: bool) -> None:
     table = tables(tmp_path, zones=zones, index=index)
     names = [*table.schema.names, "_rowaddr"]
     everything = table.to_table(columns=names)
     dataset = table.dataset()
     found = ds.dataset(table.uri, format=LanceFormat())
-    for make in FILTERS:
+    # Every day, each filter has two of the four tables.
+    for make in FILTERS if whole_run else FILTERS[zones == index :: 2]:
         expression = make()
         expected = everything.filter(expression)
         assert_same(expected, table.to_table(columns=names, filter=expression))

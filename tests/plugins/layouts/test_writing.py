@@ -85,7 +85,7 @@ def page_kinds(draw):
     st.sampled_from([1, 2, 40, 700]),
     st.sampled_from(["fast", "default", "compact"]),
 )
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=settings.default.max_examples + 20, deadline=None)
 def test_any_page_in_any_layout(kind, seed, num_rows, preset):
     version, shape, layout, path = kind
     chance = random.Random(seed)

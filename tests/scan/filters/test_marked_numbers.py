@@ -124,7 +124,10 @@ def conditions(draw: st.DrawFn, table: pa.Table, depth: int = 2) -> pc.Expressio
     return compare(x, draw(scalars(table)))
 
 
-@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(
+    max_examples=4 * settings.default.max_examples,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(st.data())
 def test_rows_are_those_of_arrow(folder: Path, data: st.DataObject) -> None:
     kind, spread = data.draw(st.sampled_from(sorted(TYPES))), data.draw(st.sampled_from(["few", "all", "runs", "one"]))
