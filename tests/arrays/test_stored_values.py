@@ -39,6 +39,7 @@ def costs(file: LanceFile, rows: list[int]) -> tuple[int, int, int]:
     return stats.requests, stats.bytes_wanted, stats.bytes_fetched
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("nulls", [False, True])
 def test_noise_is_read_once_and_nothing_else(witness: Witness, tmp_path: Path, version: str, nulls: bool) -> None:

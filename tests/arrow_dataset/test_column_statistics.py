@@ -80,6 +80,7 @@ def test_a_file_knows_all(tmp_path: Path, column: str) -> None:
     assert (found.minimum is None) == (column == "none")
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("column", [*COLUMNS, "st.x"])
 @pytest.mark.parametrize("deleted", ["id >= 128 AND id < 256", "id % 10 = 3", "number = 3", "id < 1000"])
 def test_deleted_rows_leave_bounds(tmp_path: Path, column: str, deleted: str) -> None:

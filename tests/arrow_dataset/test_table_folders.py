@@ -148,6 +148,7 @@ def test_rows_name_their_file(
         assert_same(opened(tmp_path / "t.lance").to_table(columns=wanted), found)
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("path", ["t.lance", "./t.lance", "../here/t.lance", "t.lance/data"])
 @pytest.mark.parametrize("make", [deleted, widened], ids=lambda make: make.__name__)
 def test_relative_paths(

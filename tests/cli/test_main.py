@@ -95,6 +95,7 @@ def many_rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
 @pytest.mark.parametrize("flag", ["", "--json"], ids=["text", "json"])
 def test_head_in_a_pipe_ends_with_141_when_the_reader_leaves(many_rows: Path, flag: str, unbuffered: str) -> None:

@@ -99,6 +99,7 @@ def test_what_lies_before_the_tail_is_named(content: bytes) -> None:
         assert (found[-2] is None) == (whole[-2] is None)
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("verify", ["touched", "off"])
 def test_every_flipped_bit_of_metadata(
     content: bytes, monkeypatch: pytest.MonkeyPatch, verify: str, whole_run: bool
@@ -143,6 +144,7 @@ def short_end(data: bytes) -> BufferSource:
     return source
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("verify", ["touched", "off"])
 def test_every_flipped_byte_before_the_tail(
     content: bytes, monkeypatch: pytest.MonkeyPatch, verify: str, whole_run: bool

@@ -111,6 +111,7 @@ def agrees(message: bytes, version: FileVersion) -> bool:
     return True
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("schema", [FLAT, NESTED, LATER, EXTENDED])
 @pytest.mark.parametrize("version", [FileVersion.V2_0, FileVersion.V2_2])
 def test_every_flipped_bit(schema: pa.Schema, version: FileVersion) -> None:

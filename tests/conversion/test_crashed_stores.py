@@ -62,6 +62,7 @@ def found(way: str, store: FragileFileSystem) -> pa.Table | None:
         return None
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("way", WAYS)
 def test_every_call(tmp_path: Path, way: str, after: bool) -> None:

@@ -33,6 +33,7 @@ def content(root: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("options", [{}, {"overwrite": True}, {"overwrite": True, "table": True}, {"append": True}])
 @pytest.mark.parametrize(
     ("source", "target", "relation"),

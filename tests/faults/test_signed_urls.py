@@ -63,6 +63,7 @@ def everything_in(error: BaseException | None, seen: set[int]) -> Iterator[str]:
 ASKED = [(way, door) for way in (by_url, by_store) for door in DOORS if (way, door) != (by_store, "create")]
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("status", ANSWERS)
 @pytest.mark.parametrize(("way", "door"), ASKED)
 def test_a_refusal_is_told_without_the_signature(

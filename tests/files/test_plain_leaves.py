@@ -105,6 +105,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     return found
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("version", ["2.1", "2.2"])
 @pytest.mark.parametrize("preset", ["default", "fast", "compact"])
 def test_pages_are_those_of_python(in_python: Callable[..., bytes], version: str, preset: str, seeds: range) -> None:
@@ -124,6 +125,7 @@ def test_pages_of_structs_are_those_of_python(in_python: Callable[..., bytes], v
         assert_same(rows_of(found), table)
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("version", ["2.1", "2.2"])
 @pytest.mark.parametrize("preset", ["default", "fast", "compact"])
 def test_pages_of_strings_are_those_of_python(
@@ -139,6 +141,7 @@ def test_pages_of_strings_are_those_of_python(
         assert len(found) <= len(expected) + 64
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("version", ["2.1", "2.2"])
 @pytest.mark.parametrize("preset", ["default", "fast", "compact"])
 def test_pages_of_wide_values_are_those_of_python(in_python: Callable[..., bytes], version: str, preset: str) -> None:

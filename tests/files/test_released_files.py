@@ -42,6 +42,7 @@ def is_open(folder: Path) -> bool:
     return any(Path(one.path).is_relative_to(folder) for one in psutil.Process().open_files())
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("use", USES)
 def test_files_are_closed_without_the_collector(folder: Path, use: str) -> None:
     USES[use](folder)

@@ -39,6 +39,7 @@ _SHAPES = {
 }
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("codec", ["variable", "fsst", "general", "dictionary"])
 @pytest.mark.parametrize("shape", _SHAPES)
 def test_texts_of_any_sizes_are_read_as_written(tmp_path: Path, shape: str, codec: str) -> None:

@@ -17,11 +17,27 @@ from shells import CHECKOUT, environment
 SCRIPTS = sorted((Path(__file__).parent / "scripts").glob("*.py"))
 NOT_INSTALLED = 77
 SECONDS = 240
+# Scripts that start many processes run with `--whole`. Every day, a test in one process proves what each says.
+NEIGHBOURS = {
+    "compact_drops_indices_when_told": "interop/test_foreign_indices.py",
+    "compact_keeps_foreign_index": "interop/test_foreign_indices.py",
+    "convert_cast_that_fails": "cli/test_convert_commands.py",
+    "convert_existing_target": "conversion/test_targets.py",
+    "convert_to_table": "conversion/test_targets.py",
+    "export_to_parquet": "cli/test_convert_commands.py",
+    "full_text_search_after_upkeep": "interop/test_foreign_indices.py",
+    "json_and_tuples": "interop/test_json_columns.py",
+    "mistype_a_command": "cli/test_app.py",
+    "pipe_into_head": "cli/test_main.py",
+}
 
 
 @pytest.mark.cover(1)
 @pytest.mark.parametrize("place", ["checkout", "elsewhere"])
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+@pytest.mark.parametrize(
+    "script",
+    [pytest.param(one, id=one.stem, marks=[pytest.mark.whole] if one.stem in NEIGHBOURS else []) for one in SCRIPTS],
+)
 def test_script_ends_well(script: Path, place: str, tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
@@ -39,4 +55,6 @@ def test_script_ends_well(script: Path, place: str, tmp_path: Path) -> None:
 
 
 def test_there_are_scripts() -> None:
-    assert SCRIPTS
+    names = {script.stem for script in SCRIPTS}
+    assert names > set(NEIGHBOURS)
+    assert [one for one in NEIGHBOURS.values() if not (CHECKOUT / "tests" / one).is_file()] == []

@@ -86,6 +86,7 @@ def test_releases_that_must_be_there() -> None:
             assert set(told) == set(given(group).column_names)
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize(("release", "group"), FILES)
 def test_reads_what_was_given(unpacked: Path, release: str, group: str) -> None:
     path = plain(unpacked, release, group)

@@ -76,6 +76,7 @@ QUERIES = [
 ]
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("query", QUERIES)
 def test_answers_are_those_of_the_rows(place: tuple[str, pa.Table], query: str) -> None:
     where, table = place

@@ -171,6 +171,7 @@ def forced() -> Iterator[pytest.ParameterSet]:
             yield pytest.param(name, options, expected, id=f"{words} {name}")
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize(("name", "options", "expected"), list(forced()))
 def test_asked_for(

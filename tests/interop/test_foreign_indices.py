@@ -149,6 +149,7 @@ def documented(kind: str, stable: bool) -> str:
     return found[0][1 + stable]
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("stable", [False, True], ids=["addresses", "stable-row-ids"])
 @pytest.mark.parametrize("column", COLUMNS)
 def test_compaction_beside_one_index(witness: Witness, tmp_path: Path, column: str, stable: bool) -> None:
@@ -274,6 +275,7 @@ def test_index_of_which_no_row_is_left(witness: Witness, tmp_path: Path) -> None
     assert sorted(witness.index_coverage(path)) == index_names(REMADE)
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("damage", ["cut", "removed", "other"])
 @pytest.mark.parametrize("column", REMADE)
 def test_index_that_cannot_be_read(witness: Witness, tmp_path: Path, column: str, damage: str) -> None:
@@ -306,7 +308,10 @@ def test_compaction_drops_no_index_that_covers_nothing_of_it(witness: Witness, t
     assert_indices_right(witness, path, "compaction", [one for one in ASKED if "labels" in one.get("filter", "")])
 
 
-@pytest.mark.parametrize("stable", [False, True], ids=["addresses", "stable-row-ids"])
+@pytest.mark.parametrize(
+    "stable",
+    [pytest.param(False, id="addresses", marks=pytest.mark.whole), pytest.param(True, id="stable-row-ids")],
+)
 def test_replaced_columns(witness: Witness, tmp_path: Path, stable: bool) -> None:
     """An index of replaced values covers nothing, and stays: of lists, too, whose files name the values inside."""
     path = tmp_path / "t.lance"
@@ -348,7 +353,10 @@ def test_lines(witness: Witness, tmp_path: Path, stable: bool, columns: tuple[st
     assert_indices_right(witness, path, "changes elsewhere", asked)
 
 
-@pytest.mark.parametrize("stable", [False, True], ids=["addresses", "stable-row-ids"])
+@pytest.mark.parametrize(
+    "stable",
+    [pytest.param(False, id="addresses"), pytest.param(True, id="stable-row-ids", marks=pytest.mark.whole)],
+)
 def test_jobs(witness: Witness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stable: bool) -> None:
     """Spark's jobs, their tasks run here: they carry indices, leave fragments as they are, or refuse."""
     jobs = pytest.importorskip("lance_arrow.spark.jobs", exc_type=ImportError)

@@ -144,6 +144,7 @@ def test_pages_of_default_size(witness: Witness, tmp_path: Path, version: str) -
         assert_same(taken(expected, indices), file.take(indices))
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("version", columns.OLD_AND_NEW)
 @pytest.mark.parametrize("group", ["fixed", "temporal", "text", "dictionary"])
 def test_sliced_input(witness: Witness, tmp_path: Path, group: str, version: str) -> None:
@@ -166,6 +167,7 @@ def test_list_items_that_are_not_nullable(witness: Witness, tmp_path: Path, vers
         assert_same(witness.read(path), file.read())
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("version", columns.VERSIONS)
 @pytest.mark.parametrize("name", ["string_few", "large_string_long", "string_wide", "binary_constant"])
 def test_nulls_take_no_bytes(witness: Witness, tmp_path: Path, name: str, version: str) -> None:

@@ -34,6 +34,7 @@ def nullable(kind: str, share: float) -> pa.Array:
     return pc.cast(pc.cast(array, pa.string()), pa.dictionary(pa.int16(), pa.string())) if kind == "few" else array
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("share", [0.01, 0.3, 0.9])
 @pytest.mark.parametrize("kind", ["runs", "wide runs", "times", "negative", "few", "random"])
 @pytest.mark.parametrize("version", ["2.1", "2.2", "2.3"])

@@ -109,6 +109,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])
 @pytest.mark.parametrize("name", [*PRUNING, *OTHERS])
 def test_the_same_rows(path: Path, table: pa.Table, name: str, engine: str) -> None:

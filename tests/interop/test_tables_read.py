@@ -97,11 +97,10 @@ HISTORY = [
 @pytest.mark.parametrize(
     ("file_version", "options"),
     [
-        ("2.1", {}),
-        ("2.2", {"enable_stable_row_ids": True}),
-        ("2.2", {"enable_v2_manifest_paths": False}),
+        pytest.param("2.1", {}, id="plain"),
+        pytest.param("2.2", {"enable_stable_row_ids": True}, id="stable-row-ids"),
+        pytest.param("2.2", {"enable_v2_manifest_paths": False}, id="v1-names", marks=pytest.mark.whole),
     ],
-    ids=["plain", "stable-row-ids", "v1-names"],
 )
 def test_every_version_of_a_history(
     witness: Witness, tmp_path: Path, file_version: str, options: dict[str, bool]

@@ -61,6 +61,7 @@ def test_every_type_is_read_by_the_reference(
     assert lance_arrow.verify(path).ok
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("name", ["int32_random", "bool_random", "string_words", "string_few", "string_zstd"])
 @pytest.mark.parametrize("nulls", columns.NULLS)
 def test_pages_are_described_as_the_reference_does(witness: Witness, tmp_path: Path, name: str, nulls: str) -> None:

@@ -29,6 +29,7 @@ def num_bytes(table: pa.Table, path: Path, **options: str) -> int:
     return os.path.getsize(path)
 
 
+@pytest.mark.cover(1)
 @pytest.mark.interop
 @pytest.mark.parametrize("preset", ["default", "compact"])
 @pytest.mark.parametrize("version", ["2.0", "2.1", "2.2", "2.3"])

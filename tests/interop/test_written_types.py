@@ -92,6 +92,7 @@ def random_rows(type_: pa.DataType, rng: random.Random, *, is_there: bool = Fals
     return rng.randrange(1000) if pa.types.is_integer(type_) else f"text {rng.randrange(50)}"
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("num_rows", [1, 7, 900])
 @pytest.mark.parametrize("name", LISTS_OF_TUPLES)
 def test_null_and_empty_lists_of_tuples(witness: Witness, tmp_path: Path, name: str, num_rows: int) -> None:

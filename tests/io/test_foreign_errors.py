@@ -241,6 +241,7 @@ def test_a_signature_that_ends_while_a_file_is_read(
             assert not [secret for secret in SECRETS if secret in printed(caught.value)], printed(caught.value)
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("status", [403, 500, 0])
 @pytest.mark.parametrize("flags", [[], ["--json"]], ids=["text", "json"])
 def test_commands_print_no_signature(

@@ -7,6 +7,7 @@ from lance_arrow import engine
 from lance_arrow.errors import InternalError
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("width", [1, 2, 4, 8])
 @pytest.mark.parametrize(("num_items", "num_set"), [(0, 0), (1, 1), (7, 1), (200, 4), (200, 5), (200, 150), (3000, 3)])
 @pytest.mark.parametrize("num_codes", [1, 7, 8, 511, 512, 513, 5000])

@@ -82,6 +82,7 @@ def test_nothing_is_an_empty_frame() -> None:
     assert natively(b"") == in_python(b"") == b""
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("has_word", [True, False])
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("content", ["short", "text", "noise", "repeated"])

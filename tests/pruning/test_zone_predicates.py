@@ -136,7 +136,7 @@ def tables(draw: st.DrawFn, names: list[str]) -> pa.Table:
 
 
 @pytest.mark.parametrize("name", VALUES)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=settings.default.max_examples // 2, deadline=None)
 @given(data=st.data())
 def test_verdicts_hold(name, data):
     names = [name, data.draw(st.sampled_from(["i64", "f64", "s"]))]

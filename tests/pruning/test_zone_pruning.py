@@ -65,6 +65,7 @@ def path(request, table: pa.Table, witness: Witness, tmp_path_factory: pytest.Te
     return made
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("expression", FILTERS, ids=str)
 def test_every_door_finds_the_same_rows(path, table, expression):
     expected = table.filter(expression)

@@ -188,6 +188,7 @@ class FailingStore(CountingStore):
         raise ConnectionResetError("the store is gone")
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("answers_short", [False, True])
 def test_a_store_that_fails_meanwhile_is_an_error_of_the_read_and_no_other(
     written: tuple[pa.Table, bytes], monkeypatch: pytest.MonkeyPatch, *, answers_short: bool

@@ -63,6 +63,7 @@ CONDITIONS = [
 BOTH_TEXTS = (pc.field("t") == "m") | (pc.field("s") == pc.field("t"))
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("expression", [*CONDITIONS, BOTH_TEXTS], ids=str)
 @pytest.mark.parametrize("strings", ["plain", "dictionary", "view"])
 def test_the_same_rows_in_every_form(path: Path, strings: Any, expression: pc.Expression) -> None:

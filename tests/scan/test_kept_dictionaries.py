@@ -39,6 +39,7 @@ def _write(path: Path, batches: list[pa.RecordBatch], version: str, page_bytes: 
             writer.write(batch)
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("version", ["2.1", "2.2"])
 @pytest.mark.parametrize("index_type", [pa.int8(), pa.uint8(), pa.int16(), pa.uint32(), pa.int64()], ids=str)
 def test_dictionaries_are_read_without_layouts(version: str, index_type: pa.DataType, tmp_path: Path) -> None:

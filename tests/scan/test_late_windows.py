@@ -85,6 +85,7 @@ SPARSE = {
 }
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("name", SPARSE)
 @pytest.mark.parametrize("columns", [None, ["text"], ["pair", "n"], ["random"], []], ids=str)
 def test_few_rows_are_left(

@@ -60,6 +60,7 @@ def test_rows_are_the_same_however_often_they_are_read(path: Path) -> None:
             assert pa.Table.from_batches(file.to_batches(batch_size=1_000)).equals(expected)
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("budget_bytes", [0, 3_000, 40_000])
 def test_threads_share_pages_that_a_small_cache_drops(path: Path, budget_bytes: int) -> None:
     expected = table()

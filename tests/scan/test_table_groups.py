@@ -219,6 +219,7 @@ def test_some_rows_of_each_fragment(tmp_path: Path, joined: list[int]) -> None:
     assert joined
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("damage", ["absent", "cut", "longer", "value", "footer"])
 @pytest.mark.parametrize("filter", [None, "id >= 0"])
 def test_damage_in_a_group_is_blamed_on_its_file(tmp_path: Path, damage: str, filter: str | None) -> None:

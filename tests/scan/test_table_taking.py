@@ -72,6 +72,7 @@ def check(table: LanceTable, columns: list[str] | None = None) -> None:
             assert_same(expected, table.take_row_ids(expected["_rowid"], columns=names))
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("stable", [True, False])
 @pytest.mark.parametrize("version", ["2.1", "2.2", "2.3"])
 def test_rows_are_those_of_scans(tmp_path: Path, stable: bool, version: str, joined: list[int]) -> None:

@@ -161,6 +161,7 @@ def test_page_tables_outside_of_the_file(position: int) -> None:
         file.read(filter=pc.field("n") > 3)
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("entry", [1, 2, 3, 5, 6, 7])
 @pytest.mark.parametrize("number", [-1, 10**6, 2**40, 2**62, 2**63 - 1])
 @pytest.mark.parametrize("which", [0, 1])

@@ -182,6 +182,7 @@ def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return path, rows
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("has_marks", [True, False], ids=["marked", "decoded"])
 @pytest.mark.parametrize("condition", _CONDITIONS)
 @pytest.mark.parametrize("name", _COLUMNS)

@@ -133,7 +133,7 @@ def test_parts_of_zones_are_joined_as_they_come():
 
 
 @pytest.mark.parametrize(("type_", "values"), SCALARS, ids=lambda one: str(one) if isinstance(one, pa.DataType) else "")
-@settings(max_examples=20)
+@settings(max_examples=settings.default.max_examples // 4)
 @given(data=st.data())
 def test_claims_of_flat_columns_hold(type_, values, data):
     rows = data.draw(st.lists(st.sampled_from([None, *values]), min_size=1, max_size=40))
@@ -191,7 +191,7 @@ NESTED: list[tuple[pa.DataType, Any, list[list[int]]]] = [
 
 
 @pytest.mark.parametrize(("type_", "rows", "paths"), NESTED, ids=[str(one[0]) for one in NESTED])
-@settings(max_examples=30)
+@settings(max_examples=settings.default.max_examples // 3)
 @given(data=st.data())
 def test_claims_of_nested_columns_hold(type_, rows, paths, data):
     drawn = data.draw(st.lists(rows, min_size=1, max_size=20))
@@ -266,7 +266,7 @@ def test_zones_grow_until_the_map_is_small():
 
 
 @pytest.mark.parametrize(("type_", "values"), SCALARS, ids=lambda one: str(one) if isinstance(one, pa.DataType) else "")
-@settings(max_examples=20)
+@settings(max_examples=settings.default.max_examples // 4)
 @given(data=st.data())
 def test_zones_of_zone_maps_are_those_of_the_values(type_, values, data):
     """Maps of parts are joined where their zones fit; where they do not, nothing was added, and values can be."""

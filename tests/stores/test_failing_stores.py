@@ -78,6 +78,7 @@ def test_a_fault_that_stays_is_given_up(
         assert caught.value.byte_range is not None
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("client", INSTALLED)
 @pytest.mark.parametrize("kind", PASSING)
 def test_a_fault_that_passes_is_mended(kind: str, client: str, server: FaultyBucket) -> None:

@@ -106,10 +106,15 @@ def copied(server: Bucket, tmp_path: Path) -> tuple[Path, list[Path]]:
 @pytest.mark.cover(1)
 @pytest.mark.parametrize("filter", FILTERS)
 @pytest.mark.parametrize("name", TABLES)
-def test_rows_are_those_of_a_local_table(name: str, filter: str, server: Bucket, ends: list[int]) -> None:
+def test_rows_are_those_of_a_local_table(
+    name: str, filter: str, server: Bucket, ends: list[int], whole_run: bool
+) -> None:
     said = FILTERS[filter]
     local = LanceTable.open(server.folder / name)
-    for columns in (["x", "some"], ["items", "id"], None):
+    projections = (["x", "some"], ["items", "id"], None)
+    # Every day, each filter has one of them.
+    first = list(FILTERS).index(filter) % 3
+    for columns in projections if whole_run else projections[first : first + 1]:
         expected = local.to_table(columns, filter=said)
         table = LanceTable.open(name, filesystem=server.store())
         assert table.to_table(columns, filter=said).equals(expected)
@@ -124,6 +129,7 @@ def test_rows_are_those_of_a_local_table(name: str, filter: str, server: Bucket,
         assert lance_arrow.dataset(name, filesystem=server.store()).count_rows(said) == count
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize(
     ("work", "most"),
     [

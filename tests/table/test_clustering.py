@@ -46,6 +46,7 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
     return folder
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("cluster_by", ["number", "text", ["float"], ["text", "number"]])
 @pytest.mark.parametrize("stable", [False, True])
 def test_rows_are_sorted(tmp_path: Path, folder: Path, cluster_by: str | list[str], stable: bool) -> None:

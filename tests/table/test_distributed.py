@@ -34,7 +34,10 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "t.lance"
 
 
-@pytest.mark.parametrize("mode", ["create", "append", "overwrite"])
+@pytest.mark.parametrize(
+    "mode",
+    [pytest.param("create", marks=pytest.mark.whole), "append", pytest.param("overwrite", marks=pytest.mark.whole)],
+)
 def test_processes_write_and_one_commits(mode: str, tmp_path: Path, witness: Witness) -> None:
     target = tmp_path / "t.lance"
     if mode != "create":

@@ -104,6 +104,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize(("mine", "theirs"), list(product(EDITS, EDITS)))
 def test_every_step(mine: str, theirs: str) -> None:
     first, second = EDITS[mine], EDITS[theirs]
@@ -196,6 +197,7 @@ def test_lost_answers(edit: str) -> None:
     assert ids_of(ours) == serially(EDITS[edit], None)
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("stable", [False, True])
 @pytest.mark.parametrize("edit", list(EDITS))
 @pytest.mark.parametrize("kind", [Dead, OSError])

@@ -51,6 +51,7 @@ def by_hand(on: list[str], *, update: bool, delete: bool, insert: bool, others: 
     return sorted((tuple(row.values()) for row in kept), key=repr)
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("on", ["k", "g", "k g"])
 @pytest.mark.parametrize("stable", [False, True])
 def test_every_mixture_of_clauses(tmp_path: Path, stable: bool, on: str) -> None:

@@ -65,6 +65,7 @@ def is_refused(act: Callable[[LanceTable], object], table: LanceTable) -> bool:
     return False
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("name", NAMINGS)
 @pytest.mark.parametrize("cleans_first", [True, False])
 def test_each_step(base: ScriptedFileSystem, name: str, cleans_first: bool) -> None:

@@ -13,6 +13,7 @@ from lance_arrow.errors import ChangesNotRecordedError, InvalidArgumentError, Ve
 KEYS = ["_change_type", "_change_version", "_rowid"]
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("stable", [True, False])
 @pytest.mark.parametrize("seed", range(4))
 def test_random_histories(tmp_path: Path, seed: int, stable: bool) -> None:

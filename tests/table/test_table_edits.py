@@ -318,6 +318,7 @@ REFUSED: dict[str, tuple[Callable[[Manifest], object], type[LanceError], str]] =
 }
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("case", REFUSED)
 @pytest.mark.parametrize("edit", [*EDITS, *OTHER_EDITS])
 def test_what_is_never_written_on(path: Path, case: str, edit: str) -> None:

@@ -95,6 +95,7 @@ def test_any_page_in_any_layout(kind, seed, num_rows, preset):
     assert_reads(case, chance)
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("path", [Path((NULLABLE,)), Path((NULLABLE, NULLABLE)), Path((NULLABLE, LIST))])
 @pytest.mark.parametrize("shape", [FixedWidth(32), VariableWidth(32), FixedSizeList(FixedWidth(8), 2), FixedWidth(1)])
@@ -115,6 +116,7 @@ def test_pages_of_nothing_but_nulls_have_no_values(version, path, shape):
         assert case.buffers == ()
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("version", ["2.2", "2.3"])
 @pytest.mark.parametrize("path", [Path((VALID,)), Path((NULLABLE,)), Path((NULLABLE, LIST))])
 @pytest.mark.parametrize(
@@ -155,11 +157,12 @@ def test_a_scalar_is_no_page_of_2_1():
 @pytest.mark.cover(1)
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("shape", [FixedWidth(8), VariableWidth(32)])
-def test_many_empty_lists_between_few_values(version, shape):
+def test_many_empty_lists_between_few_values(version, shape, whole_run):
     path = Path((VALID, EMPTYABLE))
     make, chance = value_maker(shape), random.Random(9)
     rows = tuple(
-        (Entry(1, 0, make(chance)),) if number % 30_000 == 29_999 else (Entry(1, 1),) for number in range(100_000)
+        (Entry(1, 0, make(chance)),) if number % 30_000 == 29_999 else (Entry(1, 1),)
+        for number in range(100_000 if whole_run else 40_000)
     )
     assert_reads(written(rows, path, content_of(rows, path, shape), version), chance)
 
@@ -167,14 +170,16 @@ def test_many_empty_lists_between_few_values(version, shape):
 @pytest.mark.parametrize(
     "version", [pytest.param("2.1", marks=pytest.mark.whole), "2.2", pytest.param("2.3", marks=pytest.mark.whole)]
 )
-def test_chunks_are_cut_smaller_where_levels_are_many(version):
+def test_chunks_are_cut_smaller_where_levels_are_many(version, whole_run):
     path = Path((NULLABLE, EMPTYABLE))
     make, chance = value_maker(FixedWidth(8)), random.Random(9)
-    rows = tuple((Entry(1, 0, make(chance)),) if number % 20 == 0 else (Entry(1, 2),) for number in range(120_000))
+    count = 120_000 if whole_run else 50_000
+    rows = tuple((Entry(1, 0, make(chance)),) if number % 20 == 0 else (Entry(1, 2),) for number in range(count))
     case = written(rows, path, content_of(rows, path, FixedWidth(8)), version, EncodeOptions(layout="mini_block"))
     assert_reads(case, chance)
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("bits", [8, 32])
 def test_leaves_that_keep_their_dictionary(version, bits):

@@ -42,6 +42,7 @@ def batches(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return seen
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("has_nulls", [False, True])
 @pytest.mark.parametrize("num_words", [3, 7, 40, 300])
 @pytest.mark.parametrize("strings", ["plain", "dictionary", "view"])

@@ -112,6 +112,7 @@ def path(request: pytest.FixtureRequest, table: pa.Table, tmp_path_factory: pyte
     return made
 
 
+@pytest.mark.cover(1)
 @pytest.mark.parametrize("name", CONDITIONS)
 def test_rows_are_those_that_arrow_finds(path: Path, table: pa.Table, name: str) -> None:
     condition = CONDITIONS[name]
