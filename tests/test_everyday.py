@@ -66,6 +66,17 @@ def test_equal_values_of_other_types_are_values_of_their_own() -> None:
     assert 3 <= len(kept) <= len(items)
 
 
+def test_a_share_is_of_cells_in_their_order() -> None:
+    every, covered = (
+        matrix(share=pytest.mark.share(3).mark),
+        matrix(share=pytest.mark.share(2).mark, cover=pytest.mark.cover(1).mark),
+    )
+    assert [item for item in every if item not in left_out(every)] == every[::3]
+    alone = matrix(cover=pytest.mark.cover(1).mark)
+    kept = [number for number, item in enumerate(alone) if item not in left_out(alone)]
+    assert [number for number, item in enumerate(covered) if item not in left_out(covered)] == kept[::2]
+
+
 def test_marks_say_what_is_left_out() -> None:
     plain, slow = matrix(), matrix(whole=pytest.mark.whole.mark)
     assert left_out([*plain, *slow]) == set(slow)

@@ -30,6 +30,7 @@ def test_processes_end_well(mode: str, tmp_path: Path, whole_run: bool) -> None:
     assert json.loads(done.stdout) == [0] * count, done.stderr
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("mode", sorted(bridge_exits.MODES))
 def test_fresh_processes_end_well(mode: str, tmp_path: Path, whole_run: bool) -> None:
     count = NUM_FRESH_PROCESSES if whole_run else NUM_FRESH_PROCESSES_EVERY_DAY

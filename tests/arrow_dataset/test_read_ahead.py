@@ -114,6 +114,7 @@ def test_scans_that_leave_out_files_soon_read_none_ahead(folder: Path, groups: l
     assert groups == []
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     "condition",
     [
@@ -213,6 +214,7 @@ def test_files_of_other_schemas(tmp_path: Path, groups: list[int]) -> None:
     assert groups
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("damage", ["absent", "cut", "longer", "value", "footer"])
 def test_damage_is_blamed_on_its_file(folder: Path, damage: str, monkeypatch: pytest.MonkeyPatch) -> None:
     dataset = opened(folder)

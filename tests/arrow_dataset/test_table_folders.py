@@ -133,6 +133,7 @@ def test_rows_are_those_of_the_table(
     assert_same(rows, pa.Table.from_batches(batches).sort_by("id"))
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
 def test_rows_name_their_file(
     tmp_path: Path,

@@ -94,6 +94,7 @@ def wide(make: Callable[[np.random.Generator], pa.Array], num_columns: int) -> p
     return pa.table({f"c{number}": make(rng) for number in range(num_columns)})
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("make", [*KINDS, lists, structs_in_lists])
 def test_each_further_column_of_a_file(tmp_path: Path, make: Callable[[np.random.Generator], pa.Array]) -> None:
     found = []
@@ -119,6 +120,7 @@ def test_each_further_page_of_a_column(make: Callable[[np.random.Generator], pa.
     assert (found[1] - found[0]) / 200 <= MOST_CALLS, found
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("make", KINDS)
 def test_each_further_column_of_a_new_schema(tmp_path: Path, make: Callable[[np.random.Generator], pa.Array]) -> None:
     write_table(wide(make, 10), tmp_path / "first.lance")

@@ -151,6 +151,7 @@ def sleep_in(module, owner, name, call=1):
 """
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     ("arguments", "place"),
     [

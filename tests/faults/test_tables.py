@@ -200,6 +200,7 @@ def spark_reader(path: Path) -> object:
     return source.LanceDataSource({"path": str(path)}).schema()
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("lie", ID_LIES, ids=[lie.name for lie in ID_LIES])
 def test_row_ids_are_refused_where_the_version_is_opened(
     made: dict[bool, Path], tmp_path: Path, lie: Lie, capfd: pytest.CaptureFixture[str]

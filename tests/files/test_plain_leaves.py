@@ -186,6 +186,7 @@ def test_few_scattered_integers_are_indices(in_python: Callable[..., bytes], num
     assert rows_of(data).equals(table)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     "options",
     [
@@ -206,6 +207,7 @@ def test_options_of_strings(in_python: Callable[..., bytes], options: dict[str, 
         assert pages_of(written(table, **given)) == pages_of(in_python(table, **given)), seed
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     "options",
     [{"rle_threshold": 0.0}, {"compression": "none"}, {"compression": "zstd"}, {"dict_size_ratio": 0.99, "bss": "off"}],

@@ -140,6 +140,7 @@ def kept(rows: pa.Table, condition: pc.Expression) -> pa.Table | None:
         return None
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     "number", [pytest.param(number, marks=[] if number % 3 == 0 else pytest.mark.whole) for number in range(100)]
 )

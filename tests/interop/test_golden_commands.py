@@ -28,6 +28,7 @@ def ask(*arguments: object) -> tuple[int, Any]:
     return code, json.loads(out.getvalue())
 
 
+@pytest.mark.share(3)
 @pytest.mark.cover(1)
 @pytest.mark.parametrize(
     ("writer", "name"),

@@ -15,6 +15,7 @@ from lance_arrow import LanceTable, errors
 ROOTS = [root for root, _ in golden.tables()]
 
 
+@pytest.mark.share(3)
 @pytest.mark.cover(1)
 @pytest.mark.skipif(not ROOTS, reason="no historical tables; set LANCE_ARROW_GOLDEN to their folder")
 @pytest.mark.parametrize("order", ["ascending", "descending"])

@@ -76,6 +76,7 @@ def some_rows(path: Path, num_rows: int) -> np.ndarray:
     return rng.permutation(np.append(rng.integers(0, num_rows, 30), num_rows - 1)) if num_rows else np.zeros(0, int)
 
 
+@pytest.mark.share(2)
 @pytest.mark.cover(1)
 @pytest.mark.parametrize(("folder", "number"), places_of(*READABLE[1:]))
 def test_reads_as_the_reference(witness: Witness, folder: Path, number: int) -> None:
@@ -93,6 +94,7 @@ def test_reads_as_the_reference(witness: Witness, folder: Path, number: int) -> 
             assert_equal(expected.select([name]), file.take(rows, columns=[name]), rows)
 
 
+@pytest.mark.share(3)
 @pytest.mark.cover(1)
 @pytest.mark.parametrize(("folder", "number"), places_of(*READABLE))
 def test_holds_the_rows_of_its_tables(folder: Path, number: int) -> None:

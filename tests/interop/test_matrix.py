@@ -96,6 +96,7 @@ def test_nested_projection(witness: Witness, tmp_path: Path, version: str) -> No
         assert_same(taken(reference, indices), file.take(indices, columns=wanted))
 
 
+@pytest.mark.share(2)
 @pytest.mark.cover(1)
 @pytest.mark.parametrize("version", columns.OLD_AND_NEW)
 @pytest.mark.parametrize("group", columns.GROUPS)

@@ -28,6 +28,7 @@ def ordered(table: pa.Table) -> list[str]:
     return sorted(map(repr, table.to_pylist()))
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("seed", range(12))
 def test_random_merges_by_turns(witness: Witness, tmp_path: Path, seed: int) -> None:
     """Each merges into a table of the other's, then the other into the result."""

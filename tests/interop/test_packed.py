@@ -138,6 +138,7 @@ VARIABLE: dict[str, dict[str, Make]] = {
 }
 
 
+@pytest.mark.share(2)
 @pytest.mark.cover(2)
 @pytest.mark.parametrize("nulls", ["none", "some", "all"])
 @pytest.mark.parametrize(

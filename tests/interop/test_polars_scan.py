@@ -109,6 +109,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.share(2)
 @pytest.mark.cover(1)
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])
 @pytest.mark.parametrize("name", [*PRUNING, *OTHERS])
@@ -154,6 +155,7 @@ def test_a_filtered_dataset_and_a_missing_file(path: Path, tmp_path: Path) -> No
         scan(tmp_path / "absent.lance")
 
 
+@pytest.mark.share(3)
 @pytest.mark.cover(2)
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])
 @pytest.mark.parametrize("name", [*PRUNING, *OTHERS])

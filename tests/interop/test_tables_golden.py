@@ -63,6 +63,7 @@ def own_columns(expected: pa.Table) -> pa.Table:
     return expected.select([name for name in expected.column_names if name not in NAME_OF.values()])
 
 
+@pytest.mark.share(3)
 @pytest.mark.cover(1)
 @pytest.mark.parametrize(("root", "version"), ROWS_OF, ids=[name_of(root, version) for root, version in ROWS_OF])
 def test_rows_of_a_version(root: Path, version: int) -> None:
@@ -96,6 +97,7 @@ def test_rows_of_a_version(root: Path, version: int) -> None:
         assert_rows(plain, dataset.take(picks), picks)
 
 
+@pytest.mark.share(3)
 @pytest.mark.cover(1)
 @pytest.mark.parametrize(
     ("root", "version"),

@@ -216,6 +216,7 @@ def test_answers_of_a_web_server(server: http.server.HTTPServer, monkeypatch: py
         assert f"127.0.0.1:{server.server_port}/t.lance" in str(answered.value)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("status", STATUSES)
 def test_a_signature_that_ends_while_a_file_is_read(
     server: http.server.HTTPServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, long_file: Path, status: int
@@ -309,6 +310,7 @@ def _range() -> tuple[object, object]:
     return np.array([0]), np.array([10])
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     "unit",
     [

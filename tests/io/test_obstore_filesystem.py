@@ -244,6 +244,7 @@ def test_a_file_is_created_once(root: Location) -> None:
     assert root.filesystem.cat_file(place.path) == b"first"
 
 
+@pytest.mark.share(2)
 def test_one_writer_of_many_creates_a_file(root: Location) -> None:
     together = threading.Barrier(WRITERS)
     won: list[tuple[int, int]] = []

@@ -50,6 +50,7 @@ def special_floats(draw, width, count):
     return np.random.default_rng(seed).choice(specials[: draw(st.integers(2, 8))], count).view(np.uint8)
 
 
+@pytest.mark.share(2)
 @pytest.mark.cover(1)
 @pytest.mark.parametrize(("kind", "width"), KINDS)
 @settings(max_examples=25)

@@ -90,6 +90,7 @@ def test_selective_filters_decode_little_of_the_other_columns(path, table, recei
     assert set(receipts[-1].decoded_rows) == {column}
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.2, 0.31, 0.9, 1.0])
 def test_sparse_and_dense_filters(path, table, share):
     expression = F("random") < int(share * NUM_ROWS)

@@ -130,6 +130,7 @@ def test_takes_equal_the_rows_written(files: dict[str, Path], version: str, watc
     assert (watch.refused, len(watch.served)) == ([], len(list(picks())) * 21)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", table().schema.names)
 def test_each_column_alone_is_served(files: dict[str, Path], name: str, watch: Watch) -> None:
     expected = table().select([name])

@@ -48,6 +48,7 @@ def picks() -> Iterator[np.ndarray]:
     yield np.array([ROWS - 1, 0, 5, 5])
 
 
+@pytest.mark.share(2)
 def test_rows_are_the_same_however_often_they_are_read(path: Path) -> None:
     expected = table()
     with LanceFile(path) as file:
@@ -108,6 +109,7 @@ def test_datasets_see_files_that_were_replaced(path: Path, tmp_path: Path) -> No
         assert dataset.take([3, 70]).equals(other.take([3, 70]))
 
 
+@pytest.mark.share(2)
 def test_many_files_of_a_dataset_are_taken_by_number(path: Path, tmp_path: Path) -> None:
     expected = table()
     for number in range(3):

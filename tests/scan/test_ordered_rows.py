@@ -96,6 +96,7 @@ def random_column(kind: str, rng: random.Random) -> pa.Array:
 KINDS = ["int", "double", "half", "string", "dictionary", "decimal", "bool", "time"]
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("seed", range(24))
 def test_rows_are_those_of_arrows_sort(seed: int, tmp_path: Path, whole_run: bool) -> None:
     rng = random.Random(seed)

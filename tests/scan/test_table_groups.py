@@ -187,6 +187,7 @@ def test_groups_grow_and_have_borders(tmp_path: Path, monkeypatch: pytest.Monkey
     assert planned(GROUP_BYTES=8 << 20, LEAST_GROUPED=100) == [1] * 60
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("most_rows", [1, 16, 17, 34, 35, 100])
 def test_rows_at_borders_of_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_rows: int) -> None:
     monkeypatch.setattr(fragment_groups, "WINDOW_ROWS", most_rows)

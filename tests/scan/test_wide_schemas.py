@@ -54,6 +54,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[pa.Table,
     return found
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", [make.__name__ for make in MAKERS])
 def test_files(files: dict[str, tuple[pa.Table, Path]], name: str) -> None:
     table, path = files[name]

@@ -100,6 +100,7 @@ def test_every_built_in_is_missed_somewhere() -> None:
     assert built_in - set(NEEDS) == elsewhere | {"column.zone_index", "column.blob"}
 
 
+@pytest.mark.share(2)
 @pytest.mark.interop
 @pytest.mark.parametrize("plugin", NEEDS)
 def test_missed_by_name(witness: Witness, tmp_path: Path, plugin: str) -> None:

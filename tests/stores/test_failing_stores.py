@@ -53,6 +53,7 @@ def server(tmp_path: Path) -> Iterator[FaultyBucket]:
         yield made
 
 
+@pytest.mark.share(2)
 @pytest.mark.cover(2)
 @pytest.mark.parametrize("door", ["bare", "dataset", "table"])
 @pytest.mark.parametrize("client", INSTALLED)

@@ -56,6 +56,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bucket]:
         yield started
 
 
+@pytest.mark.share(2)
 @pytest.mark.cover(1)
 @pytest.mark.parametrize("name", ["plain", "bare"])
 @pytest.mark.parametrize("filter", FILTERS)

@@ -1,8 +1,9 @@
 """Which cells of a matrix run every day: enough that each pair of values meets; `--whole` runs all of them.
 
 `@pytest.mark.cover(2)` keeps as few cells of a parametrized test as hold every pair of values that two of its
-parameters have together in some cell; `cover(1)` holds every value. `@pytest.mark.whole` leaves out a test, or a cell.
-Cells that are named on the command line always run.
+parameters have together in some cell; `cover(1)` holds every value. `@pytest.mark.share(3)` keeps each third cell, of
+those that `cover` keeps if there are both. `@pytest.mark.whole` leaves out a test, or a cell. Cells that are named on the
+command line always run.
 """
 
 from __future__ import annotations
@@ -55,12 +56,18 @@ def left_out(items: Iterable[pytest.Item]) -> set[pytest.Item]:
     for item in items:
         if item.get_closest_marker("whole") is not None:
             found.add(item)
-        elif item.get_closest_marker("cover") is not None:
+        elif any(item.get_closest_marker(name) is not None for name in ("cover", "share")):
             matrices.setdefault(item.nodeid.partition("[")[0], []).append(item)
     for cells in matrices.values():
-        (strength,) = cells[0].get_closest_marker("cover").args
-        chosen = covering([_values(item) for item in cells], strength)
-        found.update(item for number, item in enumerate(cells) if number not in chosen)
+        chosen, cover = list(range(len(cells))), cells[0].get_closest_marker("cover")
+        if cover is not None:
+            chosen = sorted(covering([_values(item) for item in cells], *cover.args))
+        share = cells[0].get_closest_marker("share")
+        if share is not None:
+            (step,) = share.args
+            chosen = chosen[::step]
+        kept = {cells[number] for number in chosen}
+        found.update(item for item in cells if item not in kept)
     return found
 
 

@@ -109,6 +109,7 @@ def test_datasets_and_tables_travel(server: Bucket, kind: str) -> None:
         assert pickle.loads(pickle.dumps(one)).count_rows() == ROWS.num_rows
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_version_of_many_writers_is_lost(server: Bucket, kind: str) -> None:
     store, before = KINDS[kind](server)

@@ -183,6 +183,7 @@ def test_an_index_that_is_gone_or_broken_is_none(tmp_path: Path) -> None:
     assert lance_arrow.dataset(table.uri).to_table(filter=pc.field("id") == 777).equals(expected)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("count", ["null_count", "nan_count", "fragment_id", "zone_start", "zone_length"])
 def test_an_index_without_all_of_its_counts_is_none(tmp_path: Path, count: str) -> None:
     table = tables(tmp_path, zones=False, index=True)

@@ -82,6 +82,7 @@ def with_texts_that_are_no_dictionary(path: Path) -> LanceTable:
     return LanceTable.create(path, rows().set_column(0, "s", pa.array([f"text {one}" for one in range(ROWS)])))
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     "make",
     [
