@@ -75,6 +75,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return install("brotli", tmp_path_factory.mktemp("brotli") / "site")
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("version", [pytest.param("2.1", marks=pytest.mark.whole), "2.3"])
 def test_written_read_and_missed(site: Path, tmp_path: Path, version: str) -> None:
     path = tmp_path / "file.lance"

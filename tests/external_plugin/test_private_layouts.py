@@ -91,6 +91,7 @@ def test_named_it_is_written_and_read(site: Path, tmp_path: Path, version: str) 
     succeeds(READ_WITHOUT, PROJECT / "example.py", path)
 
 
+@pytest.mark.whole
 def test_inspected_with_and_without_the_plugin(site: Path, tmp_path: Path) -> None:
     path = tmp_path / "private.lance"
     succeeds(WRITE, PROJECT / "example.py", path, "2.2", target=site)

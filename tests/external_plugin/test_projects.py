@@ -280,6 +280,7 @@ def test_private_codec_passes_the_conformance_suite(zigzag: Path, tmp_path: Path
     assert " passed" in done.stdout
 
 
+@pytest.mark.whole
 def test_example_of_the_loud_project(loud: Path, tmp_path: Path) -> None:
     path = tmp_path / "loud.lance"
     succeeds(WRITE, example("loud_flat"), path, target=loud)

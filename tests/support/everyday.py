@@ -2,8 +2,8 @@
 
 `@pytest.mark.cover(2)` keeps as few cells of a parametrized test as hold every pair of values that two of its
 parameters have together in some cell; `cover(1)` holds every value. `@pytest.mark.share(3)` keeps each third cell, of
-those that `cover` keeps if there are both. `@pytest.mark.whole` leaves out a test, or a cell. Cells that are named on the
-command line always run.
+those that `cover` keeps if there are both. `@pytest.mark.whole` leaves out a test, or a cell. Cells that are named on
+the command line always run.
 """
 
 from __future__ import annotations

@@ -413,6 +413,7 @@ for step in range(count):
 """
 
 
+@pytest.mark.whole
 def test_processes_side_by_side(path: Path) -> None:
     processes = [subprocess.Popen([sys.executable, "-c", WORK, str(path), str(n), "10"]) for n in range(1, 4)]
     assert [process.wait(120) for process in processes] == [0, 0, 0]
