@@ -14,7 +14,7 @@ from lance_arrow.pruning.zone_predicates import Verdict, ZonePredicate
 
 NUM_CASES, STRIDE = 2000, 200
 CASES_EVERY_DAY = 80
-ENGINE_CASES, ENGINE_CASES_EVERY_DAY = 30, 2
+ENGINE_CASES, ENGINE_CASES_EVERY_DAY = 30, 6
 
 
 def checked(cases: range, folder: Path) -> Checked:
