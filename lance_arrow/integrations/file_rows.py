@@ -21,7 +21,9 @@ from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.filters.filter_plan import FilterPlan
 from lance_arrow.scan.filters.kept_plans import kept_plan
 from lance_arrow.scan.fragments.fragment_groups import GROUP_BYTES
+from lance_arrow.scan.fragments.joined_fragments import SMALL_FILE_BYTES
 from lance_arrow.scan.open_file import OpenFile
+from lance_arrow.scan.open_files import stay_open
 from lance_arrow.scan.projection import Projection, joined_nodes
 from lance_arrow.scan.read_counts import receipt_for
 from lance_arrow.scan.row_stream import RowStream
@@ -54,7 +56,8 @@ class FileRows:
     def may_be_read(self) -> bool:
         """Whether files are so few, or so large, that reading each by itself takes no more than reading groups."""
         _, sizes, _, _ = bridge.files_of(self._dataset)
-        return len(sizes) < LEAST_GROUPED or sum(sizes) > GROUP_BYTES // 2 * len(sizes)
+        most_bytes = SMALL_FILE_BYTES if stay_open(None, len(sizes)) else GROUP_BYTES // 2
+        return len(sizes) < LEAST_GROUPED or sum(sizes) > most_bytes * len(sizes)
 
     def batches(
         self, columns: Sequence[str], filter: pc.Expression | None, most_rows: int

@@ -10,7 +10,7 @@ from threading import Lock
 
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.container.file_reader import LanceFileReader
-from lance_arrow.io import VerifiedSource, is_plain_file, open_source
+from lance_arrow.io import AnyFileSystem, VerifiedSource, is_local, is_plain_file, open_source
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.file_place import FilePlace
 from lance_arrow.scan.open_file import OpenFile, row_reader
@@ -22,6 +22,14 @@ _PART_OF_BUDGET = 8
 """Metadata and pages of files that are kept take this part of the memory budget."""
 _COLUMN_BYTES = 4 << 10
 """Memory of a column whose metadata was read."""
+
+
+def stay_open(filesystem: AnyFileSystem | None, num_files: int) -> bool:
+    """Return whether so many files of a filesystem are local, and all of them stay open.
+
+    What is learnt of an open file makes later counts, filters and takes faster than reading it in a group.
+    """
+    return num_files <= _MAX_FILES and is_local(filesystem)
 
 
 def is_current(file: OpenFile) -> bool:

@@ -1,7 +1,7 @@
-"""Time datasets of many small files beside Arrow IPC and the reference; prints medians, asserts nothing.
+"""Time datasets of many files beside Arrow IPC and the reference; prints medians, asserts nothing.
 
-`python tests/benchmarks/many_fragments.py [--fragments 1000] [--rounds 9] [--only scan]`. All readers take turns; the
-reference reads in a process of its own, since its threads stay busy for a while after each read.
+`python tests/benchmarks/many_fragments.py [--fragments 1000] [--rows 1000] [--rounds 9] [--only scan]`. All readers
+take turns; the reference reads in a process of its own, since its threads stay busy for a while after each read.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _IDS = list(range(17, 500_000, 4999))
 Read = Callable[[], object]
 
 
-def write(folder: Path, num_fragments: int) -> None:
+def write(folder: Path, num_fragments: int, num_rows: int) -> None:
     """Write the same rows as a table, as bare files, and as Arrow IPC files."""
-    batches = [small_file_rows(number, ROWS) for number in range(num_fragments)]
-    LanceTable.create(folder / "t.lance", pa.Table.from_batches(batches), max_rows_per_file=ROWS)
+    batches = [small_file_rows(number, num_rows) for number in range(num_fragments)]
+    LanceTable.create(folder / "t.lance", pa.Table.from_batches(batches), max_rows_per_file=num_rows)
     for number, batch in enumerate(batches):
         pads.write_dataset(
             [batch],
@@ -116,6 +116,7 @@ def timed(read: Read) -> tuple[float, float]:
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--fragments", type=int, default=1000)
+    parser.add_argument("--rows", type=int, default=ROWS, help="of each fragment")
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--only", nargs="*", default=CASES)
     parser.add_argument("--folder", type=Path)
@@ -126,7 +127,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
         if not (folder / "t.lance").exists():
-            write(folder, options.fragments)
+            write(folder, options.fragments, options.rows)
         command = [sys.executable, __file__, "--reference", str(folder / "t.lance")]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
             assert other.stdin is not None

@@ -21,6 +21,7 @@ from lance_arrow import LanceTable
 from lance_arrow.container import joined_source
 from lance_arrow.container.joined_files import SmallFiles
 from lance_arrow.errors import CorruptFileError, FileChangedError, LanceError
+from lance_arrow.scan import open_files
 
 NUM_FILES, NUM_ROWS = 24, 12_000
 REALS = [f"r{number}" for number in range(8)]
@@ -87,6 +88,13 @@ def openings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return found
 
 
+@pytest.fixture
+def few_stay_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There are more files than stay open, as of a table of a hundred."""
+    monkeypatch.setattr(open_files, "_MAX_FILES", NUM_FILES - 1)
+
+
+@pytest.mark.usefixtures("few_stay_open")
 @pytest.mark.parametrize("kind", ["table", "folder"])
 @pytest.mark.parametrize("number", range(len(FILTERS)))
 def test_filters_find_the_rows_that_arrow_finds(
@@ -118,6 +126,19 @@ def test_columns_are_read_in_groups(
     assert_same(whole.select(["id", "text"]), pa.Table.from_batches(batches))
 
 
+@pytest.mark.parametrize("kind", ["table", "folder"])
+def test_files_that_stay_open_are_read_by_themselves(
+    kind: str, parts: list[pa.Table], openings: list[int], request: pytest.FixtureRequest
+) -> None:
+    whole, filter = pa.concat_tables(parts), pc.field("r0") > 3.0
+    dataset = lance_arrow.dataset(request.getfixturevalue(kind))
+    assert_same(whole.filter(filter), dataset.to_table(filter=filter))
+    numbers = seeded("few").permutation(whole.num_rows)[:200]
+    assert_same(whole.take(pa.array(numbers)), dataset.take(numbers))
+    assert openings == []
+
+
+@pytest.mark.usefixtures("few_stay_open")
 def test_rows_are_taken_and_deleted(table: Path, parts: list[pa.Table], openings: list[int], tmp_path: Path) -> None:
     whole = pa.concat_tables(parts)
     numbers = seeded("taken").permutation(whole.num_rows)[:500]
@@ -132,6 +153,7 @@ def test_rows_are_taken_and_deleted(table: Path, parts: list[pa.Table], openings
     assert_same(left.select(["r0"]), found.to_table(["r0"]))
 
 
+@pytest.mark.usefixtures("few_stay_open")
 def test_a_further_fragment_takes_few_calls(table: Path) -> None:
     dataset, filter = lance_arrow.dataset(table), pc.field("r0") > 3.0
     assert dataset.count_rows(filter=filter) == LanceTable.open(table).count_rows(filter)
@@ -153,6 +175,7 @@ def flip(path: Path, place: int) -> None:
     path.write_bytes(bytes(data))
 
 
+@pytest.mark.usefixtures("few_stay_open")
 @pytest.mark.parametrize("kind", ["table", "folder"])
 def test_damage_is_blamed_on_its_file(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     own = tmp_path / "own"
@@ -168,6 +191,7 @@ def test_damage_is_blamed_on_its_file(kind: str, tmp_path: Path, request: pytest
         assert Path(str(error.value.path)).name == bad.name
 
 
+@pytest.mark.usefixtures("few_stay_open")
 @pytest.mark.parametrize(
     ("change", "kind"),
     [(lambda path: path.unlink(), OSError), (lambda path: os.truncate(path, 400_000), (LanceError, OSError))],
