@@ -89,7 +89,7 @@ def page(results: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _told(result: Mapping[str, Any]) -> list[str]:
-    found = ", ".join(f"{count:,} {name}" for name, count in result["found"].items())
+    found = ", ".join(f"{count:,} {name}" for name, count in sorted(result["found"].items()))
     kept = found if result["is_kept"] else f"**broken**: {found}"
     return [kept, f"{result['seconds']:,}", f"{result['date']} (`{result['source']}`)"]
 
