@@ -199,8 +199,8 @@ def read_parts(
     places = np.cumsum(ends - starts) - (ends - starts)
     data, flags = np.empty(int((ends - starts).sum()), np.uint8), np.zeros(len(paths), np.uint8)
     read_files(_names(paths), np.array(sizes, np.int64), starts, ends, places, data, flags)
-    for path in () if versions is None else dict.fromkeys(paths):
-        if _version_of(path) != versions[path]:
+    for path, known in () if versions is None else [(path, versions[path]) for path in dict.fromkeys(paths)]:
+        if _version_of(path) != known:
             raise FileChangedError("the file was replaced while it was read; open it again", path=redact(path))
     if not flags.all():
         failed = int(np.argmin(flags))
