@@ -162,6 +162,7 @@ class ObstoreSource:
     def _ask_end(self) -> ObjectMeta:
         asked = self._filesystem.take_asked(self._path)
         begun: list[Future[Any] | None] = [asked]
+        places: list[tuple[int, int]] = []
 
         def ask(seconds: float) -> tuple[ObjectMeta, Any]:
             with store_errors(self.name):
@@ -169,12 +170,12 @@ class ObstoreSource:
                 if first is not None:
                     return first.result(seconds)
                 since = time.perf_counter()
-                meta, data = run(end_of(self._store, self._key, self.coalescing.tail_bytes), seconds)
+                meta, data = run(end_of(self._store, self._key, self.coalescing.tail_bytes, places), seconds)
                 self._filesystem.meter.saw(len(data or b""), time.perf_counter() - since)
                 return meta, data
 
         try:
-            meta, data = self._attempted(ask)
+            meta, data = self._attempted(ask, lambda: places[-1] if places else None)
         except (FileNotFoundError, PermissionError, TimeoutError):
             raise
         except OSError as error:
@@ -200,7 +201,7 @@ class ObstoreSource:
     def _attempted(
         self,
         work: Callable[[float], _Answer],
-        place: Callable[[], tuple[int, int]] | None = None,
+        place: Callable[[], tuple[int, int] | None] | None = None,
         num_bytes: int = 0,
     ) -> _Answer:
         return attempted(

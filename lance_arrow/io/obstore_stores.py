@@ -38,8 +38,12 @@ def has_suffix_ranges(store: ObjectStore) -> bool:
     return not isinstance(store, AzureStore)
 
 
-async def end_of(store: ObjectStore, key: str, num_bytes: int) -> tuple[ObjectMeta, Any]:
+async def end_of(
+    store: ObjectStore, key: str, num_bytes: int, places: list[tuple[int, int]] | None = None
+) -> tuple[ObjectMeta, Any]:
     """Return facts of an object and its last bytes, by one request; facts alone of stores without suffix ranges.
+
+    `places` takes the range that the answer begins with, for errors while the rest of it arrives.
 
     Raises
     ------
@@ -49,7 +53,10 @@ async def end_of(store: ObjectStore, key: str, num_bytes: int) -> tuple[ObjectMe
     if not has_suffix_ranges(store):
         return await store.head_async(key), None
     answer = await store.get_async(key, options={"range": {"suffix": num_bytes}})
-    meta, (start, stop), data = answer.meta, answer.range, await answer.bytes_async()
+    meta, (start, stop) = answer.meta, answer.range
+    if places is not None:
+        places.append((start, stop))
+    data = await answer.bytes_async()
     if stop != meta["size"] or len(data) != stop - start:
         raise TruncatedReadError(
             f"the answer for the last bytes of {meta['size']} has {len(data)}, and says that it is {start}..{stop}",

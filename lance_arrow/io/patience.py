@@ -112,7 +112,7 @@ def attempted(
     *,
     name: str,
     patience: Patience,
-    place: Callable[[], tuple[int, int]] | None = None,
+    place: Callable[[], tuple[int, int] | None] | None = None,
     num_bytes: int = 0,
     is_repeated: bool = False,
 ) -> _Answer:
@@ -127,7 +127,7 @@ def attempted(
     patience
         How often, and for how long.
     place
-        Returns the bytes of the file that failed last, for messages.
+        Returns the bytes of the file that failed last, for messages; None while they are not known.
     num_bytes
         Bytes that are asked for.
     is_repeated
