@@ -42,7 +42,6 @@ from lance_arrow.scan.filters.kept_plans import kept_plan
 from lance_arrow.scan.fragments.fragment_groups import GroupSizes, bytes_by_end, in_groups, share_of
 from lance_arrow.scan.fragments.joined_fragments import may_read_ends
 from lance_arrow.scan.fragments.table_reader import TableReader
-from lance_arrow.scan.open_files import stay_open
 from lance_arrow.scan.predicates import all_of
 from lance_arrow.scan.projection import have_blobs
 from lance_arrow.scan.scan_options import ScanOptions
@@ -211,11 +210,8 @@ class GroupedView:
         # Zone maps may leave out parts of files.
         is_judged = plan is not None and plan.predicate is not None
         most_bytes = limits.most_of_a_file(share_of(nodes, roots), is_judged=is_judged)
-        may_stay = plan is not None and stay_open(location.filesystem, len(paths))
-        reads_ends = (
-            not may_stay
-            and compares_versions(location.filesystem)
-            and may_read_ends(location.filesystem, default_runtime().settings.limits)
+        reads_ends = compares_versions(location.filesystem) and may_read_ends(
+            location.filesystem, default_runtime().settings.limits, None if plan is None else len(paths)
         )
         tail_bytes, share = coalescing_of(location.filesystem).tail_bytes, share_of(nodes, roots)
 

@@ -211,11 +211,10 @@ class ReadAhead:
         if have_blobs(nodes) or not may_be_sliced(nodes):
             return 0, False
         limits, share = _sizes(), share_of(nodes, roots)
-        most_bytes = limits.most_of_a_file(share, is_judged=False)
-        if self._plan is not None:
-            # Of larger files zone maps may leave out parts.
-            return _fitting(sizes, min(most_bytes, SMALL_FILE_BYTES)), False
-        if sizes[0] <= most_bytes or not may_read_ends(None, default_runtime().settings.limits):
+        # Of larger files zone maps may leave out parts: with a filter, these are read one by one.
+        most_bytes = limits.most_of_a_file(share, is_judged=self._plan is not None)
+        is_whole = self._plan is not None or sizes[0] <= most_bytes
+        if is_whole or not may_read_ends(None, default_runtime().settings.limits):
             return _fitting(sizes, most_bytes), False
         tail_bytes = coalescing_of(None).tail_bytes
         read = [size if size < 0 else bytes_by_end(size, share, tail_bytes) for size in sizes]

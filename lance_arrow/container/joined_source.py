@@ -143,27 +143,14 @@ class JoinedSource:
         if not asked:
             return []
         if is_local(self._filesystem):
-            files = [file for _, file, _, _ in asked]
-            begins = [int(self._starts[file]) for file in files]
-            return read_parts(
-                [self._paths[file] for file in files],
-                [int(self._stops[file]) - begin for file, begin in zip(files, begins, strict=True)],
-                [at - begin for (_, _, at, _), begin in zip(asked, begins, strict=True)],
-                [upto - begin for (_, _, _, upto), begin in zip(asked, begins, strict=True)],
-                self._versions,
-            )
+            paths, begins, stops = self._of_files(asked)
+            sizes = (self._stops - self._starts)[[file for _, file, _, _ in asked]]
+            return read_parts(paths, sizes, begins, stops, self._versions)
 
         def ask(_: float) -> list[Bytes]:
             missing = [number for number, one in enumerate(found) if one is None]
-            files = [asked[number][1] for number in missing]
-            begins = [int(self._starts[file]) for file in files]
-            answers = ask_files(
-                self._filesystem,
-                [self._paths[file] for file in files],
-                [asked[number][2] - begin for number, begin in zip(missing, begins, strict=True)],
-                [asked[number][3] - begin for number, begin in zip(missing, begins, strict=True)],
-                self._versions,
-            )
+            paths, begins, stops = self._of_files([asked[number] for number in missing])
+            answers = ask_files(self._filesystem, paths, begins, stops, self._versions)
             failed: Exception | None = None
             for number, answer in zip(missing, answers, strict=True):
                 _, file, at, upto = asked[number]
@@ -188,3 +175,12 @@ class JoinedSource:
             raise
         except OSError as error:
             raise StoreError(told(error), path=self.name) from None
+
+    def _of_files(self, pieces: Sequence[_Piece]) -> tuple[list[str], list[int], list[int]]:
+        """Return the files of pieces, and their places there."""
+        before = [int(self._starts[file]) for _, file, _, _ in pieces]
+        return (
+            [self._paths[file] for _, file, _, _ in pieces],
+            [at - begin for (_, _, at, _), begin in zip(pieces, before, strict=True)],
+            [upto - begin for (_, _, _, upto), begin in zip(pieces, before, strict=True)],
+        )

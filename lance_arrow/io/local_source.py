@@ -28,6 +28,18 @@ from lance_arrow.io.source import (
 _ALIGNMENT_BYTES = 64
 
 
+def state_of(path: str) -> tuple[int, int, int, int] | None:
+    """Return size, modification time, device and inode of what lies at a path now; None where nothing can be found."""
+    try:
+        return _state(os.stat(path))
+    except (OSError, ValueError):
+        return None
+
+
+def _state(status: os.stat_result) -> tuple[int, int, int, int]:
+    return status.st_size, status.st_mtime_ns, status.st_dev, status.st_ino
+
+
 class _Descriptor:
     """An open file descriptor that lives as long as the last read that uses it."""
 
@@ -90,8 +102,7 @@ class LocalSource:
 
     def local_state(self) -> tuple[str, tuple[int, int, int, int]]:
         """Return the absolute path, and size, modification time, device and inode when the file was opened."""
-        status = self._status
-        return self._path, (status.st_size, status.st_mtime_ns, status.st_dev, status.st_ino)
+        return self._path, _state(self._status)
 
     def read_end(self, num_bytes: int) -> Bytes:
         """Read the last bytes, all of a file that has fewer; as `read`, for one range, in less time."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from lance_arrow.engine import read_files
 from lance_arrow.errors import FileChangedError, StoreError, StoreRefusedError, StoreTimeoutError
 from lance_arrow.io.foreign_errors import foreign_errors
+from lance_arrow.io.local_source import state_of
 from lance_arrow.io.location import AnyFileSystem, Location, is_local
 from lance_arrow.io.source import LOCAL_COALESCING, REMOTE_COALESCING, Bytes, Coalescing, Positions
 from lance_arrow.late_arrow import arrow_fs
@@ -181,7 +182,7 @@ def ask_files(
 
 def read_parts(
     paths: Sequence[str],
-    sizes: Sequence[int],
+    sizes: Positions,
     begins: Sequence[int],
     stops: Sequence[int],
     versions: MutableMapping[str, object] | None = None,
@@ -198,9 +199,9 @@ def read_parts(
     starts, ends = np.array(begins, np.int64), np.array(stops, np.int64)
     places = np.cumsum(ends - starts) - (ends - starts)
     data, flags = np.empty(int((ends - starts).sum()), np.uint8), np.zeros(len(paths), np.uint8)
-    read_files(_names(paths), np.array(sizes, np.int64), starts, ends, places, data, flags)
+    read_files(_names(paths), sizes, starts, ends, places, data, flags)
     for path, known in () if versions is None else [(path, versions[path]) for path in dict.fromkeys(paths)]:
-        if _version_of(path) != known:
+        if state_of(path) != known:
             raise FileChangedError("the file was replaced while it was read; open it again", path=redact(path))
     if not flags.all():
         failed = int(np.argmin(flags))
@@ -211,15 +212,6 @@ def read_parts(
         )
     data.setflags(write=False)
     return np.split(data, places[1:])
-
-
-def _version_of(path: str) -> object:
-    """Return what is another for a file that takes the place of one; None where there is none."""
-    try:
-        found = os.stat(path)
-    except (OSError, ValueError):
-        return None
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _names(paths: Sequence[str]) -> list[bytes]:
@@ -276,7 +268,7 @@ def read_ends(
     if is_local(filesystem):
         if versions is not None:
             # Before they are read: a file that is replaced now differs later.
-            versions.update({path: _version_of(path) for path in paths})
+            versions.update({path: state_of(path) for path in paths})
         read_files(_names(paths), sizes, begins, sizes, starts + begins, data, flags)
         data.setflags(write=False)
         return data, starts, flags

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import replace
@@ -11,6 +10,7 @@ from threading import Lock
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.io import AnyFileSystem, VerifiedSource, is_local, is_plain_file, open_source
+from lance_arrow.io.local_source import state_of
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.file_place import FilePlace
 from lance_arrow.scan.open_file import OpenFile, row_reader
@@ -38,11 +38,7 @@ def is_current(file: OpenFile) -> bool:
     if known is None:
         return False
     path, state = known
-    try:
-        now = os.stat(path)
-    except OSError:
-        return False
-    return (now.st_size, now.st_mtime_ns, now.st_dev, now.st_ino) == state
+    return state_of(path) == state
 
 
 class OpenFiles:

@@ -17,7 +17,7 @@ import pyarrow.fs
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 from same import assert_same
-from small_files import bare_files, mixed_rows
+from small_files import bare_files, mixed_rows, noted_ends
 
 import lance_arrow
 from lance_arrow import LanceFormat, LanceFragmentScanOptions, LanceTable, write_table
@@ -27,7 +27,6 @@ from lance_arrow.arrow_dataset.fragment_group import FragmentGroup
 from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
 from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
 from lance_arrow.arrow_dataset.scan_handler import FileScanHandler
-from lance_arrow.container.joined_files import SmallFiles
 from lance_arrow.errors import InvalidArgumentError, LanceError
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan import open_files
@@ -242,14 +241,7 @@ def test_larger_files_are_judged_by_zone_maps(place: Path, monkeypatch: pytest.M
     monkeypatch.setattr(fragment_groups, "SMALL_FILE_BYTES", 100)
     # As of a dataset of more files.
     monkeypatch.setattr(open_files, "_MAX_FILES", 10)
-    ends: list[int] = []
-    opened = SmallFiles.open_ends
-
-    def noted(filesystem: Any, paths: Any, *rest: Any, **options: Any) -> SmallFiles:
-        ends.append(len(paths))
-        return opened(filesystem, paths, *rest, **options)
-
-    monkeypatch.setattr(SmallFiles, "open_ends", noted)
+    ends = noted_ends(monkeypatch)
     assert check(lambda: lance_arrow.dataset(place), filter=F("id") >= 311).num_rows == 289
     assert max(planned) > 8
     assert max(ends) > 8

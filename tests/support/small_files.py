@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from values import seeded
 
 from lance_arrow import write_table
+from lance_arrow.container.joined_files import SmallFiles
 
 _LETTERS = np.random.default_rng(5).integers(97, 123, 100_000, np.uint8).tobytes().decode()
 
@@ -63,3 +65,16 @@ def bare_files(folder: Path, rows: pa.Table, file_rows: int, **how: Any) -> Path
     for number in range(-(-rows.num_rows // file_rows)):
         write_table(rows.slice(number * file_rows, file_rows), folder / f"{number:04}.lance", **how)
     return folder
+
+
+def noted_ends(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list that takes, for each group that is opened by the ends of its files, how many files it has."""
+    found: list[int] = []
+    opened = SmallFiles.open_ends
+
+    def noted(filesystem: Any, paths: Any, *rest: Any, **options: Any) -> SmallFiles:
+        found.append(len(paths))
+        return opened(filesystem, paths, *rest, **options)
+
+    monkeypatch.setattr(SmallFiles, "open_ends", noted)
+    return found

@@ -14,12 +14,12 @@ import pyarrow.compute as pc
 import pytest
 from call_counts import count_calls
 from same import assert_same
+from small_files import noted_ends
 from values import seeded
 
 import lance_arrow
 from lance_arrow import LanceTable
 from lance_arrow.container import joined_source
-from lance_arrow.container.joined_files import SmallFiles
 from lance_arrow.errors import CorruptFileError, FileChangedError, LanceError
 from lance_arrow.scan import open_files
 
@@ -76,16 +76,7 @@ def folder(parts: list[pa.Table], tmp_path_factory: pytest.TempPathFactory) -> P
 @pytest.fixture
 def openings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many files are opened by their ends, by call."""
-    found: list[int] = []
-    opened = SmallFiles.open_ends.__func__  # type: ignore[attr-defined]
-
-    def noted(cls: type[SmallFiles], filesystem: Any, paths: Any, sizes: Any, **rest: Any) -> SmallFiles:
-        found.append(len(paths))
-        made: SmallFiles = opened(cls, filesystem, paths, sizes, **rest)
-        return made
-
-    monkeypatch.setattr(SmallFiles, "open_ends", classmethod(noted))
-    return found
+    return noted_ends(monkeypatch)
 
 
 @pytest.fixture

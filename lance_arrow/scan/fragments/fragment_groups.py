@@ -31,7 +31,6 @@ from lance_arrow.scan.fragments.joined_fragments import (
     may_read_ends,
 )
 from lance_arrow.scan.fragments.table_columns import TableColumns
-from lance_arrow.scan.open_files import stay_open
 from lance_arrow.scan.projection import have_blobs
 from lance_arrow.scan.read_counts import receipt_for
 from lance_arrow.scan.row_weights import check_expansion
@@ -104,9 +103,8 @@ class FragmentGroups:
     @computed_once
     def _ends(self) -> FilesOpening | None:
         """What reads pages of files when they are wanted; None where files are read whole or alone."""
-        if self._filter is not None and stay_open(self._filesystem, len(self._fragments)):
-            return None
-        may = may_read_ends(self._filesystem, self._limits)
+        num_learnt = None if self._filter is None else len(self._fragments)
+        may = may_read_ends(self._filesystem, self._limits, num_learnt)
         return FilesOpening(self.columns, self._filesystem, ends_only=True) if may else None
 
     @computed_once

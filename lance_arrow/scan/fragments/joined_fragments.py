@@ -31,6 +31,7 @@ from lance_arrow.scan.fragments.fragment_rows import ADDRESS_BITS, FragmentRows,
 from lance_arrow.scan.fragments.table_columns import TableColumns, VirtualColumn
 from lance_arrow.scan.joined_rows import JoinedRowReader, opened_as_one
 from lance_arrow.scan.open_file import OpenFile
+from lance_arrow.scan.open_files import stay_open
 from lance_arrow.scan.projection import Projection
 from lance_arrow.scan.read_counts import ReadCounts
 from lance_arrow.settings import Limits
@@ -322,8 +323,13 @@ class HeldFragments:
         return held[1]
 
 
-def may_read_ends(filesystem: AnyFileSystem, limits: Limits) -> bool:
-    """Return whether many files are opened by their ends, and no end breaks a limit of metadata."""
+def may_read_ends(filesystem: AnyFileSystem, limits: Limits, num_learnt: int | None = None) -> bool:
+    """Return whether many files are opened by their ends, and no end breaks a limit of metadata.
+
+    `num_learnt` is how many files there are where it pays to keep what is learnt of each, as for filters and takes.
+    """
+    if num_learnt is not None and stay_open(filesystem, num_learnt):
+        return False
     coalescing = coalescing_of(filesystem)
     may = coalescing.is_far or is_local(filesystem)
     return may and coalescing.tail_bytes <= min(limits.max_metadata_bytes, limits.max_description_bytes)

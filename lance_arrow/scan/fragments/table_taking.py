@@ -36,7 +36,6 @@ from lance_arrow.scan.fragments.joined_fragments import (
     may_read_ends,
 )
 from lance_arrow.scan.fragments.table_columns import TableColumns
-from lance_arrow.scan.open_files import stay_open
 from lance_arrow.scan.projection import Projection, have_blobs
 from lance_arrow.scan.read_counts import Receipt
 from lance_arrow.structure.row_selection import take_order
@@ -269,7 +268,7 @@ class TableTaking:
         limits = self._runtime.settings.limits
         most_bytes = min(SMALL_FILE_BYTES, limits.max_metadata_bytes, limits.max_description_bytes)
         made = self._opened_as(FilesOpening(self._columns, self._filesystem), numbers, projection, most_bytes)
-        if may_read_ends(self._filesystem, limits) and not stay_open(self._filesystem, len(self._fragments)):
+        if may_read_ends(self._filesystem, limits, len(self._fragments)):
             # Of larger files, the ends are read in one wave, and the rows in others.
             known = {number for held in made for number in held.group.numbers.tolist()}
             left = [number for number in numbers if number not in known]

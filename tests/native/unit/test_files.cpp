@@ -76,6 +76,10 @@ TEST_CASE("a file of another size, a folder and nothing are not read") {
   Bytes out(20);
   CHECK(read_of_file(counting.path().c_str(), 10, 0, 10, out.data()));
   CHECK(out[9] == 9);
+  CHECK(read_of_file(counting.path().c_str(), 10, 3, 4, out.data()));
+  CHECK(out[0] == 3);
+  CHECK(out[3] == 6);
+  CHECK_FALSE(read_of_file(counting.path().c_str(), 10, 8, 4, out.data()));
   CHECK_FALSE(read_of_file(counting.path().c_str(), 9, 0, 9, out.data()));
   CHECK_FALSE(read_of_file(counting.path().c_str(), 11, 0, 11, out.data()));
   CHECK(OpenFile((counting.path() + ".missing").c_str()).size() == -1);
