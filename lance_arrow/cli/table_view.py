@@ -12,9 +12,9 @@ import pyarrow as pa
 from lance_arrow.cli.log_view import VersionReport, tags_of, version_report
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.manifests.fragments import FragmentMeta
-from lance_arrow.table.cleanup import DEFAULT_AGE, CleanupReport
-from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
+from lance_arrow.table.cleanup import CleanupReport
 from lance_arrow.table.lance_table import LanceTable
+from lance_arrow.table.method_arguments import DEFAULT_AGE, DEFAULT_ROWS_PER_FILE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

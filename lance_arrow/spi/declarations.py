@@ -10,12 +10,42 @@ import importlib.metadata
 from collections.abc import Iterable
 
 from lance_arrow.spi.hookspecs import PROVIDE_HOOKS
-from lance_arrow.spi.keys import EncodingKey
+from lance_arrow.spi.keys import (
+    ARRAY,
+    COLUMN_ENCODING,
+    COMPRESSION_SCHEME,
+    COMPRESSIVE,
+    LEGACY,
+    PAGE_MESSAGES,
+    PRIVATE_CODEC,
+    EncodingKey,
+)
 
 GROUP = "lance_arrow"
 """Entry points of this group are plugins: ``name = module``."""
 KEYS_GROUP = "lance_arrow.keys"
 """Entry points of this group declare the keys of plugins of the same distribution: ``key = module``."""
+
+_HOOKS = {
+    COMPRESSIVE: "lance_provide_codecs",
+    PRIVATE_CODEC: "lance_provide_codecs",
+    **dict.fromkeys(PAGE_MESSAGES, "lance_provide_layouts"),
+    ARRAY: "lance_provide_arrays",
+    LEGACY: "lance_provide_arrays",
+    COMPRESSION_SCHEME: "lance_provide_buffer_schemes",
+    COLUMN_ENCODING: "lance_provide_column_encodings",
+}
+# These messages also describe whole pages; their oneof is that of arrays.
+_PAGES_OF_ARRAYS = (EncodingKey(ARRAY), EncodingKey(LEGACY))
+
+
+def may_provide(hook: str, declared: Iterable[EncodingKey]) -> bool:
+    """Return whether a plugin may have what a hook provides, by its declared keys; it is not imported for that.
+
+    Keys of the format belong to one hook each. Those of other messages may belong to any.
+    """
+    pages = "lance_provide_layouts"
+    return any([(pages if key in _PAGES_OF_ARRAYS else _HOOKS.get(key.message, hook)) == hook for key in declared])
 
 
 class Declarations:

@@ -46,6 +46,10 @@ LEGACY = "lance_arrow.legacy.LegacyPage"
 """Owner of the oneof of pages of 0.1."""
 PRIVATE_CODEC = "lance_arrow.PrivateCodec"
 """Owner name of codecs outside the format's own oneof."""
+COMPRESSION_SCHEME = "lance.encodings21.CompressionScheme"
+"""The enum whose values are compression schemes."""
+COLUMN_ENCODING = "lance.encodings.ColumnEncoding"
+"""Owner of the oneof of column wrappers."""
 PAGE_MESSAGES = (
     "lance.encodings.ArrayEncoding",
     "lance.encodings21.PageLayout",

@@ -17,7 +17,7 @@ import pluggy
 
 from lance_arrow.errors import PluginContractError, PluginLoadError
 from lance_arrow.spi import hookspecs
-from lance_arrow.spi.declarations import GROUP, KEYS_GROUP, Declarations, wrong_hooks, wrong_keys
+from lance_arrow.spi.declarations import GROUP, KEYS_GROUP, Declarations, may_provide, wrong_hooks, wrong_keys
 from lance_arrow.spi.keys import EncodingKey
 
 
@@ -127,6 +127,10 @@ class LoadedPlugins:
     def is_declared(self, name: str) -> bool:
         """Whether a plugin has declared keys, imported or not."""
         return name in self._waiting
+
+    def providing(self, hook: str) -> Iterable[str]:
+        """Return the names of the plugins that may have what a hook provides, in the order of the listing."""
+        return [name for name in self.names if name not in self._waiting or may_provide(hook, self._waiting[name].keys)]
 
     def ask(self, name: str) -> tuple[PluginRecord, Mapping[str, tuple[Any, ...]]] | None:
         """Import a plugin if needed, and call its `provide` hooks.

@@ -81,7 +81,7 @@ class EncodingTable:
                 raise PluginConflictError(f"the preference {text}={plugin} names an encoding that no plugin provides")
 
     def tables(self) -> Iterable[Mapping[EncodingKey, Provided]]:
-        """The five maps, in the order of the hooks. Listing their keys imports all plugins; getting one does not."""
+        """The five maps, in the order of the hooks. Listing keys imports all plugins of a hook; a lookup does not."""
         return self.codecs, self.layouts, self.arrays, self.schemes, self.column_encodings
 
     def message_type(self, message: str, distribution: str = "") -> type[Message]:
@@ -200,8 +200,8 @@ class EncodingTable:
         return frozenset(key.message for key in chain(self.plugins.declaring, keys))
 
     def keys(self, hook: str) -> Iterable[EncodingKey]:
-        """Return all keys of a hook in the order of the plugins, each once; all plugins are imported."""
-        found = (one.factory.key for name in self.plugins.names for one in self.answer(name).get(hook, ()))
+        """Return all keys of a hook in the order of the plugins, each once; plugins that may have any are imported."""
+        found = (one.factory.key for name in self.plugins.providing(hook) for one in self.answer(name).get(hook, ()))
         return dict.fromkeys(found)
 
     def _decide(self, key: EncodingKey, found: list[Provided]) -> Provided:
@@ -224,7 +224,7 @@ class EncodingTable:
 
 
 class _Provisions(Mapping[EncodingKey, Provided]):
-    """Encodings of one hook: a lookup imports plugins that may provide the key, a listing imports all."""
+    """Encodings of one hook: a lookup imports plugins that may provide the key, a listing those with any."""
 
     def __init__(self, table: EncodingTable, hook: str) -> None:
         self._table = table

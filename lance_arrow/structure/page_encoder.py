@@ -18,13 +18,13 @@ from lance_arrow.settings import Limits
 from lance_arrow.spi import PRIVATE_CODEC, DecodeContext, EncodeOptions, EncodingKey, LeafType
 from lance_arrow.spi.encoders import ArrayEncoder, BlocksEncoder, CodecEncoder, LayoutEncoder
 from lance_arrow.spi.encoding import EncodedPage, PageContent, PendingPage
+from lance_arrow.spi.keys import COLUMN_ENCODING
 from lance_arrow.spi.layouts import ZoneMapPlace
 from lance_arrow.spi.scratch import Scratch
 from lance_arrow.spi.table import EncodingTable, Provided, has_methods, version_number
 from lance_arrow.structure.carried_facts import CarriedFacts
 from lance_arrow.structure.page_scope import PageScope
 
-COLUMN_ENCODING = "lance.encodings.ColumnEncoding"
 _MAX_COLUMNS = 64
 
 

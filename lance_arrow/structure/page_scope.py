@@ -31,6 +31,7 @@ from lance_arrow.spi import (
 from lance_arrow.spi.arrays import ArrayContent, EncodedArray
 from lance_arrow.spi.encoders import BlocksEncoder
 from lance_arrow.spi.encoding import EncodedPage, PageContent, PendingPage, SchemeEncoder
+from lance_arrow.spi.keys import COMPRESSION_SCHEME
 from lance_arrow.spi.scratch import Scratch
 from lance_arrow.spi.table import Provided, has_methods
 from lance_arrow.structure.carried_facts import CarriedFacts
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from lance_arrow.structure.page_encoder import PageEncoder
 
 _DICTIONARY = "dictionary"
-_SCHEMES = "lance.encodings21.CompressionScheme"
 _ANSWERS = {
     DecodeContext.MINI_BLOCK: EncodedChunks,
     DecodeContext.BLOCK: EncodedBlock,
@@ -239,7 +239,7 @@ class PageScope:
         return answer
 
     def scheme(self, name: str) -> SchemeEncoder:
-        found = self.encoder.table.scheme(EncodingKey(_SCHEMES, name))
+        found = self.encoder.table.scheme(EncodingKey(COMPRESSION_SCHEME, name))
         if not has_methods(found, SchemeEncoder):
             raise UnsupportedError(f"the buffer scheme {name} cannot be written")
         return found

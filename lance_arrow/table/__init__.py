@@ -23,6 +23,7 @@ schema, history; a dataset; new versions.
 | `table_reads` | the part of it that reads rows |
 | `table_handle`, `table_upkeep` | what its parts share; the part that changes columns and indices, and tidies up |
 | `table_settings` | the part for configuration and metadata |
+| `method_arguments`, `late_changes` | arguments of its methods; modules that change tables, imported when first used |
 | `column_changes`, `replacement` | columns added, dropped, renamed, cast, computed anew |
 | `column_sources`, `added_files`, `field_paths` | their values, the files of those, which fields they are |
 | `compaction` | few large fragments of many small ones |

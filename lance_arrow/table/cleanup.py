@@ -29,8 +29,8 @@ from lance_arrow.manifests.version_marks import removing
 from lance_arrow.manifests.versions import VERSIONS, ManifestFile, list_manifests
 from lance_arrow.manifests.zone_indices import INDICES
 from lance_arrow.settings import Limits
+from lance_arrow.table.method_arguments import DEFAULT_AGE
 
-DEFAULT_AGE = datetime.timedelta(days=14)
 UNNAMED_AGE = datetime.timedelta(days=7)
 _TREE = "tree"
 _MANIFESTS = f"{VERSIONS}/"

@@ -21,11 +21,11 @@ from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.table.added_files import write_added_files
 from lance_arrow.table.column_sources import column_source, repeatable
 from lance_arrow.table.field_paths import cast_field, field_at, field_paths, narrowed, narrowed_array, numbered
+from lance_arrow.table.method_arguments import DEFAULT_BATCH_ROWS
 from lance_arrow.table.operations.columns import ColumnChange, highest_field_id
 from lance_arrow.table.writable_branch import ReaderOf, WritableBranch, refuse_blob_structs, writable_version
 from lance_arrow.table.written_files import WrittenFiles
 
-DEFAULT_BATCH_ROWS = 1 << 16
 _KEYS = {"path", "name", "nullable", "data_type"}
 
 

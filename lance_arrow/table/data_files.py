@@ -19,9 +19,8 @@ from lance_arrow.io import Location
 from lance_arrow.manifests.base_paths import DATA
 from lance_arrow.manifests.fragments import MAX_ROWS
 from lance_arrow.proto.table_pb2 import DataFile, DataFragment
+from lance_arrow.table.method_arguments import DEFAULT_ROWS_PER_FILE
 from lance_arrow.table.written_files import WrittenFiles
-
-DEFAULT_ROWS_PER_FILE = 1 << 20
 
 
 def write_fragments(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -33,18 +33,19 @@ from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.fragments.table_columns import TableColumns
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.scan.open_files import OpenFiles
-from lance_arrow.table.branches import TableBranches
-from lance_arrow.table.changes import replace_rows
 from lance_arrow.table.copies.table_copies import TableCopies
-from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
-from lance_arrow.table.history import VersionMeta, read_history
+from lance_arrow.table.late_changes import branches, changes, history, tags
+from lance_arrow.table.method_arguments import DEFAULT_ROWS_PER_FILE, check_durability, checked_message
 from lance_arrow.table.table_edits import TableEdits
 from lance_arrow.table.table_handle import FileOptions, line_of
 from lance_arrow.table.table_reads import TableReads
 from lance_arrow.table.table_settings import TableSettings
 from lance_arrow.table.table_upkeep import TableUpkeep
-from lance_arrow.table.tags import TableTags
-from lance_arrow.table.writable_branch import check_durability, checked_message
+
+if TYPE_CHECKING:
+    from lance_arrow.table.branches import TableBranches
+    from lance_arrow.table.history import VersionMeta
+    from lance_arrow.table.tags import TableTags
 
 
 class LanceTable(TableReads, TableEdits, TableUpkeep, TableSettings, TableCopies):
@@ -297,7 +298,7 @@ class LanceTable(TableReads, TableEdits, TableUpkeep, TableSettings, TableCopies
             else:
                 table._overwrite(data, schema, file_version, options, max_rows_per_file, message, casts=cast)
             return table
-        made, _ = replace_rows(
+        made, _ = changes.replace_rows(
             line_of(root, None, unsafe_single_writer=unsafe_single_writer, durability=durability),
             None,
             data,
@@ -333,17 +334,19 @@ class LanceTable(TableReads, TableEdits, TableUpkeep, TableSettings, TableCopies
     @property
     def tags(self) -> TableTags:
         """Tags of the table: a mapping by name, with `create`, `update` and `delete`."""
-        return TableTags(self._root, self._branch, lambda: self._target().strategy, default_runtime().settings.limits)
+        return tags.TableTags(
+            self._root, self._branch, lambda: self._target().strategy, default_runtime().settings.limits
+        )
 
     @property
     def branches(self) -> TableBranches:
         """Branches of the table except the main one: a mapping by name, with `create` and `delete`."""
         limits = default_runtime().settings.limits
-        return TableBranches(self._root, self._branch, lambda: self._target().strategy, limits)
+        return branches.TableBranches(self._root, self._branch, lambda: self._target().strategy, limits)
 
     def history(self) -> list[VersionMeta]:
         """Return the versions of this branch that still exist, the newest first, and the operation of each."""
-        return read_history(self._root, self._branch, default_runtime().settings.limits)
+        return history.read_history(self._root, self._branch, default_runtime().settings.limits)
 
     def checkout(self, version: int | str) -> LanceTable:
         """Return another version of the table; this object keeps its version.
@@ -403,13 +406,13 @@ class LanceTable(TableReads, TableEdits, TableUpkeep, TableSettings, TableCopies
 
     def _reader_of(self, manifest: ManifestMeta) -> TableReader:
         columns = TableColumns(manifest.facts, self._options)
-        return TableReader(columns, manifest.fragments, self._root.filesystem, self._files)
+        return TableReader(columns, manifest.fragments, self._root.given, self._files)
 
     def _stored_reader_of(self, manifest: ManifestMeta) -> TableReader:
         options = replace(self._options, dictionaries="keep", blobs="bytes", json="bytes")
         options = replace(options, read_dictionary=(), strings="plain")
         files = self._files if options == self._options else OpenFiles(options)
-        return TableReader(TableColumns(manifest.facts, options), manifest.fragments, self._root.filesystem, files)
+        return TableReader(TableColumns(manifest.facts, options), manifest.fragments, self._root.given, files)
 
     def _opened(
         self,

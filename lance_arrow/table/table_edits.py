@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -11,15 +11,15 @@ from lance_arrow.choices import FileVersionName, Preset
 from lance_arrow.container.fields import primary_key
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.files.write_options import DEFAULT_PAGE_BYTES, DEFAULT_ROWS_PER_ZONE
-from lance_arrow.scan.predicates import Predicate
-from lance_arrow.table.changes import Made, append_rows, delete_rows, replace_rows, restore_version
-from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
-from lance_arrow.table.merges.merge_rows import merge_rows
-from lance_arrow.table.merges.merging import MergeClauses, TableMerge, TableMergeInsert
-from lance_arrow.table.operations.edit_result import EditResult
+from lance_arrow.table.late_changes import changes, edit_result, merge_rows, merging, updates, writable_branch
+from lance_arrow.table.method_arguments import DEFAULT_ROWS_PER_FILE, checked_message
 from lance_arrow.table.table_handle import PLAIN, FileOptions, TableHandle
-from lance_arrow.table.updates import update_rows
-from lance_arrow.table.writable_branch import checked_message, overwriting_version
+
+if TYPE_CHECKING:
+    from lance_arrow.scan.predicates import Predicate
+    from lance_arrow.table.changes import Made
+    from lance_arrow.table.merges.merging import MergeClauses, TableMerge, TableMergeInsert
+    from lance_arrow.table.operations.edit_result import EditResult
 
 
 class TableEdits(TableHandle):
@@ -154,7 +154,7 @@ class TableEdits(TableHandle):
         90
         """
         target = self._target()
-        made = delete_rows(target, self._manifest, self._reader_of, predicate, checked_message(message))
+        made = changes.delete_rows(target, self._manifest, self._reader_of, predicate, checked_message(message))
         return self._done("delete", made)
 
     def update(
@@ -200,7 +200,7 @@ class TableEdits(TableHandle):
         >>> table.take([99], ["price"])["price"].to_pylist()
         [1.0]
         """
-        made = update_rows(
+        made = updates.update_rows(
             self._target(),
             self._manifest,
             self._stored_reader_of,
@@ -237,7 +237,7 @@ class TableEdits(TableHandle):
         >>> print(merge.execute())
         merge: 1 row inserted, version 2
         """
-        return TableMerge(self._merge, source, on, schema, cast=cast)
+        return merging.TableMerge(self._merge, source, on, schema, cast=cast)
 
     def merge_insert(self, on: str | Sequence[str] | None = None) -> TableMergeInsert:
         """Describe a merge (upsert) by keys whose rows `TableMergeInsert.execute` is given, as pylance spells it.
@@ -264,7 +264,7 @@ class TableEdits(TableHandle):
         key = primary_key(self._reader.columns.schema) if on is None else on
         if not key:
             raise InvalidArgumentError("the schema declares no primary key, expected names of key columns as on")
-        return TableMergeInsert(self._merge, key)
+        return merging.TableMergeInsert(self._merge, key)
 
     def _merge(
         self,
@@ -275,7 +275,7 @@ class TableEdits(TableHandle):
         message: str | None,
         casts: bool,
     ) -> EditResult:
-        made = merge_rows(
+        made = merge_rows.merge_rows(
             self._target(),
             self._manifest,
             self._stored_reader_of,
@@ -323,19 +323,21 @@ class TableEdits(TableHandle):
             raise InvalidArgumentError(
                 f"tag {version!r} is of branch {old.branch or 'main'!r}, not of {self._branch or 'main'!r}"
             )
-        return self._done("restore", restore_version(self._target(), self._manifest, old, checked_message(message)))
+        return self._done(
+            "restore", changes.restore_version(self._target(), self._manifest, old, checked_message(message))
+        )
 
     def _done(self, operation: str, made: Made) -> EditResult:
         manifest, counts = made
         self._move(manifest)
-        return EditResult(operation, manifest.version, counts)
+        return edit_result.EditResult(operation, manifest.version, counts)
 
     def _append(
         self, data: Any, options: FileOptions, max_rows_per_file: int, message: str | None, *, casts: bool = False
     ) -> EditResult:
         return self._done(
             "append",
-            append_rows(
+            changes.append_rows(
                 self._target(),
                 self._manifest,
                 data,
@@ -359,12 +361,12 @@ class TableEdits(TableHandle):
     ) -> EditResult:
         return self._done(
             "overwrite",
-            replace_rows(
+            changes.replace_rows(
                 self._target(),
                 self._manifest,
                 data,
                 schema=schema,
-                options=options.of(file_version or overwriting_version(self._manifest)),
+                options=options.of(file_version or writable_branch.overwriting_version(self._manifest)),
                 max_rows_per_file=max_rows_per_file,
                 message=checked_message(message),
                 casts=casts,

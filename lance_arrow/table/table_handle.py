@@ -12,13 +12,14 @@ from lance_arrow.io import Location
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.references import branch_root, line_name
 from lance_arrow.runtime import default_runtime
-from lance_arrow.table.strategies import choose_strategy
-from lance_arrow.table.writable_branch import WritableBranch, check_durability
+from lance_arrow.table.late_changes import strategies, writable_branch
+from lance_arrow.table.method_arguments import check_durability
 
 if TYPE_CHECKING:
     from lance_arrow.arrays.read_options import ReadOptions
     from lance_arrow.files.salvaging.reports import LostRows
     from lance_arrow.scan.fragments.table_reader import TableReader
+    from lance_arrow.table.writable_branch import WritableBranch
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +55,13 @@ def line_of(
     """Return a line of versions as something to write; errors are those of `choose_strategy`."""
     runtime = default_runtime()
     check_durability(durability)
-    return WritableBranch(
+    return writable_branch.WritableBranch(
         root=root,
         line=branch_root(root, branch),
         branch=line_name(branch),
-        strategy=choose_strategy(root, runtime, unsafe_single_writer=unsafe_single_writer, durability=durability),
+        strategy=strategies.choose_strategy(
+            root, runtime, unsafe_single_writer=unsafe_single_writer, durability=durability
+        ),
         settings=runtime.settings,
         durability=durability,
     )

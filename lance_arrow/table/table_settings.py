@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.table.field_paths import field_at
-from lance_arrow.table.operations.configuration import MapChange, UpdateConfig
+from lance_arrow.table.late_changes import configuration
+from lance_arrow.table.method_arguments import checked_message
 from lance_arrow.table.table_handle import TableHandle
-from lance_arrow.table.writable_branch import checked_message
+
+if TYPE_CHECKING:
+    from lance_arrow.table.operations.configuration import UpdateConfig
 
 
 class TableSettings(TableHandle):
@@ -56,7 +60,7 @@ class TableSettings(TableHandle):
         >>> table.config["owner"]
         'billing'
         """
-        self._configure(UpdateConfig(config=MapChange(values, bool(replace))), message)
+        self._configure(configuration.UpdateConfig(config=configuration.MapChange(values, bool(replace))), message)
 
     def update_metadata(
         self, values: Mapping[str, str | None], *, replace: bool = False, message: str | None = None
@@ -70,7 +74,9 @@ class TableSettings(TableHandle):
         >>> table.metadata["owner"]
         'billing'
         """
-        self._configure(UpdateConfig(table_metadata=MapChange(values, bool(replace))), message)
+        self._configure(
+            configuration.UpdateConfig(table_metadata=configuration.MapChange(values, bool(replace))), message
+        )
 
     def update_schema_metadata(
         self, values: Mapping[str, str | None], *, replace: bool = False, message: str | None = None
@@ -84,7 +90,9 @@ class TableSettings(TableHandle):
         >>> table.schema.metadata
         {b'unit': b'EUR'}
         """
-        self._configure(UpdateConfig(schema_metadata=MapChange(values, bool(replace))), message)
+        self._configure(
+            configuration.UpdateConfig(schema_metadata=configuration.MapChange(values, bool(replace))), message
+        )
 
     def update_field_metadata(
         self,
@@ -118,10 +126,10 @@ class TableSettings(TableHandle):
         if not isinstance(values, Mapping) or not values:
             raise InvalidArgumentError(f"expected metadata by column, not {values!r}", detail=values)
         changes = {
-            field_at(self._manifest.fields, path).id: MapChange(change, bool(replace))
+            field_at(self._manifest.fields, path).id: configuration.MapChange(change, bool(replace))
             for path, change in values.items()
         }
-        self._configure(UpdateConfig(fields=changes), message)
+        self._configure(configuration.UpdateConfig(fields=changes), message)
 
     def _configure(self, operation: UpdateConfig, message: str | None) -> None:
         said = checked_message(message)

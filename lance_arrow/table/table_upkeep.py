@@ -4,31 +4,28 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.manifests.index_section import read_indices
 from lance_arrow.manifests.references import branch_root
 from lance_arrow.runtime import default_runtime
-from lance_arrow.table.cleanup import DEFAULT_AGE, CleanupReport, CleanupRules, clean_up
-from lance_arrow.table.column_changes import DEFAULT_BATCH_ROWS, ColumnEdit
-from lance_arrow.table.compaction import CompactionPlan, CompactionReport, compact_table
-from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
 from lance_arrow.table.field_paths import field_paths
-from lance_arrow.table.group_threads import Progress
-from lance_arrow.table.replacement import replace_columns
+from lance_arrow.table.late_changes import cleanup, column_changes, compaction, replacement, zone_index
+from lance_arrow.table.method_arguments import (
+    DEFAULT_AGE,
+    DEFAULT_BATCH_ROWS,
+    DEFAULT_ROWS_PER_FILE,
+    INDEX_ROWS_PER_ZONE,
+    checked_message,
+    checked_size,
+)
 from lance_arrow.table.table_handle import PLAIN, TableHandle
-from lance_arrow.table.writable_branch import checked_message
-from lance_arrow.table.zone_index import DEFAULT_ROWS_PER_ZONE as INDEX_ROWS_PER_ZONE
-from lance_arrow.table.zone_index import create_zone_index, drop_index
 
-
-def _checked_size(batch_size: object) -> int | None:
-    if batch_size is None:
-        return None
-    if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size < 1:
-        raise InvalidArgumentError(f"batch_size is {batch_size!r}, expected an integer, at least 1", detail=batch_size)
-    return batch_size
+if TYPE_CHECKING:
+    from lance_arrow.table.cleanup import CleanupReport
+    from lance_arrow.table.column_changes import ColumnEdit
+    from lance_arrow.table.compaction import CompactionReport
+    from lance_arrow.table.group_threads import Progress
 
 
 class TableUpkeep(TableHandle):
@@ -85,7 +82,7 @@ class TableUpkeep(TableHandle):
         ['id', 'price', 'name', 'double']
         """
         self._move(
-            self._columns(message).add(values, on=on, read_columns=read_columns, batch_size=_checked_size(batch_size))
+            self._columns(message).add(values, on=on, read_columns=read_columns, batch_size=checked_size(batch_size))
         )
 
     def drop_columns(self, columns: Sequence[str], *, message: str | None = None) -> None:
@@ -193,12 +190,12 @@ class TableUpkeep(TableHandle):
         >>> table.compact().fragments_rewritten
         (0, 1)
         """
-        plan = CompactionPlan(
+        plan = compaction.CompactionPlan(
             target_rows=target_rows_per_fragment,
             deleted_part=materialize_deletions_threshold,
             cluster_by=(cluster_by,) if isinstance(cluster_by, str) else tuple(cluster_by),
         )
-        made, report = compact_table(
+        made, report = compaction.compact_table(
             self._target(),
             self._manifest,
             self._stored_reader_of,
@@ -255,14 +252,14 @@ class TableUpkeep(TableHandle):
         >>> table.cleanup(older_than=datetime.timedelta(0)).versions
         (1,)
         """
-        rules = CleanupRules(
+        rules = cleanup.CleanupRules(
             older_than=older_than, retain_versions=retain_versions, delete_unverified=delete_unverified
         )
         if not dry_run:
             # Nothing is removed where nothing may be written.
             self._target()
         limits = default_runtime().settings.limits
-        return clean_up(self._root, self._branch, rules, limits, dry_run=bool(dry_run))
+        return cleanup.clean_up(self._root, self._branch, rules, limits, dry_run=bool(dry_run))
 
     def replace_columns(
         self,
@@ -293,8 +290,8 @@ class TableUpkeep(TableHandle):
         >>> table.take([1], ["double"])["double"].to_pylist()
         [2.0]
         """
-        size = _checked_size(batch_size)
-        made = replace_columns(
+        size = checked_size(batch_size)
+        made = replacement.replace_columns(
             self._target(),
             self._manifest,
             self._stored_reader_of,
@@ -345,7 +342,7 @@ class TableUpkeep(TableHandle):
         >>> table.indices
         {'price_idx': ('price',)}
         """
-        made = create_zone_index(
+        made = zone_index.create_zone_index(
             self._target(),
             self._manifest,
             self._stored_reader_of,
@@ -372,7 +369,7 @@ class TableUpkeep(TableHandle):
         >>> table.indices
         {}
         """
-        self._move(drop_index(self._target(), self._manifest, name, checked_message(message)))
+        self._move(zone_index.drop_index(self._target(), self._manifest, name, checked_message(message)))
 
     @property
     def indices(self) -> dict[str, tuple[str, ...]]:
@@ -385,7 +382,7 @@ class TableUpkeep(TableHandle):
         }
 
     def _columns(self, message: str | None) -> ColumnEdit:
-        return ColumnEdit(
+        return column_changes.ColumnEdit(
             target=self._target(),
             base=self._manifest,
             reader_of=self._stored_reader_of,

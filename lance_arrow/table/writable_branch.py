@@ -5,10 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from lance_arrow.choices import Durability, check_choice, names
+from lance_arrow.choices import Durability
 from lance_arrow.container.extension_types import EXTENSION_NAME
 from lance_arrow.container.fields import SchemaField
 from lance_arrow.errors import CommitConflictError, InvalidArgumentError, UnsupportedError
@@ -26,8 +25,6 @@ from lance_arrow.table.written_files import WrittenFiles
 if TYPE_CHECKING:
     from lance_arrow.scan.fragments.table_reader import TableReader
 
-check_durability = partial(check_choice, "durability", names(Durability))
-"""Raise `InvalidArgumentError` for a value that is not one of `Durability`."""
 _WRITABLE = ("2.0", "2.1", "2.2", "2.3")
 
 
@@ -160,16 +157,3 @@ def refuse_lacked(paths: Sequence[str]) -> None:
         raise InvalidArgumentError("the column is not given, but may not be null", column=paths[0])
     if paths:
         raise InvalidArgumentError(f"the columns {list(paths)} are not given, but may not be null", column=paths[0])
-
-
-def checked_message(message: object) -> str | None:
-    """Return what a caller says of an operation.
-
-    Raises
-    ------
-    InvalidArgumentError
-        It is no text.
-    """
-    if message is not None and not isinstance(message, str):
-        raise InvalidArgumentError(f"message is {message!r}, expected text", detail=message)
-    return message

@@ -33,7 +33,6 @@ from lance_arrow.table.row_deletion import ADDRESS, check_addresses_shown
 from lance_arrow.table.writable_branch import ReaderOf, WritableBranch
 from lance_arrow.table.written_files import WrittenFiles
 
-DEFAULT_ROWS_PER_ZONE = 8192
 _TYPE_URL = "/lance.table.ZoneMapIndexDetails"
 ZONE_FILE_VERSION: FileVersionName = "2.1"
 

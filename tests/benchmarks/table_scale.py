@@ -24,7 +24,7 @@ import manifests
 
 from lance_arrow import LanceTable, LanceWriter
 from lance_arrow.proto.table_pb2 import IndexSection, Manifest
-from lance_arrow.table.zone_index import DEFAULT_ROWS_PER_ZONE
+from lance_arrow.table.method_arguments import INDEX_ROWS_PER_ZONE
 
 FRAGMENTS = 100_000
 TAKES = 15
@@ -56,7 +56,7 @@ def many_fragments(path: Path) -> None:
             "zone_start": pa.array(np.zeros(FRAGMENTS, np.uint64)),
             "zone_length": pa.array(np.ones(FRAGMENTS, np.uint64)),
         }
-    ).replace_schema_metadata({"rows_per_zone": str(DEFAULT_ROWS_PER_ZONE)})
+    ).replace_schema_metadata({"rows_per_zone": str(INDEX_ROWS_PER_ZONE)})
     with LanceWriter(index_file, zones.schema, file_version="2.1", rows_per_zone=None, checksums=False) as writer:
         writer.write(zones)
     one = message.fragments[0].SerializeToString()

@@ -136,3 +136,52 @@ def test_a_dataset_is_read_without_plugins_of_old_versions(path: Path) -> None:
     assert not named(modules, *old, *writers, *tables, *filters, "pandas", "pyarrow.parquet", "fsspec", "asyncio")
     # What is known of files that were opened before, and what views need, are modules of their own.
     assert len(modules) <= 240, len(modules)
+
+
+BY_TABLE = """
+opened = lance_arrow.LanceTable.open(sys.argv[1])
+table = opened.to_table()
+assert opened.take([3, 1]).num_rows == 2
+"""
+
+
+@pytest.fixture(scope="module")
+def table_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table of two fragments."""
+    path = tmp_path_factory.mktemp("first") / "table.lance"
+    numbers = range(NUM_ROWS)
+    table = pa.table({"n": numbers, "s": [f"text {n * n}" for n in numbers]})
+    lance_arrow.LanceTable.create(path, table, max_rows_per_file=NUM_ROWS // 2)
+    return path
+
+
+def test_a_table_is_read_without_what_changes_tables(table_path: Path) -> None:
+    modules = imported(table_path, BY_TABLE)
+    changing = {one for one in named(modules, "lance_arrow.table") if one.count(".") > 1} - {
+        "lance_arrow.table.copies",
+        "lance_arrow.table.copies.table_copies",
+        "lance_arrow.table.field_paths",
+        "lance_arrow.table.lance_table",
+        "lance_arrow.table.late_changes",
+        "lance_arrow.table.method_arguments",
+        "lance_arrow.table.table_edits",
+        "lance_arrow.table.table_handle",
+        "lance_arrow.table.table_reads",
+        "lance_arrow.table.table_settings",
+        "lance_arrow.table.table_upkeep",
+    }
+    assert not changing
+    writers = ("lance_arrow.files.lance_writer", "lance_arrow.container.file_writer", "lance_arrow.spi.encoding")
+    assert not named(modules, *writers, "lance_arrow.manifests.writing", "fsspec", "asyncio")
+
+
+def test_a_file_is_written_without_plugins_of_other_hooks(tmp_path: Path) -> None:
+    write = """
+numbers = pyarrow.array(numpy.arange(500))
+table = pyarrow.table({"n": numbers})
+lance_arrow.write_table(table, sys.argv[1])
+"""
+    modules = imported(tmp_path / "written.lance", write)
+    # What a file of 2.2 may hold is listed; array encodings of 2.0 and 0.1 are no codecs of it, nor are schemes.
+    assert not named(modules, "lance_arrow_codecs_v01", "lance_arrow_codecs_v20", "lance_arrow_codecs.zstd")
+    assert "lance_arrow_codecs.fsst" in modules

@@ -27,9 +27,9 @@ from lance_arrow.spi import BlockSlice, EncodeOptions, EncodingKey, LeafType, Va
 from lance_arrow.spi.arrays import ArrayContent, EncodedArray
 from lance_arrow.spi.blocks import Levels
 from lance_arrow.spi.encoding import PageContent
+from lance_arrow.spi.keys import COLUMN_ENCODING
 from lance_arrow.spi.leaf_type import NodeKind
 from lance_arrow.spi.scratch import block_over
-from lance_arrow.structure.page_encoder import COLUMN_ENCODING
 
 _LIST = LeafType(None, (NodeKind.LIST,))
 _HEAD = LeafType(None)

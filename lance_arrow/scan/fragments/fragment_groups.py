@@ -75,7 +75,7 @@ class FragmentGroups:
     def __init__(
         self,
         columns: TableColumns,
-        filesystem: AnyFileSystem,
+        filesystem: AnyFileSystem | None,
         fragments: Sequence[FragmentMeta],
         reader: OpensFragment,
         nodes: Sequence[ColumnNode],

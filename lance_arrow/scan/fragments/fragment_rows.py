@@ -110,7 +110,7 @@ class FragmentRows(TableSource):
         columns: TableColumns,
         meta: FragmentMeta,
         files: OpenFiles,
-        filesystem: AnyFileSystem,
+        filesystem: AnyFileSystem | None,
         scan_options: ScanOptions | None = None,
     ) -> None:
         self.columns = columns

@@ -67,7 +67,7 @@ class FilesOpening:
     """
 
     columns: TableColumns
-    filesystem: AnyFileSystem
+    filesystem: AnyFileSystem | None
     ends_only: bool = False
 
     def joined(
@@ -323,7 +323,7 @@ class HeldFragments:
         return held[1]
 
 
-def may_read_ends(filesystem: AnyFileSystem, limits: Limits, num_learnt: int | None = None) -> bool:
+def may_read_ends(filesystem: AnyFileSystem | None, limits: Limits, num_learnt: int | None = None) -> bool:
     """Return whether many files are opened by their ends, and no end breaks a limit of metadata.
 
     `num_learnt` is how many files there are where it pays to keep what is learnt of each, as for filters and takes.

@@ -58,13 +58,17 @@ class TableReader:
     fragments
         Which fragments, in the order of rows.
     filesystem
-        The table's.
+        The table's, as `Location.given` has it: None for the local one.
     files
         Where data files are opened.
     """
 
     def __init__(
-        self, columns: TableColumns, fragments: Sequence[FragmentMeta], filesystem: AnyFileSystem, files: OpenFiles
+        self,
+        columns: TableColumns,
+        fragments: Sequence[FragmentMeta],
+        filesystem: AnyFileSystem | None,
+        files: OpenFiles,
     ) -> None:
         self.columns = columns
         self.fragments = fragments
@@ -79,7 +83,7 @@ class TableReader:
     @property
     def filesystem(self) -> AnyFileSystem:
         """The table's filesystem."""
-        return self._filesystem
+        return Location(self._filesystem, "").filesystem
 
     @cached_property
     def starts(self) -> np.ndarray:

@@ -72,7 +72,7 @@ class TableTaking:
     def __init__(
         self,
         columns: TableColumns,
-        filesystem: AnyFileSystem,
+        filesystem: AnyFileSystem | None,
         fragments: Sequence[FragmentMeta],
         reader: OpensFragments,
         runtime: Runtime,

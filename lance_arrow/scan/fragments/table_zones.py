@@ -140,7 +140,7 @@ class TableZones:
         self._owners: dict[int, dict[int, IndexZones]] = {}
 
     def of(
-        self, fragment_id: int, field_id: int, leaf: LeafNode, filesystem: AnyFileSystem, files: OpenFiles
+        self, fragment_id: int, field_id: int, leaf: LeafNode, filesystem: AnyFileSystem | None, files: OpenFiles
     ) -> BoundedZones | None:
         """Return the zones of a field in a fragment; None when no index covers it."""
         segments = self._segments(field_id, leaf, filesystem, files)
@@ -155,7 +155,7 @@ class TableZones:
         self,
         predicate: ZonePredicate | None,
         leaves: Mapping[Path, tuple[int, LeafNode]],
-        filesystem: AnyFileSystem,
+        filesystem: AnyFileSystem | None,
         files: OpenFiles,
     ) -> NDArray[np.int64]:
         """Return the fragments in which, by their indices, no row can satisfy a filter; all are judged at once.
@@ -183,7 +183,7 @@ class TableZones:
         return np.unique(np.concatenate(found))
 
     def _segments(
-        self, field_id: int, leaf: LeafNode, filesystem: AnyFileSystem, files: OpenFiles
+        self, field_id: int, leaf: LeafNode, filesystem: AnyFileSystem | None, files: OpenFiles
     ) -> list[tuple[ZoneIndexMeta, IndexZones]]:
         if self._facts.index_position is None or bounds_type(leaf) is None or is_repeated(leaf):
             return []
@@ -199,7 +199,7 @@ class TableZones:
             self._segments_of[field_id] = found
             return found
 
-    def _listed(self, filesystem: AnyFileSystem, limits: Limits) -> tuple[ZoneIndexMeta, ...]:
+    def _listed(self, filesystem: AnyFileSystem | None, limits: Limits) -> tuple[ZoneIndexMeta, ...]:
         facts = self._facts
         name = posixpath.basename(facts.manifest_path)
         place = Location(filesystem, posixpath.join(facts.root, VERSIONS, name))
@@ -212,7 +212,7 @@ class TableZones:
         return zone_indices(section)
 
     def _zones(
-        self, meta: ZoneIndexMeta, leaf: LeafNode, filesystem: AnyFileSystem, files: OpenFiles
+        self, meta: ZoneIndexMeta, leaf: LeafNode, filesystem: AnyFileSystem | None, files: OpenFiles
     ) -> IndexZones | None:
         try:
             path = self._facts.index_path(meta, allow_external_bases=self._allow_external_bases)

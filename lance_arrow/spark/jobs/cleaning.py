@@ -9,8 +9,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from lance_arrow.spark.jobs.report import JobReport, OnProgress, Stopwatch
-from lance_arrow.table.cleanup import DEFAULT_AGE
 from lance_arrow.table.lance_table import LanceTable
+from lance_arrow.table.method_arguments import DEFAULT_AGE
 
 
 def cleanup(

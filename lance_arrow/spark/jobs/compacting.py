@@ -20,13 +20,13 @@ from lance_arrow.spark.jobs.snapshots import TableSnapshot, data_files, opened
 from lance_arrow.spark.jobs.spread import spread
 from lance_arrow.spark.options import TableAddress
 from lance_arrow.table.compaction import CompactionPlan, carry_rows, number_fragments
-from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
 from lance_arrow.table.indices.movable import MovableGroups, kept_out_lines
+from lance_arrow.table.method_arguments import DEFAULT_ROWS_PER_FILE, checked_message
 from lance_arrow.table.operations.base import Operation
 from lance_arrow.table.operations.rewriting import RewriteGroup
 from lance_arrow.table.rewritten_rows import rewritten_fragments
 from lance_arrow.table.table_handle import PLAIN
-from lance_arrow.table.writable_branch import checked_message, refuse_blob_structs, writable_version
+from lance_arrow.table.writable_branch import refuse_blob_structs, writable_version
 from lance_arrow.table.written_files import WrittenFiles
 
 

@@ -22,9 +22,9 @@ from lance_arrow.spark.jobs.report import JobReport, OnProgress, Stopwatch
 from lance_arrow.spark.jobs.snapshots import STORED, TableSnapshot, opened
 from lance_arrow.spark.jobs.spread import spread
 from lance_arrow.table.deletion_files import write_deletions
+from lance_arrow.table.method_arguments import checked_message
 from lance_arrow.table.operations.base import Delete
 from lance_arrow.table.row_deletion import live_addresses, with_deleted
-from lance_arrow.table.writable_branch import checked_message
 from lance_arrow.table.written_files import WrittenFiles
 from lance_arrow.watching import receipts
 

@@ -33,11 +33,11 @@ from lance_arrow.spark.options import TableAddress
 from lance_arrow.spark.type_mapping import batch_schema
 from lance_arrow.spark.write_planning import columns_of
 from lance_arrow.spark.write_plans import FilePlan
-from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
+from lance_arrow.table.method_arguments import DEFAULT_ROWS_PER_FILE, checked_message
 from lance_arrow.table.operations.rows import Update
 from lance_arrow.table.row_deletion import write_deleted
 from lance_arrow.table.table_handle import PLAIN
-from lance_arrow.table.writable_branch import checked_message, refuse_blob_structs, writable_version
+from lance_arrow.table.writable_branch import refuse_blob_structs, writable_version
 from lance_arrow.table.written_files import WrittenFiles
 
 # By whether rows of the source, and of the table, are wanted that match nothing.

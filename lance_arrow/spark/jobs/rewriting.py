@@ -23,12 +23,12 @@ from lance_arrow.spark.jobs.report import JobReport, OnProgress, Stopwatch
 from lance_arrow.spark.jobs.snapshots import TableSnapshot, opened
 from lance_arrow.spark.options import TableAddress
 from lance_arrow.table.compaction import indices_to_move, number_fragments
-from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
 from lance_arrow.table.indices.movable import MovableGroups, movable_groups
 from lance_arrow.table.indices.remaking import IndexRemaking
+from lance_arrow.table.method_arguments import DEFAULT_ROWS_PER_FILE, checked_message
 from lance_arrow.table.operations.base import Operation
 from lance_arrow.table.operations.rewriting import RewriteGroup
-from lance_arrow.table.writable_branch import WritableBranch, checked_message, overwriting_version
+from lance_arrow.table.writable_branch import WritableBranch, overwriting_version
 from lance_arrow.table.written_files import WrittenFiles
 
 

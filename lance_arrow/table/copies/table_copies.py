@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from lance_arrow.choices import Durability
 from lance_arrow.io import AnyFileSystem
 from lance_arrow.manifests.references import branch_root
 from lance_arrow.manifests.versions import table_location
 from lance_arrow.runtime import default_runtime
-from lance_arrow.table.copies.cloning import CloneSource, clone_version
+from lance_arrow.table.late_changes import cloning, deep_cloning
+from lance_arrow.table.method_arguments import checked_message
 from lance_arrow.table.table_handle import TableHandle, line_of
-from lance_arrow.table.writable_branch import checked_message
+
+if TYPE_CHECKING:
+    from lance_arrow.table.copies.cloning import CloneSource
 
 
 class TableCopies(TableHandle):
@@ -67,7 +70,7 @@ class TableCopies(TableHandle):
         source = self._source(version)
         target = table_location(uri, filesystem, storage_options)
         strategy = line_of(target, None, unsafe_single_writer=unsafe_single_writer, durability=durability).strategy
-        made = clone_version(source, target, strategy, branch=None, message=checked_message(message))
+        made = cloning.clone_version(source, target, strategy, branch=None, message=checked_message(message))
         # The caller has named the source, wherever it lies.
         options = replace(self._options, allow_external_bases=True)
         return self._opened(target, made, options, unsafe_single_writer=unsafe_single_writer, durability=durability)
@@ -117,16 +120,14 @@ class TableCopies(TableHandle):
         >>> copied.version, copied.count_rows()
         (1, 100)
         """
-        from lance_arrow.table.copies.deep_cloning import deep_clone  # noqa: PLC0415 - for deep clones alone
-
         source = self._source(version)
         root = table_location(uri, filesystem, storage_options)
         target = line_of(root, None, unsafe_single_writer=unsafe_single_writer, durability=durability)
         allows = self._options.allow_external_bases
-        made = deep_clone(source, target, allow_external_bases=allows, message=checked_message(message))
+        made = deep_cloning.deep_clone(source, target, allow_external_bases=allows, message=checked_message(message))
         return self._opened(root, made, self._options, unsafe_single_writer=unsafe_single_writer, durability=durability)
 
     def _source(self, version: int | str | None) -> CloneSource:
         manifest = self._manifest if version is None else self._find(version)
         limits = default_runtime().settings.limits
-        return CloneSource(line=branch_root(self._root, manifest.branch), manifest=manifest, limits=limits)
+        return cloning.CloneSource(line=branch_root(self._root, manifest.branch), manifest=manifest, limits=limits)

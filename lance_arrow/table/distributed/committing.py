@@ -25,10 +25,10 @@ from lance_arrow.runtime import default_runtime
 from lance_arrow.table.commit import commit
 from lance_arrow.table.distributed.written_fragments import WrittenFragments
 from lance_arrow.table.lance_table import LanceTable
+from lance_arrow.table.method_arguments import checked_message
 from lance_arrow.table.operations.base import Append, Operation, Overwrite, schema_metadata
 from lance_arrow.table.table_handle import line_of
 from lance_arrow.table.transactions import MESSAGE_KEY
-from lance_arrow.table.writable_branch import checked_message
 from lance_arrow.table.written_files import WrittenFiles, file_places
 
 _LISTED = 3

@@ -23,9 +23,9 @@ from lance_arrow.manifests.versions import VersionChoice, is_table, open_version
 from lance_arrow.manifests.writing import editable
 from lance_arrow.runtime import default_runtime
 from lance_arrow.table.changes import fields_of, fresh_rows, further_rows
-from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
 from lance_arrow.table.data_files import write_fragments as write_data_files
 from lance_arrow.table.distributed.written_fragments import WrittenFragments
+from lance_arrow.table.method_arguments import DEFAULT_ROWS_PER_FILE
 from lance_arrow.table.table_handle import FileOptions
 from lance_arrow.table.writable_branch import overwriting_version, writable_version
 from lance_arrow.table.written_files import WrittenFiles

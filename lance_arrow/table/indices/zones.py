@@ -21,8 +21,8 @@ from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.table.field_paths import field_paths
 from lance_arrow.table.indices.moves import RowMoves
 from lance_arrow.table.indices.remake import IndexTarget, Remake
+from lance_arrow.table.method_arguments import INDEX_ROWS_PER_ZONE
 from lance_arrow.table.zone_index import (
-    DEFAULT_ROWS_PER_ZONE,
     ZONE_FILE_VERSION,
     bounds_type,
     zone_batch,
@@ -59,7 +59,7 @@ def zones_remake(index: IndexMetadata, folder: Location, base: ManifestMeta, rea
     except InvalidArgumentError:
         return None
     with LanceFile(_place(folder)) as file:
-        given = file.metadata.get(_ROWS_PER_ZONE, str(DEFAULT_ROWS_PER_ZONE).encode())
+        given = file.metadata.get(_ROWS_PER_ZONE, str(INDEX_ROWS_PER_ZONE).encode())
         if not given.isdigit() or not 0 < int(given) <= _MAX_ROWS_PER_ZONE:
             return None
         schema = zone_schema(bounds, int(given))

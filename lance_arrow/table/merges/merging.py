@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from lance_arrow.errors import InvalidArgumentError, NotPicklableError
 from lance_arrow.scan.predicates import Predicate
-from lance_arrow.table.data_files import DEFAULT_ROWS_PER_FILE
+from lance_arrow.table.method_arguments import DEFAULT_ROWS_PER_FILE
 from lance_arrow.table.operations.edit_result import EditResult
 
 
