@@ -76,6 +76,11 @@ struct CalledChunks {
     return form->own == nullptr && form->bits != 1 ? form : nullptr;
   }
 
+  // The codec without Python's part; null where Python decodes all chunks.
+  static const LaChunkCodec* native_of(const LaChunkCodec* codec) {
+    return codec->select != &CalledChunks::select ? codec : static_cast<const CalledChunks*>(codec->self)->own;
+  }
+
   // Runs of one of the chunks, whose values begin at `first`, go where they belong.
   static LaRefusal pick(int64_t bits, const DecodedChunks& decoded, int64_t first, int64_t num_values,
                         const LaRuns& runs, LaValues* out) {

@@ -1,4 +1,5 @@
 // A page of chunks that reads for itself which chunk holds which rows, and its dictionary.
+#include "engine/bind/compressed_chunks.hpp"
 #include "engine/pages/chunked_page_class.hpp"
 #include "engine/pages/page_buffers.hpp"
 
@@ -21,9 +22,9 @@ Outcome ChunkedPage::load_index(const PageBuffers& buffers, Fetcher* fetcher) co
   std::vector<uint8_t>& stored = *leased;
   Outcome outcome = read_buffer(buffers, 0, fetcher, &stored);
   if (outcome.message != nullptr) return outcome;
-  const int64_t word_bytes = form_.large ? 4 : 2, num_bytes = buffers.sizes[0];
-  if (num_bytes == 0 || num_bytes % word_bytes != 0) return corrupt("a chunk table is not a whole number of words", 0);
-  const int64_t num_chunks = num_bytes / word_bytes, count = num_chunks + 1;
+  const int64_t num_bytes = buffers.sizes[0];
+  if (num_bytes == 0 || num_bytes % word_bytes() != 0) return corrupt("a chunk table is not a whole number of words", 0);
+  const int64_t num_chunks = num_bytes / word_bytes(), count = num_chunks + 1;
   own.chunk_starts.resize(static_cast<size_t>(count));
   own.value_starts.resize(static_cast<size_t>(count));
   outcome = parse_chunk_words(stored.data(), num_bytes, form_.large, own.form.num_values, buffers.sizes[1],
@@ -86,6 +87,18 @@ Outcome ChunkedPage::load_items(const std::vector<uint8_t>& stored) const {
     items.offset_bits = 64;
   }
   return success();
+}
+
+// Chunks of packed numbers differ little, or so much that no guess is right. Texts, lists, runs, nulls and compressed
+// bytes may become longer or shorter by and by. So do indices until most items of their dictionary have occurred.
+int64_t ChunkedPage::even_chunk_bytes(const PageBuffers& buffers) const {
+  const LaChunkCodec* values = CalledChunks::native_of(form_.values);
+  const bool is_packed = values != nullptr && values->bits > 0 && values->num_buffers == 1 &&
+                         values->select != &Compressed::select && form_.rep == nullptr && form_.def == nullptr;
+  const int64_t num_chunks = buffers.count < 2 ? 0 : buffers.sizes[0] / word_bytes();
+  if (!is_packed || num_chunks == 0) return 0;
+  const bool is_settled = own_.form.items == nullptr || own_.form.num_items <= own_.form.num_values / num_chunks;
+  return is_settled ? buffers.sizes[1] / num_chunks : 0;
 }
 
 int64_t ChunkedPage::index_bytes() const {

@@ -31,6 +31,8 @@ class ChunkedPage : public Page {
   Outcome load_index(const PageBuffers& buffers, Fetcher* fetcher) const override;
   int64_t index_bytes() const override;
 
+  int64_t even_chunk_bytes(const PageBuffers& buffers) const override;
+
   int64_t batch_stop(int64_t row) const override {
     const int64_t count = places_.num_chunks + 1;
     const int64_t* borders = places_.rows_started == nullptr ? places_.value_starts : places_.rows_finished;
@@ -95,6 +97,8 @@ class ChunkedPage : public Page {
                         const Ranges& ranges, const Fetched& fetched, LeafPart* out) const override;
 
  private:
+  // Of an entry of the chunk table.
+  int64_t word_bytes() const { return form_.large ? 4 : 2; }
   // Whether values are items in place of the indices that chunks hold.
   bool expands() const { return form_.has_items && !form_.keeps_items; }
 

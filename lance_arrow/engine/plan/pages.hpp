@@ -319,6 +319,8 @@ class Page {
   // Whether the page knows where its rows are. Else it reads that, once, before anything that follows is asked.
   virtual bool is_indexed() const { return true; }
   virtual Outcome load_index(const PageBuffers&, Fetcher*) const { return misuse("a page has no index to read"); }
+  // About how many bytes each chunk of a page has that is not indexed; 0 where that is not known, or sizes may differ.
+  virtual int64_t even_chunk_bytes(const PageBuffers&) const { return 0; }
   // Memory of what was read of it to be kept.
   virtual int64_t index_bytes() const { return 0; }
 
