@@ -115,6 +115,11 @@ class FilteredReading:
         return found
 
     @property
+    def looks_far(self) -> bool:
+        """Whether the filter looks at pages of a store."""
+        return self._filter is not None and self._filter.reading.is_far
+
+    @property
     def counted(self) -> ColumnReading | None:
         """What counts the undecided rows by items of a column, if a count reads these at once; else None."""
         if self._filter is None or self._is_hint or not self._filter.is_one_window(self.undecided):

@@ -15,6 +15,8 @@ from bucket_server import Bucket, bucket
 
 import lance_arrow
 from lance_arrow import LanceTable
+from lance_arrow.container import joined_source
+from lance_arrow.scan.fragments import fragment_groups
 
 NUM_FRAGMENTS = 40
 ROWS = {"small": 1_000, "large": 30_000}
@@ -58,6 +60,30 @@ def test_a_dataset_asks_many_small_fragments_at_once(way: str, server: Bucket) -
     server.most_waiting = 0
     WAYS[way](dataset)
     assert server.most_waiting >= LEAST_WAITING
+
+
+def test_a_count_waits_for_the_pages_of_several_groups_at_once(server: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting: list[int] = []
+    seen: list[int] = []
+    ask = joined_source.ask_files
+
+    def watched(*args: Any) -> Any:
+        waiting.append(1)
+        seen.append(len(waiting))
+        try:
+            return ask(*args)
+        finally:
+            waiting.pop()
+
+    monkeypatch.setattr(fragment_groups, "FAR_GROUP_ROWS", 8 * ROWS["large"])
+    monkeypatch.setattr(joined_source, "ask_files", watched)
+    table = LanceTable.open("large", filesystem=server.store())
+    # No zone map decides.
+    filter = f"x < {1 << 39}"
+    assert table.count_rows(filter) == LanceTable.open(server.folder / "large").count_rows(filter)
+    assert len(seen) >= NUM_FRAGMENTS // 8
+    # More than two threads decode.
+    assert max(seen) > 2
 
 
 _SCAN = """

@@ -1,4 +1,4 @@
-"""Takes of a row ask for the index of a page and for the row together: few bytes where chunks are alike, more elsewhere."""
+"""Takes of a row ask for index and row together: few bytes where chunks have the same size, more elsewhere."""
 
 from __future__ import annotations
 

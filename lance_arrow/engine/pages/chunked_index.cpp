@@ -23,7 +23,8 @@ Outcome ChunkedPage::load_index(const PageBuffers& buffers, Fetcher* fetcher) co
   Outcome outcome = read_buffer(buffers, 0, fetcher, &stored);
   if (outcome.message != nullptr) return outcome;
   const int64_t num_bytes = buffers.sizes[0];
-  if (num_bytes == 0 || num_bytes % word_bytes() != 0) return corrupt("a chunk table is not a whole number of words", 0);
+  if (num_bytes == 0 || num_bytes % word_bytes() != 0)
+    return corrupt("a chunk table is not a whole number of words", 0);
   const int64_t num_chunks = num_bytes / word_bytes(), count = num_chunks + 1;
   own.chunk_starts.resize(static_cast<size_t>(count));
   own.value_starts.resize(static_cast<size_t>(count));

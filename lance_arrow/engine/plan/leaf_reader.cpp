@@ -184,8 +184,8 @@ class LeafReader {
       if (out->starts.size() == before) return ref.page->load_index(ref.buffers, &reader->fetcher_);
       *is_open = false;
       if (indices_only || is_whole || !out->guesses || ref.data_start < 0) return success();
-      const auto guessed = GuessedRows::of(rows, run, first, ref.page->num_rows, ref.data_bytes,
-                                           ref.page->even_chunk_bytes(ref.buffers));
+      const int64_t chunk_bytes = ref.page->even_chunk_bytes(ref.buffers);
+      const auto guessed = GuessedRows::of(rows, run, first, ref.page->num_rows, ref.data_bytes, chunk_bytes);
       for (size_t one = 0; one < guessed.count; ++one) {
         const Outcome outcome = add(ref.data_start + guessed.starts[one], guessed.stops[one] - guessed.starts[one]);
         if (outcome.message != nullptr) return outcome;

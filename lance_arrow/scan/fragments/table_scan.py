@@ -85,8 +85,9 @@ class TableScan:
         if self._groups.is_local:
             count = sum(map(_count, opened))
         else:
-            # Counting a fragment by itself waits for its pages.
-            count = sum(self._runtime.ahead(_count, opened, is_far=True))
+            # Counting waits for pages: those of as many groups as are opened ahead are asked for at the same time.
+            most = float(self._groups.num_ahead or 0)
+            count = sum(self._runtime.ahead(_count_far, opened, is_far=True, weigh=_waits, most_weight=most))
         self._groups.receipt.count(count)
         self._groups.receipt.send()
         return count
@@ -133,3 +134,13 @@ class TableScan:
 
 def _count(found: FilteredReading | int) -> int:
     return found if isinstance(found, int) else found.count()
+
+
+def _count_far(found: FilteredReading | int) -> int:
+    """Count a group that waits on this thread: those that decode would wait for one group after another."""
+    return found if isinstance(found, int) else found.count(use_threads=not _waits(found))
+
+
+def _waits(found: FilteredReading | int) -> bool:
+    """Whether it is a group of fragments whose pages are still to be read."""
+    return not isinstance(found, int) and found.divided is not None and found.looks_far
