@@ -172,8 +172,7 @@ class LeafReader {
     Outcome enter(const PageRef& ref, const LaRuns& rows, int64_t run, bool* is_open) {
       *is_open = !indices_only;
       if (ref.page->is_indexed()) return success();
-      const size_t before = out->starts.size();
-      const size_t num_buffers = std::min(ref.buffers.count, PageBuffers::kMost);
+      const size_t before = out->starts.size(), num_buffers = std::min(ref.buffers.count, PageBuffers::kMost);
       const int64_t first = ref.first_row, stop = first + ref.page->num_rows;
       const bool is_whole = !indices_only && rows.starts[run] <= first && rows.stops[run] >= stop;
       for (size_t buffer = 0; buffer < num_buffers; ++buffer)
