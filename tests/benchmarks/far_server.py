@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import email.utils
+import mmap
 import sys
 import urllib.parse
 from pathlib import Path
@@ -27,7 +28,7 @@ class Store:
 
     def __init__(self, folder: Path, seconds: float, bytes_per_second: float) -> None:
         self._folder, self._seconds, self._bytes_per_second = folder, seconds, bytes_per_second
-        self._files: dict[str, tuple[bytes, str]] = {}
+        self._files: dict[str, tuple[memoryview, str]] = {}
         self._num_waiting = 0
         self.counts = [0, 0, 0]
 
@@ -76,17 +77,25 @@ class Store:
             if not file.is_file():
                 return 404, {}, memoryview(b"<Error><Code>NoSuchKey</Code></Error>")
             when = email.utils.formatdate(file.stat().st_mtime, usegmt=True)
-            held = self._files[key] = file.read_bytes(), when
+            held = self._files[key] = _mapped(file), when
         data, when = held
         headers = {"ETag": f'"{key}"', "Last-Modified": when}
         if not places:
-            return 200, headers, memoryview(data)
+            return 200, headers, data
         first, _, last = places.removeprefix("bytes=").partition("-")
         start, stop = int(first or 0), min(int(last) + 1 if last else len(data), len(data))
         if not first:
             start, stop = max(len(data) - int(last), 0), len(data)
         headers["Content-Range"] = f"bytes {start}-{stop - 1}/{len(data)}"
-        return 206, headers, memoryview(data)[start:stop]
+        return 206, headers, data[start:stop]
+
+
+def _mapped(file: Path) -> memoryview:
+    """Return the bytes of a file, which may be larger than memory."""
+    if not file.stat().st_size:
+        return memoryview(b"")
+    with file.open("rb") as opened:
+        return memoryview(mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ))
 
 
 async def main() -> None:
