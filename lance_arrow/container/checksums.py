@@ -5,13 +5,16 @@ is stored 56 bytes before the end of the file, and is found even if the footer i
 
     0  "LANCECRC"                                20  u32 number of buffers n          36  u32 checksum of the footer
     8  u32 checksum of the bytes from 12 on      24  u64 number of blocks m           40  u32 of the file descriptor
-    12 u16 version (1), u16 zero                 32  u32 number of columns c          44  u32 of the column table
+    12 u16 version (1 or 2), u16 zero            32  u32 number of columns c          44  u32 of the column table
     16 u32 bytes of a block                                                           48  u32 of the buffer table
     64 u64[n] positions, u64[n] sizes, u32[n] columns, u32[n] kinds, u32[c] checksums of the columns' metadata,
        u32[m] checksums of blocks
 
 Buffers are in ascending order of position and disjoint. The blocks of each are counted from its own start; the last
 block is short.
+
+In version 2, the table's own checksum is of what lies before the checksums of blocks. These are a 4,096th of a large
+file, and are read when their blocks are. A wrong bit of them makes a right block look wrong, never the reverse.
 """
 
 from __future__ import annotations
@@ -35,7 +38,9 @@ MAGIC = b"LANCECRC"
 HEADER_BYTES = 64
 _HEADER = struct.Struct("<8sIHHIIQIIIII12x")
 _CHECKED_FROM = 12
-_VERSION = 1
+_WHOLE, _LATE = 1, 2
+LATE_BYTES = 256 << 10
+"""If the checksums of blocks take more, the table has version 2."""
 _BYTES_PER_BUFFER = 24
 _READ_UNSEEN_BYTES = 1 << 20
 """Of larger buffers, which may have any content, the beginning is read first."""
@@ -87,9 +92,11 @@ class ChecksumTable:
     columns, kinds
         ``(n,) uint32``: number of the column of each buffer (`NO_COLUMN`: none), and its `BufferKind`.
     crcs
-        ``(num_blocks,) uint32``.
+        ``(num_blocks,) uint32``; empty if they are `late`.
     metadata
         Checksums of the metadata.
+    late
+        Where the checksums of blocks begin in the file, if they were not read.
     """
 
     block_bytes: int
@@ -99,6 +106,7 @@ class ChecksumTable:
     kinds: Checksums
     crcs: Checksums
     metadata: MetadataSums
+    late: int | None = None
 
     def pack(self) -> bytes:
         """Return the bytes of the table."""
@@ -113,10 +121,14 @@ class ChecksumTable:
             sums.columns.astype("<u4"),
             self.crcs.astype("<u4"),
         )
-        packed = bytearray(_HEADER.pack(MAGIC, 0, _VERSION, 0, *counts, *of_metadata))
+        is_late = self.crcs.nbytes > LATE_BYTES
+        packed = bytearray(_HEADER.pack(MAGIC, 0, _LATE if is_late else _WHOLE, 0, *counts, *of_metadata))
         for array in arrays:
             packed += array.tobytes()
-        packed[8:12] = struct.pack("<I", crc32c(np.frombuffer(packed, np.uint8)[_CHECKED_FROM:]))
+        checked = np.frombuffer(packed, np.uint8)[_CHECKED_FROM : len(packed) - (self.crcs.nbytes if is_late else 0)]
+        own = crc32c(checked)
+        del checked
+        packed[8:12] = struct.pack("<I", own)
         return bytes(packed)
 
     @classmethod
@@ -136,11 +148,14 @@ class ChecksumTable:
         (_, own, version, _, block_bytes, num_buffers, num_blocks, num_columns, *_) = _HEADER.unpack(
             data[:HEADER_BYTES].tobytes()
         )
-        if crc32c(data[_CHECKED_FROM:]) != own:
+        # What is late is at the end: a table that is cut off, or says so, is checked as far as it goes.
+        checked = data[_CHECKED_FROM : table_bytes(num_buffers, 0, num_columns) if version == _LATE else None]
+        if crc32c(checked) != own:
             raise CorruptFileError("the table of checksums contradicts its own checksum", byte_range=place)
-        if version != _VERSION:
+        if version not in (_WHOLE, _LATE):
             raise UnsupportedError(
-                f"checksums of version {version} are not supported, expected {_VERSION}; verify='off' ignores them",
+                f"checksums of version {version} are not supported, expected {_WHOLE} or {_LATE}; "
+                "verify='off' ignores them",
                 byte_range=place,
             )
         if len(data) != table_bytes(num_buffers, num_blocks, num_columns) or block_bytes < 1:
@@ -151,8 +166,8 @@ class ChecksumTable:
         return table
 
     @classmethod
-    def of(cls, data: Bytes) -> ChecksumTable:
-        """Read a table that was checked before."""
+    def of(cls, data: Bytes, late: int | None = None) -> ChecksumTable:
+        """Read a table that was checked before; of one whose blocks are `late`, what lies before their checksums."""
         (_, _, _, _, block_bytes, num_buffers, _, num_columns, *of_metadata) = _HEADER.unpack(
             data[:HEADER_BYTES].tobytes()
         )
@@ -173,6 +188,7 @@ class ChecksumTable:
                 buffer_table=of_metadata[3],
                 columns=words[2 * num_buffers : 2 * num_buffers + num_columns],
             ),
+            late=late,
         )
 
     def _is_sound(self, file_size: int) -> bool:
@@ -184,18 +200,23 @@ class ChecksumTable:
         if int(self.sizes.min()) < 1 or int(self.sizes.max()) > file_size:
             return False
         stops = self.starts + self.sizes
-        num_blocks = int((-(-self.sizes // self.block_bytes)).sum())
-        return (
-            bool((stops[:-1] <= self.starts[1:]).all()) and int(stops[-1]) <= file_size and num_blocks == len(self.crcs)
-        )
+        are_apart = bool((stops[:-1] <= self.starts[1:]).all())
+        return are_apart and int(stops[-1]) <= file_size and self.num_blocks == len(self.crcs)
+
+    @property
+    def num_blocks(self) -> int:
+        """Blocks of all buffers."""
+        return int((-(-self.sizes // self.block_bytes)).sum())
 
     @property
     def num_bytes(self) -> int:
         """Size of the table."""
-        return table_bytes(len(self.starts), len(self.crcs), len(self.metadata.columns))
+        return table_bytes(len(self.starts), self.num_blocks, len(self.metadata.columns))
 
     def checks(self) -> BlockChecks:
         """Return the blocks, none of them checked yet."""
+        if self.late is not None:
+            return BlockChecks.late(self.starts, self.sizes, self.num_blocks, self.block_bytes, self.late)
         return BlockChecks(self.starts, self.sizes, self.crcs, self.block_bytes)
 
     def owner(self, position: int) -> int | None:

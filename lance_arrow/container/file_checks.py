@@ -96,9 +96,14 @@ class FileChecks:
         if crc32c(data) != self.table.metadata.columns[column]:
             raise CorruptFileError("the metadata of a column contradicts its checksum")
 
-    def buffer(self, data: Bytes, place: ByteRange) -> None:
+    def buffer(self, data: Bytes, place: ByteRange, metadata: MetadataBytes) -> None:
         """Check a buffer that was read completely; raises `CorruptFileError`."""
         starts, stops = np.array([place.start]), np.array([place.stop])
+        absent = self.blocks.absent(starts, stops)
+        if absent is not None:
+            places = list(zip(absent[0].tolist(), absent[1].tolist(), strict=True))
+            for (first, _), sums in zip(places, metadata.read(places), strict=True):
+                self.blocks.take(first, sums)
         if self.blocks.check(data, np.zeros(1, np.int64), starts, stops) >= 0:
             raise CorruptFileError(
                 "a buffer of the file contradicts its checksum", byte_range=(place.start, place.stop)

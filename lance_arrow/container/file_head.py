@@ -19,7 +19,7 @@ from lance_arrow.engine import read_file_head
 from lance_arrow.io import Bytes
 
 _MOST_READS = 3
-"""A longer end, tables and descriptor, a large table of checksums."""
+"""A longer end, tables and descriptor, a large table of checksums or what is late of it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,8 +76,9 @@ class FileHead:
             if start >= tail_start:
                 table = metadata.tail[start - tail_start :][:size]
             else:
-                table = next(piece for begin, piece in pieces if begin == start and len(piece) == size)
-            checks = FileChecks(partial(ChecksumTable.of, table), blocks)
+                table = next(piece for begin, piece in pieces if begin == start and len(piece) >= size)[:size]
+            late = start + size if blocks.is_late else None
+            checks = FileChecks(partial(ChecksumTable.of, table, late), blocks)
         footer = FileFooter.known(file_size, *places)
         return cls(footer, checks, (first, stop), schema, num_rows, promises, column_table, is_in_tail=not pieces)
 

@@ -88,5 +88,5 @@ class GlobalBuffers:
             if index == 0:
                 self._checks.descriptor(data, place)
             else:
-                self._checks.buffer(data, place)
+                self._checks.buffer(data, place, self._metadata)
         return data

@@ -104,6 +104,11 @@ class StoredPages:
         starts = np.concatenate([meta.buffer_offsets for meta in metas])
         sizes = np.concatenate([meta.buffer_sizes for meta in metas])
         data, positions = fetch(self._file.source, starts, starts + sizes)
+        absent = self._blocks.absent(starts, starts + sizes)
+        if absent is not None:
+            sums, places = fetch(self._file.source, *absent)
+            for first, stop, place in zip(absent[0].tolist(), absent[1].tolist(), places.tolist(), strict=True):
+                self._blocks.take(first, sums[place : place + stop - first])
         wrong = self._blocks.check(data, np.ascontiguousarray(positions), starts, starts + sizes)
         if wrong >= 0:
             raise self._file.contradiction(*self._blocks.place(wrong))

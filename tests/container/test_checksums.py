@@ -113,7 +113,7 @@ def test_every_flipped_bit_of_a_table_is_noticed():
 @pytest.mark.parametrize(
     ("offset", "value", "error", "message"),
     [
-        (12, struct.pack("<H", 2), UnsupportedError, "version 2"),
+        (12, struct.pack("<H", 3), UnsupportedError, "version 3"),
         (16, struct.pack("<I", 0), CorruptFileError, "contradicts its counts|impossible"),
         (16, struct.pack("<I", 63), CorruptFileError, "impossible"),
         (20, struct.pack("<I", 5), CorruptFileError, "contradicts its counts"),

@@ -12,6 +12,7 @@ from values import seeded
 from witness import Witness
 
 import lance_arrow
+from lance_arrow.container import checksums
 from lance_arrow.errors import CorruptFileError
 
 pytestmark = pytest.mark.interop
@@ -74,6 +75,14 @@ def write(witness: Witness, tmp_path_factory: pytest.TempPathFactory):
     return call
 
 
+@pytest.fixture(params=["whole", "late"])
+def sums(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Whether checksums of blocks are read at once, or when blocks are: as in large files."""
+    monkeypatch.setattr(checksums, "LATE_BYTES", 0 if request.param == "late" else checksums.LATE_BYTES)
+    return request.param
+
+
+@pytest.mark.usefixtures("sums")
 def test_every_bit_behind_the_data(write):
     one = Sums(write(pa.table({"a": pa.array([1, 2, 3])}), "2.2"), pa.table({"a": [1, 2, 3]}))
     covered = np.zeros(len(one.data), bool)
@@ -91,6 +100,7 @@ def test_every_bit_behind_the_data(write):
     assert found == {"noticed": {True}, "right": {False}}
 
 
+@pytest.mark.usefixtures("sums")
 @pytest.mark.parametrize("version", ["2.1", "2.2", "2.3"])
 def test_bits_everywhere(write, version, tmp_path):
     table = many_kinds(600)

@@ -45,6 +45,8 @@ NEAR_ERRORS = (CommitConflictError,)
 # The server also answers with other bytes than those that were asked for, which checksums notice.
 FAR_ERRORS = (CommitConflictError, StoreError, CorruptFileError, TruncatedReadError)
 KEPT_ROWS = 2000
+KILLED_KEYS = 1 << 40
+"""Writers that are killed have keys above all others: they do not tell how many they appended."""
 KEPT_FOR = datetime.timedelta(seconds=30)
 MAX_GROWTH_BYTES = 32 << 20
 MAX_MORE_DESCRIPTORS = MAX_MORE_THREADS = 4
@@ -72,6 +74,8 @@ class Soak:
         Of the table.
     expected
         Errors that an act may end in.
+    first_living
+        Keys from `KILLED_KEYS` to this one are of writers that were killed.
     """
 
     path: str
@@ -80,6 +84,7 @@ class Soak:
     stop: threading.Event = field(default_factory=threading.Event)
     counts: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
+    first_living: int = KILLED_KEYS
     _next: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -116,8 +121,9 @@ def append(soak: Soak, chance: random.Random) -> None:
 
 
 def delete(soak: Soak, chance: random.Random) -> None:
-    """Some rows, and all that are old, so that the table stays as large as it is."""
-    soak.open().delete(f"key % 97 = {chance.randrange(97)} OR key < {soak.claim(0) - KEPT_ROWS}")
+    """Some rows, and all that are old or of killed writers, so that the table stays as large as it is."""
+    is_old = f"key < {soak.claim(0) - KEPT_ROWS} OR (key >= {KILLED_KEYS} AND key < {soak.first_living})"
+    soak.open().delete(f"key % 97 = {chance.randrange(97)} OR {is_old}")
 
 
 def update(soak: Soak, chance: random.Random) -> None:
@@ -252,8 +258,9 @@ def run(minutes: float, folder: Path, seed: int) -> str:
     begun = time.monotonic()
     chance = random.Random(seed)
     while time.monotonic() - begun < minutes * 60:
-        # Keys above all others: a killed writer does not tell how many it appended.
-        victim = context.Process(target=append_for_ever, args=(str(folder / NEAR), 1 << 40 | killed << 20), daemon=True)
+        first = KILLED_KEYS | killed << 20
+        soaks[1].first_living = first
+        victim = context.Process(target=append_for_ever, args=(str(folder / NEAR), first), daemon=True)
         victim.start()
         victim.join(chance.uniform(2.0, 6.0))
         victim.kill()

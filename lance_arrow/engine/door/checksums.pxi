@@ -12,13 +12,20 @@ cdef extern from "engine/tables/block_checks.hpp" namespace "lance_arrow::engine
         const uint8_t*, int64_t, const int64_t*, const int64_t*, int64_t, uint32_t*)
 
     cdef cppclass Checks "lance_arrow::engine::BlockChecks":
-        Checks(const int64_t*, const int64_t*, int64_t, const uint32_t*, int64_t, int64_t) except +
+        Checks(const int64_t*, const int64_t*, int64_t, const uint32_t*, int64_t, int64_t, int64_t) except +
         @staticmethod
         Outcome validate(const int64_t*, const int64_t*, int64_t, int64_t, int64_t)
         int64_t num_pending()
+        cbool is_late()
         cbool widen(int64_t*, int64_t*)
         int64_t check(int64_t, int64_t, const uint8_t*)
         void place(int64_t, int64_t*, int64_t*)
+        void take(int64_t, int64_t, const uint8_t*)
+
+    cdef cppclass AbsentSums "lance_arrow::engine::AbsentSums":
+        vector[pair[int64_t, int64_t]] places
+        void find(const Checks&, int64_t, int64_t)
+        void join()
 
 
 def is_accelerated() -> bool:
@@ -107,6 +114,8 @@ cdef class BlockChecks:
     ----------
     num_blocks, num_pending
         How many blocks there are, and how many of them were not checked yet.
+    is_late
+        Whether checksums are read when blocks are: what `absent` names must be taken before `check`.
     pointer
         Capsule of the C++ object for the native engine; valid as long as this object.
 
@@ -126,17 +135,41 @@ cdef class BlockChecks:
     ) -> None:
         if sizes.shape[0] != starts.shape[0]:
             raise refusal(b"starts and sizes have contradicting lengths", -1, 0)
-        self._fill(&starts[0], &sizes[0], starts.shape[0], &crcs[0], crcs.shape[0], block_bytes)
+        self._fill(&starts[0], &sizes[0], starts.shape[0], &crcs[0], crcs.shape[0], block_bytes, -1)
+
+    @staticmethod
+    def late(
+        const int64_t[::1] starts not None, const int64_t[::1] sizes not None, int64_t num_blocks, int64_t block_bytes,
+        int64_t place,
+    ) -> BlockChecks:
+        """Return the blocks of a large file, whose checksums are read when blocks are.
+
+        Parameters
+        ----------
+        starts, sizes, num_blocks, block_bytes
+            As above; the number of checksums in place of them.
+        place
+            Where the first checksum lies in the file.
+        """
+        cdef BlockChecks found = BlockChecks.__new__(BlockChecks)
+        if sizes.shape[0] != starts.shape[0] or place < 0:
+            raise refusal(b"starts and sizes have contradicting lengths, or checksums no place", -1, 0)
+        found._fill(&starts[0], &sizes[0], starts.shape[0], NULL, num_blocks, block_bytes, place)
+        return found
 
     cdef int _fill(
         self, const int64_t* starts, const int64_t* sizes, int64_t num_buffers, const uint32_t* crcs, int64_t num_blocks,
-        int64_t block_bytes,
+        int64_t block_bytes, int64_t place,
     ) except -1:
         check_outcome(Checks.validate(starts, sizes, num_buffers, num_blocks, block_bytes))
         self.num_blocks = num_blocks
-        self.checks.reset(new Checks(starts, sizes, num_buffers, crcs, num_blocks, block_bytes))
+        self.checks.reset(new Checks(starts, sizes, num_buffers, crcs, num_blocks, block_bytes, place))
         self.pointer = PyCapsule_New(self.checks.get(), "lance_arrow.BlockChecks", NULL)
         return 0
+
+    @property
+    def is_late(self) -> bool:
+        return self.checks.get().is_late()
 
     @property
     def num_pending(self) -> int:
@@ -168,6 +201,42 @@ cdef class BlockChecks:
                 wide_starts[range_number], wide_stops[range_number] = starts[range_number], stops[range_number]
                 num_pending += self.checks.get().widen(&wide_starts[range_number], &wide_stops[range_number])
         return num_pending
+
+    def absent(
+        self, const int64_t[::1] starts not None, const int64_t[::1] stops not None,
+    ) -> tuple[numpy.ndarray, numpy.ndarray] | None:
+        """Return where checksums lie in the file that must be here before blocks of ranges are checked.
+
+        Parameters
+        ----------
+        starts, stops
+            ``(n,) int64`` each, half-open.
+
+        Returns
+        -------
+        tuple of two ``(m,) int64``, or None
+            Starts and stops of places, ascending and apart; `take` takes what lies there. None if all are here.
+        """
+        cdef AbsentSums found
+        cdef int64_t range_number, n = starts.shape[0]
+        cdef size_t number
+        if stops.shape[0] != n:
+            raise refusal(b"starts and stops have contradicting lengths", -1, 0)
+        with nogil:
+            for range_number in range(n):
+                found.find(self.checks.get()[0], starts[range_number], stops[range_number])
+            found.join()
+        if found.places.size() == 0:
+            return None
+        return (
+            numpy.array([found.places[number].first for number in range(found.places.size())], numpy.int64),
+            numpy.array([found.places[number].second for number in range(found.places.size())], numpy.int64),
+        )
+
+    def take(self, int64_t place, const uint8_t[::1] data not None) -> None:
+        """Take checksums from the start of a place that `absent` named on; others behind them are taken, too."""
+        with nogil:
+            self.checks.get().take(place, data.shape[0], &data[0])
 
     def check(
         self, const uint8_t[::1] data not None, const int64_t[::1] positions not None,

@@ -27,6 +27,7 @@ cdef extern from "engine/tables/file_head.hpp" namespace "lance_arrow::engine" n
         string_view table
         uint32_t block_bytes, num_buffers
         uint64_t num_blocks
+        cbool is_late
         const char* starts()
         const char* sizes()
         const char* blocks()
@@ -44,18 +45,24 @@ cdef extern from "engine/tables/file_head.hpp" namespace "lance_arrow::engine" n
     uint32_t _crc_of "lance_arrow::engine::crc_of"(string_view)
 
 
-cdef BlockChecks _blocks_of(const ChecksumBytes& sums):
-    """Make the blocks of a table that was found sound."""
+cdef BlockChecks _blocks_of(const ChecksumBytes& sums, int64_t place):
+    """Make the blocks of a table that was found sound, and lies at a place in the file."""
     cdef BlockChecks found = BlockChecks.__new__(BlockChecks)
     cdef vector[int64_t] starts, sizes
     cdef vector[uint32_t] crcs
     starts.resize(sums.num_buffers + 1)
     sizes.resize(sums.num_buffers + 1)
-    crcs.resize(sums.num_blocks + 1)
     memcpy(starts.data(), sums.starts(), 8 * sums.num_buffers)
     memcpy(sizes.data(), sums.sizes(), 8 * sums.num_buffers)
+    if sums.is_late:
+        found._fill(
+            starts.data(), sizes.data(), sums.num_buffers, NULL, <int64_t>sums.num_blocks, sums.block_bytes,
+            place + <int64_t>sums.table.size())
+        return found
+    crcs.resize(sums.num_blocks + 1)
     memcpy(crcs.data(), sums.blocks(), 4 * sums.num_blocks)
-    found._fill(starts.data(), sizes.data(), sums.num_buffers, crcs.data(), <int64_t>sums.num_blocks, sums.block_bytes)
+    found._fill(
+        starts.data(), sizes.data(), sums.num_buffers, crcs.data(), <int64_t>sums.num_blocks, sums.block_bytes, -1)
     return found
 
 
@@ -95,7 +102,8 @@ def read_file_head(
         Otherwise the minor version, and the offsets of column metadata, of the table of columns, and of that of global
         buffers. Then the numbers of columns and of global buffers, first and last byte of the descriptor, and the
         schema's message in it. Then the rows, and whether the file was written with checksums. Then ``(BlockChecks,
-        start, size)`` of the table of checksums, or None. Last, the bytes of the table of columns.
+        start, size)`` of the table of checksums, without those of blocks where they are late, or None. Last, the bytes of
+        the table of columns.
     """
     cdef Tail end
     cdef CFileHead head
@@ -114,7 +122,8 @@ def read_file_head(
         return [(one.start, one.stop) for one in end.absent] if end.absent.size() else None
     sums = None
     if head.has_sums:
-        sums = (_blocks_of(head.sums), _place_in(end, head.sums.table), head.sums.table.size())
+        place = _place_in(end, head.sums.table)
+        sums = (_blocks_of(head.sums, place), place, head.sums.table.size())
     descriptor = _place_in(end, head.descriptor)
     return (
         head.minor, head.first_column, _place_in(end, head.column_table), _place_in(end, head.buffer_table),

@@ -53,12 +53,17 @@ struct Tail {
 struct ChecksumBytes {
   static constexpr size_t kHeader = 64;
 
-  Bytes table;
+  Bytes table;  // where `is_late`, without the checksums of blocks, which are read when blocks are
   uint32_t block_bytes = 0, num_buffers = 0, num_columns = 0;
   uint64_t num_blocks = 0;
+  bool is_late = false;
 
-  // Whether it is one, right by its own checksum, of buffers that lie one behind the other in the file.
-  bool read(Bytes bytes, uint64_t file_size);
+  // How many bytes of a table must be read before blocks are, by its header.
+  static uint64_t bytes_at_first(Bytes header, uint64_t size);
+
+  // Whether these bytes of a table of a size are right by its own checksum, and it is one of buffers that lie one
+  // behind the other in the file.
+  bool read(Bytes bytes, uint64_t size, uint64_t file_size);
 
   uint32_t footer() const { return load_at<uint32_t>(&table[36]); }
   uint32_t descriptor() const { return load_at<uint32_t>(&table[40]); }
@@ -70,7 +75,8 @@ struct ChecksumBytes {
   const char* columns() const { return starts() + size_t{24} * num_buffers; }
   const char* blocks() const { return columns() + size_t{4} * num_columns; }
 
-  // Whether a buffer has the bytes that it had: it lies in covered bytes, whose blocks are in the tail.
+  // Whether a buffer has the bytes that it had: it lies in covered bytes, whose blocks are in the tail. Not if
+  // `is_late`.
   bool confirms(uint64_t start, uint64_t size, Tail* tail) const;
 };
 
@@ -90,17 +96,18 @@ struct FileHead {
   }
 
   // Reads the end of a file; with `wants_sums` it is compared with its checksums, if it has any. If it is false because
-  // bytes are not here, they are the absent ones of the tail. Files of 2.0 are read if `takes_2_0`.
-  bool read(Tail* tail, bool wants_sums, bool takes_2_0 = false);
+  // bytes are not here, they are the absent ones of the tail. Files of 2.0, and large ones whose checksums of blocks
+  // are read later, are read if `takes_all`.
+  bool read(Tail* tail, bool wants_sums, bool takes_all = false);
   // The part of it that the descriptor tells.
   bool read_descriptor(Bytes message);
 
  private:
   enum class Sums { kNone, kAbsent, kThere };
 
-  // Where the table of checksums may lie, and its bytes.
-  Sums find_sums(Tail* tail, Bytes footer, Bytes* table) const;
-  bool read_sums(Bytes table, Bytes footer, uint64_t file_size);
+  // Where the table of checksums may lie, those of its bytes that are read at first, and its size.
+  Sums find_sums(Tail* tail, Bytes footer, Bytes* table, uint64_t* size) const;
+  bool read_sums(Bytes table, uint64_t size, Bytes footer, uint64_t file_size);
 };
 
 uint32_t crc_of(Bytes bytes);
