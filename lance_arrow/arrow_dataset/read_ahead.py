@@ -29,10 +29,10 @@ from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.file_place import FilePlace, Following
 from lance_arrow.scan.filters.filter_plan import FilterPlan
 from lance_arrow.scan.fragments.fragment_groups import GroupSizes, bytes_by_end, share_of
-from lance_arrow.scan.fragments.joined_fragments import SMALL_FILE_BYTES, may_read_ends
+from lance_arrow.scan.fragments.joined_fragments import may_read_ends
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.projection import have_blobs
-from lance_arrow.scan.windows import LEAST_GROUPED, may_be_sliced
+from lance_arrow.scan.windows import LEAST_GROUPED, SMALL_FILE_BYTES, may_be_sliced
 
 _ASKED_ALONE = 2
 _MOST_FILES = 128

@@ -17,11 +17,11 @@ from lance_arrow.io import AnyFileSystem
 from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.filters.filter_plan import FilterPlan
-from lance_arrow.scan.fragments.fragment_groups import GROUP_BYTES
-from lance_arrow.scan.fragments.joined_fragments import SMALL_FILE_BYTES, JoinedFragments, joining_key
+from lance_arrow.scan.fragments.joined_fragments import JoinedFragments, joining_key
 from lance_arrow.scan.fragments.table_columns import TableColumns
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.scan.open_files import OpenFiles
+from lance_arrow.scan.windows import GROUP_BYTES, SMALL_FILE_BYTES
 from lance_arrow.structure.row_selection import rows_before
 
 

@@ -64,7 +64,7 @@ class FileHead:
         """
         file_size = metadata.file_size
         pieces: list[tuple[int, Bytes]] = []
-        told = read_file_head(metadata.tail, file_size, wants_checksums, pieces)
+        told = read_file_head(metadata.tail, file_size, wants_checksums, pieces, metadata.limits.max_metadata_bytes)
         found = _read_further(metadata, told, wants_checksums, pieces) if isinstance(told, list) else told
         if found is None:
             return None
@@ -93,7 +93,8 @@ def _read_further(
             if sum(stop - start for start, stop in absent) > metadata.limits.max_metadata_bytes:
                 return None
             pieces += zip(starts, metadata.read(absent), strict=True)
-        found = read_file_head(metadata.tail, metadata.file_size, wants_checksums, pieces)
+        most_bytes = metadata.limits.max_metadata_bytes
+        found = read_file_head(metadata.tail, metadata.file_size, wants_checksums, pieces, most_bytes)
         if not isinstance(found, list):
             return found
         absent = found

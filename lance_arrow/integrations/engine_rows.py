@@ -6,13 +6,16 @@ a table, or bare files ─► our scan: filter, columns              many small 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
 from lance_arrow.integrations.file_rows import FileRows
-from lance_arrow.scan.fragments.table_reader import TableReader
+
+if TYPE_CHECKING:
+    from lance_arrow.scan.fragments.table_reader import TableReader
 
 
 class EngineRows:

@@ -20,14 +20,12 @@ from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.filters.filter_plan import FilterPlan
 from lance_arrow.scan.filters.kept_plans import kept_plan
-from lance_arrow.scan.fragments.fragment_groups import GROUP_BYTES
-from lance_arrow.scan.fragments.joined_fragments import SMALL_FILE_BYTES
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.open_files import stay_open
 from lance_arrow.scan.projection import Projection, joined_nodes
 from lance_arrow.scan.read_counts import receipt_for
 from lance_arrow.scan.row_stream import RowStream
-from lance_arrow.scan.windows import LEAST_GROUPED
+from lance_arrow.scan.windows import GROUP_BYTES, LEAST_GROUPED, SMALL_FILE_BYTES
 from lance_arrow.spi.rows import RowRanges
 
 _TRUE = pc.scalar(True)

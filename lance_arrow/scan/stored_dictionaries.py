@@ -6,14 +6,17 @@ The answer is a list of names, found once from one file. Other files do not chan
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from lance_arrow.arrays.coded_leaves import can_be_coded
 from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.container.schema import LEGACY_VERSIONS
 from lance_arrow.errors import UnknownEncodingError, UnsupportedError, located
 from lance_arrow.scan.file_pages import FilePages
-from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.spi.keys import BufferRole
+
+if TYPE_CHECKING:
+    from lance_arrow.scan.fragments.table_reader import TableReader
 
 
 def stored_dictionaries(file: FilePages) -> tuple[str, ...]:

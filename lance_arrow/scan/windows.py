@@ -23,6 +23,10 @@ LEAST_GROUPED = 8
 """Of so few fragments it pays to keep what is learnt of each: they are opened one by one."""
 WINDOW_ROWS = 1 << 17
 """Most rows of a window of small rows: pyarrow's own default batch."""
+SMALL_FILE_BYTES = 512 << 10
+"""Reading so much of a file takes less time than reading it piece by piece."""
+GROUP_BYTES = 8 << 20
+"""The most bytes of the files of a group."""
 
 SCAN_ROWS = 1 << 18
 """Most rows of a window where the caller wants no batches of a certain size."""

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from threading import Lock
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.errors import located
 from lance_arrow.io import Location
-from lance_arrow.scan.legacy.v0_1_statistics import V01Statistics
 from lance_arrow.scan.row_reader import RowReader
 from lance_arrow.statistics.zone_joining import joined_maps
 from lance_arrow.statistics.zone_maps import ZoneMap, decode_zones
 from lance_arrow.statistics.zone_sidecar import ZoneSidecar
 from lance_arrow.statistics.zone_types import bounds_type
+
+if TYPE_CHECKING:
+    from lance_arrow.scan.legacy.v0_1_statistics import V01Statistics
 
 _MOST_SHARED_BYTES = 64 << 10
 
@@ -34,7 +37,11 @@ class ZoneReader:
 
     def __init__(self, rows: RowReader, sidecar: ZoneSidecar | None = None) -> None:
         self._rows = rows
-        self._told = V01Statistics(rows)
+        self._told: V01Statistics | None = None
+        if rows.file.legacy is not None:
+            from lance_arrow.scan.legacy.v0_1_statistics import V01Statistics  # noqa: PLC0415 - for 0.1 alone
+
+            self._told = V01Statistics(rows)
         self._sidecar = sidecar
         self._held: dict[int, ZoneMap | None] = {}
         self._lock = Lock()
@@ -94,7 +101,8 @@ class ZoneReader:
             found[leaf.column] = made
             if shared is not None and made is not None:
                 shared.put(leaf, made, stop - start)
-        found.update(self._told.get(unmapped))
+        if self._told is not None:
+            found.update(self._told.get(unmapped))
         lacking = [leaf for leaf in unmapped if is_lacking(found[leaf.column])]
         if lacking and self._sidecar is not None:
             for column, beside in self._sidecar.get(lacking).items():

@@ -185,3 +185,29 @@ lance_arrow.write_table(table, sys.argv[1])
     # What a file of 2.2 may hold is listed; array encodings of 2.0 and 0.1 are no codecs of it, nor are schemes.
     assert not named(modules, "lance_arrow_codecs_v01", "lance_arrow_codecs_v20", "lance_arrow_codecs.zstd")
     assert "lance_arrow_codecs.fsst" in modules
+
+
+BY_ENGINES = {
+    "duckdb": """
+import duckdb
+from lance_arrow.integrations import duckdb as door
+table = pyarrow.table({"n": numpy.arange(500)})
+assert door.relation(sys.argv[1]).filter("n < 7").aggregate("count(*)").fetchall() == [(7,)]
+""",
+    "polars": """
+import polars
+from lance_arrow.integrations.polars import scan
+table = pyarrow.table({"n": numpy.arange(500)})
+assert scan(sys.argv[1]).filter(polars.col("n") < 7).select(polars.len()).collect().item() == 7
+""",
+}
+
+
+@pytest.mark.parametrize("engine", BY_ENGINES)
+def test_engines_read_a_file_without_what_tables_need(path: Path, engine: str) -> None:
+    pytest.importorskip(engine)
+    modules = imported(path, BY_ENGINES[engine])
+    assert not named(modules, "lance_arrow.table", "lance_arrow.manifests.manifest", "lance_arrow.scan.fragments")
+    assert not named(
+        modules, "lance_arrow.scan.legacy", "lance_arrow.container.legacy", "lance_arrow.statistics.legacy"
+    )

@@ -76,22 +76,22 @@ def test_sound_files(content: bytes, monkeypatch: pytest.MonkeyPatch, verify: st
 
 
 def test_zone_maps_of_2_0_are_left_to_python(content: bytes) -> None:
-    head = read_file_head(memoryview(content), len(content), True, [])
+    head = read_file_head(memoryview(content), len(content), True, [], 1 << 30)
     # Its zone maps are named in the descriptor.
     assert (head is None) == (content[-8:-4] == b"\0\0\3\0")
 
 
 def test_what_lies_before_the_tail_is_named(content: bytes) -> None:
     """The caller reads it, and gets what the whole file would have given."""
-    whole = read_file_head(memoryview(content), len(content), True, [])
+    whole = read_file_head(memoryview(content), len(content), True, [], 1 << 30)
     pieces: list[tuple[int, memoryview]] = []
-    found = read_file_head(memoryview(content[-60:]), len(content), True, pieces)
+    found = read_file_head(memoryview(content[-60:]), len(content), True, pieces, 1 << 30)
     for _ in range(3):
         if not isinstance(found, list):
             break
         assert all(0 <= start <= stop <= len(content) for start, stop in found)
         pieces += [(start, memoryview(content)[start:stop]) for start, stop in found]
-        found = read_file_head(memoryview(content[-60:]), len(content), True, pieces)
+        found = read_file_head(memoryview(content[-60:]), len(content), True, pieces, 1 << 30)
     assert (found is None) == (whole is None)
     if found is not None:
         # Blocks are compared by identity.
@@ -122,7 +122,7 @@ def test_every_length(content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_tail_is_no_larger_than_its_file(content: bytes) -> None:
     with pytest.raises(InternalError, match="larger than its file"):
-        read_file_head(memoryview(content), len(content) - 1, True, [])
+        read_file_head(memoryview(content), len(content) - 1, True, [], 1 << 30)
 
 
 def test_a_file_of_a_known_schema_is_opened_in_few_calls(tmp_path: Path) -> None:

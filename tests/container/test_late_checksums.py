@@ -18,8 +18,9 @@ from lance_arrow.container import checksums
 from lance_arrow.container.checksum_writer import ChecksumWriter
 from lance_arrow.container.checksums import MAGIC, ChecksumTable
 from lance_arrow.container.file_reader import LanceFileReader
-from lance_arrow.errors import CorruptFileError
+from lance_arrow.errors import CorruptFileError, ResourceLimitError
 from lance_arrow.io import BufferSource
+from lance_arrow.settings import Limits
 
 ROWS = 30_000
 LEAST_BLOCK_BYTES = 64
@@ -104,6 +105,15 @@ def test_a_read_asks_for_a_small_part_of_them(tmp_path: Path, monkeypatch: pytes
     # One group of 1,024 checksums, for the first byte; both lie in one block.
     sums = [(first, stop_) for first, stop_ in source.ranges if start < first < stop - 65_536]
     assert [one - first for first, one in sums] == [4096]
+
+
+def test_more_checksums_than_the_limit_are_refused(path: Path, rows: pa.Table) -> None:
+    """Each block takes memory, though its checksum was not read: a large file of holes may declare any number."""
+    content = path.read_bytes()
+    num_bytes = _end(content) - content.rindex(MAGIC)
+    with pytest.raises(ResourceLimitError, match="max_metadata_bytes"):
+        LanceFileReader(BufferSource(content), Limits(max_metadata_bytes=num_bytes // 2))
+    assert LanceFileReader(BufferSource(content), Limits(max_metadata_bytes=num_bytes)).num_rows == ROWS
 
 
 def test_threads_share_what_was_read(path: Path, rows: pa.Table) -> None:

@@ -78,7 +78,7 @@ cdef int64_t _place_in(const Tail& end, string_view part) noexcept:
 
 
 def read_file_head(
-    const uint8_t[::1] tail not None, int64_t file_size, bint wants_sums, list pieces not None,
+    const uint8_t[::1] tail not None, int64_t file_size, bint wants_sums, list pieces not None, int64_t most_sum_bytes,
 ) -> tuple[Any, ...] | list[tuple[int, int]] | None:
     """Read footer, tables, checksums and descriptor of a file of version 2 from its end.
 
@@ -92,6 +92,8 @@ def read_file_head(
         Whether what is read is compared with the file's checksums.
     pieces
         ``(start, bytes)`` of ranges of the file before its tail, which were missing before.
+    most_sum_bytes
+        None is returned of a file with more checksums of blocks: each block takes memory before any of them is read.
 
     Returns
     -------
@@ -121,6 +123,8 @@ def read_file_head(
     if not head.read(&end, wants_sums, True):
         return [(one.start, one.stop) for one in end.absent] if end.absent.size() else None
     sums = None
+    if head.has_sums and 4 * head.sums.num_blocks > <uint64_t>most_sum_bytes:
+        return None
     if head.has_sums:
         place = _place_in(end, head.sums.table)
         sums = (_blocks_of(head.sums, place), place, head.sums.table.size())

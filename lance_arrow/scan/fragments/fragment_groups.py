@@ -22,7 +22,6 @@ from lance_arrow.manifests.fragments import NO_COLUMN, FragmentMeta
 from lance_arrow.runtime import Runtime, computed_once
 from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.fragments.joined_fragments import (
-    SMALL_FILE_BYTES,
     FilesOpening,
     JoinedFragments,
     OpensFragment,
@@ -34,14 +33,12 @@ from lance_arrow.scan.fragments.table_columns import TableColumns
 from lance_arrow.scan.projection import have_blobs
 from lance_arrow.scan.read_counts import receipt_for
 from lance_arrow.scan.row_weights import check_expansion
-from lance_arrow.scan.windows import LEAST_GROUPED, WINDOW_ROWS
+from lance_arrow.scan.windows import GROUP_BYTES, LEAST_GROUPED, SMALL_FILE_BYTES, WINDOW_ROWS
 from lance_arrow.spi.rows import RowRanges
 
 if TYPE_CHECKING:
     from lance_arrow.scan.filters.filter_plan import FilterPlan
 
-GROUP_BYTES = 8 << 20
-"""The most bytes of the files of a group."""
 # If a smaller part of a file is wanted, it is read piece by piece.
 _LEAST_SHARE = 1 / 3
 

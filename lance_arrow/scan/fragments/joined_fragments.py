@@ -42,8 +42,6 @@ from lance_arrow.structure.row_selection import by_page, joined_ranges, take_ord
 if TYPE_CHECKING:
     from lance_arrow.scan.fragments.table_zones import BoundedZones
 
-SMALL_FILE_BYTES = 512 << 10
-"""Reading so much of a file takes less time than reading it piece by piece."""
 _KEPT_READINGS = 8
 
 

@@ -26,7 +26,6 @@ from lance_arrow.runtime import Runtime
 from lance_arrow.scan.blobs.pending_batch import filled
 from lance_arrow.scan.fragments.fragment_reading import FragmentReading
 from lance_arrow.scan.fragments.joined_fragments import (
-    SMALL_FILE_BYTES,
     FilesOpening,
     HeldFragments,
     JoinedFragments,
@@ -38,6 +37,7 @@ from lance_arrow.scan.fragments.joined_fragments import (
 from lance_arrow.scan.fragments.table_columns import TableColumns
 from lance_arrow.scan.projection import Projection, have_blobs
 from lance_arrow.scan.read_counts import Receipt
+from lance_arrow.scan.windows import SMALL_FILE_BYTES
 from lance_arrow.structure.row_selection import take_order
 
 # Fewer fragments are read one by one: what is learnt of each then serves all reads of it.
