@@ -5,7 +5,7 @@ The checks of metadata are here; `io` checks the pages.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -98,16 +98,22 @@ class FileChecks:
 
     def buffer(self, data: Bytes, place: ByteRange, metadata: MetadataBytes) -> None:
         """Check a buffer that was read completely; raises `CorruptFileError`."""
-        starts, stops = np.array([place.start]), np.array([place.stop])
-        absent = self.blocks.absent(starts, stops)
-        if absent is not None:
-            places = list(zip(absent[0].tolist(), absent[1].tolist(), strict=True))
-            for (first, _), sums in zip(places, metadata.read(places), strict=True):
-                self.blocks.take(first, sums)
-        if self.blocks.check(data, np.zeros(1, np.int64), starts, stops) >= 0:
+        if self.wrong_block(data, place.start, place.stop, metadata.read) >= 0:
             raise CorruptFileError(
                 "a buffer of the file contradicts its checksum", byte_range=(place.start, place.stop)
             )
+
+    def wrong_block(
+        self, data: Bytes, start: int, stop: int, read: Callable[[Sequence[tuple[int, int]]], Sequence[Bytes]]
+    ) -> int:
+        """Return the number of the first wrong block of a buffer, or -1; `read` reads checksums that are late."""
+        starts, stops = np.array([start]), np.array([stop])
+        absent = self.blocks.absent(starts, stops)
+        if absent is not None:
+            places = list(zip(absent[0].tolist(), absent[1].tolist(), strict=True))
+            for (first, _), sums in zip(places, read(places), strict=True):
+                self.blocks.take(first, sums)
+        return self.blocks.check(data, np.zeros(1, np.int64), starts, stops)
 
     def read_everything(self, source: RangeSource) -> None:
         """Read all blocks from a source that checks them."""

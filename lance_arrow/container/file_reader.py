@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _INT64_MAX = np.iinfo(np.int64).max
-_NO_OFFSET = np.zeros(1, np.int64)
 
 
 class LanceFileReader(HasSchema):
@@ -333,9 +332,14 @@ class LanceFileReader(HasSchema):
         checks = self.checks
         if checks is None or start == stop:
             return
-        wrong = checks.blocks.check(data, _NO_OFFSET, np.array([start]), np.array([stop]))
+        wrong = checks.wrong_block(data, start, stop, self._stored)
         if wrong >= 0:
             raise self.contradiction(*checks.blocks.place(wrong))
+
+    def _stored(self, places: Sequence[tuple[int, int]]) -> list[Bytes]:
+        """Read ranges that no checksum is of."""
+        wanted = np.array(places, np.int64)
+        return read_coalesced(self.source, wanted[:, 0], wanted[:, 1])
 
     def close(self) -> None:
         """Close the source."""

@@ -46,9 +46,9 @@ TASK = "pyspark.worker"
 # Which module Spark runs, what the source does there, and how many modules of this package that may take.
 STEPS = {
     "begin a write": ("create_data_source", "save('source', source())", 10),
-    "plan a write": ("write_into_data_source", "save('writer', load('source').writer(schema, False))", 117),
+    "plan a write": ("write_into_data_source", "save('writer', load('source').writer(schema, False))", 119),
     "write": (TASK, "save('message', load('writer').write(iter([batch])))", 233),
-    "commit": ("commit_data_source_write", "load('writer').commit([load('message')])", 100),
+    "commit": ("commit_data_source_write", "load('writer').commit([load('message')])", 102),
     "begin a read": ("create_data_source", "made = source(); made.schema(); save('source', made)", 98),
     "plan a read": (
         "plan_data_source_read",

@@ -116,6 +116,16 @@ def test_more_checksums_than_the_limit_are_refused(path: Path, rows: pa.Table) -
     assert LanceFileReader(BufferSource(content), Limits(max_metadata_bytes=num_bytes)).num_rows == ROWS
 
 
+def test_zone_maps_in_the_end_of_a_small_file_are_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are read when the file is opened, before any checksum of theirs."""
+    table = pa.table({"n": range(48)})
+    with late(monkeypatch):
+        lance_arrow.write_table(table, tmp_path / "small.lance", rows_per_zone=16)
+    assert lance_arrow.dataset(tmp_path / "small.lance").to_table(filter="n >= 40") == table.slice(40)
+    with lance_arrow.LanceFile(tmp_path / "small.lance") as file:
+        assert file.count_rows("n < 5") == 5
+
+
 def test_threads_share_what_was_read(path: Path, rows: pa.Table) -> None:
     with lance_arrow.LanceFile(path) as file, ThreadPoolExecutor(8) as pool:
         taken = [np.random.default_rng(seed).integers(0, ROWS, 20).tolist() for seed in range(40)]
