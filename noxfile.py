@@ -13,6 +13,7 @@ import nox
 
 sys.path.insert(0, str(Path(__file__).parent / ".ci"))
 from sessions import benchmarks, faults, first_hour, native, peers, releasing, services, spark
+from sessions.at_once import at_once
 from sessions.common import ROOT, SPARK_EXTRAS, TEST_EXTRAS, TEST_REQUIREMENTS, WHERE, install
 
 # Importing them declares their sessions.
@@ -36,10 +37,8 @@ def tests(session: nox.Session) -> None:
     """Run the tests of every day, then the sessions of the README's command, lint, wire messages, documentation."""
     _run_tests(session, *session.posargs)
     if not session.posargs:
-        session.notify("first_command")
-        session.notify("lint")
-        session.notify("protos", ["--check"])
-        session.notify("docs")
+        # The longest first.
+        at_once(session, ["first_command"], ["lint"], ["docs"], ["protos", "--", "--check"])
 
 
 @nox.session

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
+import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nox
@@ -62,33 +65,58 @@ def _source_digest() -> str:
     return digest.hexdigest()[:16]
 
 
-def _wheel(session: nox.Session, sanitizers: str = "", pyarrow: int | None = None) -> Path:
-    """Build the wheel of this source state once, in isolation, and return its path.
+def _built(sanitizers: str, pyarrow: int | None) -> Path:
+    """Return the folder that holds, or will hold, the wheel of this source state and kind."""
+    # Not `.nox/wheels`, which nox empties before the session of that name.
+    kind = _kind(sanitizers, pyarrow)
+    return ROOT / ".nox" / f"built{kind and '-'}{kind}" / _source_digest()
+
+
+def _kind(sanitizers: str, pyarrow: int | None) -> str:
+    return sanitizers.replace(",", "-") or (f"pyarrow-{pyarrow}" if pyarrow else "")
+
+
+def _build(session: nox.Session, folder: Path, sanitizers: str, pyarrow: int | None) -> None:
+    """Build the wheel in isolation.
 
     With sanitizers where named; with a bridge for one older release of pyarrow where that is named.
     """
-    kind = sanitizers.replace(",", "-") or (f"pyarrow-{pyarrow}" if pyarrow else "")
-    # Not `.nox/wheels`, which nox empties before the session of that name.
-    folder = ROOT / ".nox" / f"built{kind and '-'}{kind}" / _source_digest()
-    found = sorted(folder.glob("*.whl"))
-    if not found:
-        shutil.rmtree(folder.parent, ignore_errors=True)
-        # CMake remembers its options in the build folder.
-        own = [f"-Cbuild-dir=build/{kind}"] if kind else []
-        if sanitizers:
-            own.append(f"-Ccmake.define.LANCE_ARROW_SANITIZE={sanitizers}")
-        if pyarrow:
-            pyarrows = session.create_tmp()
-            session.run("python", ".ci/pyarrows.py", pyarrows, str(pyarrow))
-            own.append(f"-Ccmake.define.LANCE_ARROW_PYARROWS={pyarrows}")
-        session.run("python", "-m", "pip", "wheel", "--no-deps", *own, "--wheel-dir", str(folder), str(ROOT))
-        found = sorted(folder.glob("*.whl"))
-    return found[0]
+    shutil.rmtree(folder.parent, ignore_errors=True)
+    # CMake remembers its options in the build folder.
+    kind = _kind(sanitizers, pyarrow)
+    own = [f"-Cbuild-dir=build/{kind}"] if kind else []
+    if sanitizers:
+        own.append(f"-Ccmake.define.LANCE_ARROW_SANITIZE={sanitizers}")
+    if pyarrow:
+        pyarrows = session.create_tmp()
+        session.run("python", ".ci/pyarrows.py", pyarrows, str(pyarrow))
+        own.append(f"-Ccmake.define.LANCE_ARROW_PYARROWS={pyarrows}")
+    session.run("python", "-m", "pip", "wheel", "--no-deps", *own, "--wheel-dir", str(folder), str(ROOT))
+
+
+def _dependencies(extras: str) -> list[str]:
+    """Return what `pyproject.toml` says that the package needs with these extras."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    found = list(project["dependencies"])
+    for extra in extras.split(","):
+        for requirement in project["optional-dependencies"][extra]:
+            own = re.fullmatch(r"lance-arrow\[(.+)\]", requirement)
+            found += _dependencies(own[1]) if own else [requirement]
+    return found
 
 
 def install(
     session: nox.Session, extras: str, *requirements: str, sanitizers: str = "", pyarrow: int | None = None
 ) -> None:
-    """Install the wheel with extras and what else a session needs."""
-    wheel = _wheel(session, sanitizers, pyarrow)
+    """Install the wheel with extras and what else a session needs.
+
+    While a wheel is built, everything else is installed: one waits for processors, the other for network and disk.
+    """
+    folder = _built(sanitizers, pyarrow)
+    if not any(folder.glob("*.whl")):
+        with ThreadPoolExecutor(1) as beside:
+            others = beside.submit(session.install, *_dependencies(extras), *requirements)
+            _build(session, folder, sanitizers, pyarrow)
+        others.result()
+    [wheel] = folder.glob("*.whl")
     session.install(f"lance-arrow[{extras}] @ {wheel.as_uri()}", *requirements)
