@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from outside import install, run_command, write_entry_points
+from forked import run_command
+from outside import ALONE, install, write_entry_points
 
 MODULE = """
 import zlib
@@ -38,7 +39,9 @@ GOOD = "np.frombuffer(zlib.decompress(data), dtype)"
 
 def kit(name: str, site: Path, *words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", str(site)]
-    return run_command([*command, "-p", "lance_arrow.testing.kit", "--lance-arrow-plugin", name, *words], site, {}, 300)
+    return run_command(
+        [*command, "-p", "lance_arrow.testing.kit", "--lance-arrow-plugin", name, *words], site, ALONE, 300
+    )
 
 
 def broken(site: Path, decoded: str, errors: str = "ValueError, zlib.error") -> Path:

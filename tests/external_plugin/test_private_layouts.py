@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from outside import PROJECTS, install, run, run_command
+from forked import run, run_command
+from outside import ALONE, PROJECTS, install
 from witness import Witness, WitnessDied, WitnessRefused
 
 PROJECT = PROJECTS / "aligned"
@@ -214,6 +215,6 @@ assert made.to_table(filter="c = 3").num_rows == 200
 def test_it_passes_the_conformance_suite(site: Path, tmp_path: Path) -> None:
     suite = shutil.copy(PROJECT / "check_aligned.py", tmp_path)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", tmp_path]
-    done = run_command([*map(str, command), str(suite)], site, {}, 300)
+    done = run_command([*map(str, command), str(suite)], site, ALONE, 300)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert " passed" in done.stdout

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 PROJECTS = Path(__file__).parent.parent / "external_plugin"
+# Without plugins of pytest that are installed here: their import takes longer than most suites.
+ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
 
 def install(project: str, target: Path) -> Path:
