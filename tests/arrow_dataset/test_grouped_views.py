@@ -16,6 +16,7 @@ import pyarrow.dataset as pads
 import pyarrow.fs
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
+from made_once import copied
 from same import assert_same
 from small_files import bare_files, mixed_rows, noted_ends
 
@@ -77,13 +78,14 @@ def files(folder: Path, rows: pa.Table | None = None, **how: Any) -> Path:
 
 def table(path: Path, **how: Any) -> Path:
     """A table of as many fragments."""
-    LanceTable.create(path, mixed_rows(0, NUM_FILES * FILE_ROWS), max_rows_per_file=FILE_ROWS, **how)
-    return path
+    rows = mixed_rows(0, NUM_FILES * FILE_ROWS)
+    key = ("table of as many files", repr(how))
+    return copied(key, path, lambda made: LanceTable.create(made, rows, max_rows_per_file=FILE_ROWS, **how))
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """What each test copies: writing so many files takes long."""
+    """What each test copies."""
     folder = tmp_path_factory.mktemp("made")
     return {"table": table(folder / "t.lance"), "files": files(folder / "bare")}
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import fsspec
+import made_once
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -55,7 +56,13 @@ def opened(path: Path, **how: Any) -> pads.FileSystemDataset:
 
 
 def plain(path: Path, **how: Any) -> LanceTable:
-    return LanceTable.create(path, mixed_rows(0, NUM_FRAGMENTS * FRAGMENT_ROWS), max_rows_per_file=FRAGMENT_ROWS, **how)
+    rows = mixed_rows(0, NUM_FRAGMENTS * FRAGMENT_ROWS)
+    made_once.copied(
+        ("table of small files", repr(how)),
+        path,
+        lambda made: LanceTable.create(made, rows, max_rows_per_file=FRAGMENT_ROWS, **how),
+    )
+    return LanceTable.open(path)
 
 
 def deleted(path: Path) -> LanceTable:
@@ -88,15 +95,11 @@ def appended(path: Path) -> LanceTable:
 
 
 @pytest.fixture(scope="module")
-def copied(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., LanceTable]:
+def copied() -> Callable[..., LanceTable]:
     """Makes a table at a path as a maker does, by copying what the maker once made."""
-    folder = tmp_path_factory.mktemp("made")
 
     def copy(make: Callable[[Path], LanceTable], path: Path) -> LanceTable:
-        made = folder / f"{make.__name__}.lance"
-        if not made.exists():
-            make(made)
-        shutil.copytree(made, path)
+        made_once.copied(make, path, make)
         return LanceTable.open(path)
 
     return copy

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
 import pytest
-from far_trees import Files, TreeStore
+from far_trees import TreeStore
 from values import seeded
 
 import lance_arrow
@@ -59,7 +59,7 @@ class Asked:
         self.data = "/bare.lance"
         files = {**files, self.data: files[self.of_table]}
         self.size = len(files[self.data])
-        self.store = TreeStore(Files(files))
+        self.store = TreeStore(files)
 
     @property
     def requests(self) -> list[tuple[int, int]]:

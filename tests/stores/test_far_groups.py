@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import fsspec
+import made_once
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute
@@ -40,6 +42,7 @@ FILTERS = {
 }
 
 
+@functools.cache
 def rows() -> pa.Table:
     random = np.random.default_rng(4)
     return pa.table({
@@ -48,7 +51,7 @@ def rows() -> pa.Table:
         "some": pa.array(random.random(TOTAL), mask=random.random(TOTAL) < 0.1),
         **{name: random.random(TOTAL) for name in ("u", "v")},
         "word": pa.array([f"w{number}" for number in range(50)]).take(pa.array(random.integers(0, 50, TOTAL))),
-        "items": pa.array(np.split(random.integers(0, 9, 2 * TOTAL), TOTAL)[:TOTAL], pa.list_(pa.int64())),
+        "items": pa.ListArray.from_arrays(np.arange(0, 2 * TOTAL + 1, 2, np.int32), random.integers(0, 9, 2 * TOTAL)),
     })  # fmt: skip
 
 
@@ -99,7 +102,9 @@ def ends(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def copied(server: Bucket, tmp_path: Path) -> tuple[Path, list[Path]]:
     found = rows().select(["id", "x", "u", "v"])
-    LanceTable.create(tmp_path / "own", found, max_rows_per_file=NUM_ROWS)
+    made_once.copied(
+        "far groups", tmp_path / "own", lambda made: LanceTable.create(made, found, max_rows_per_file=NUM_ROWS)
+    )
     return tmp_path, sorted((tmp_path / "own" / "data").iterdir())
 
 

@@ -7,18 +7,11 @@ from typing import Any
 from stores import CountingStore
 
 
-class Files(dict[str, bytes]):
-    """Contents by name, whose text is short: filesystems are told apart by the text of their arguments."""
-
-    def __repr__(self) -> str:
-        return f"{len(self)} files at {id(self):x}"
-
-
 class TreeStore(CountingStore):
     """A store whose folders can be listed; `named_waves` also has the name of each file that was asked."""
 
-    def __init__(self, files: dict[str, bytes]) -> None:
-        super().__init__(files)
+    def __init__(self, *files: Any) -> None:
+        super().__init__(*files)
         self.named_waves: list[list[tuple[str, int, int]]] = []
 
     def cat_ranges(self, paths: list[str], starts: list[int], ends: list[int], *_: Any, **__: Any) -> list[bytes]:

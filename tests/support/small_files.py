@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from made_once import copied, key_of
 from values import seeded
 
 from lance_arrow import write_table
@@ -38,6 +40,7 @@ def small_file_rows(number: int, num_rows: int) -> pa.RecordBatch:
     )
 
 
+@functools.cache
 def mixed_rows(start: int, stop: int) -> pa.Table:
     """Rows of many types, with nulls."""
     rows = range(start, stop)
@@ -60,11 +63,14 @@ def mixed_rows(start: int, stop: int) -> pa.Table:
 
 
 def bare_files(folder: Path, rows: pa.Table, file_rows: int, **how: Any) -> Path:
-    """Write rows to files of a folder; returns the folder."""
-    folder.mkdir(exist_ok=True)
-    for number in range(-(-rows.num_rows // file_rows)):
-        write_table(rows.slice(number * file_rows, file_rows), folder / f"{number:04}.lance", **how)
-    return folder
+    """Write rows to files of a folder, or copy what was once written so; returns the folder."""
+
+    def write(made: Path) -> None:
+        made.mkdir()
+        for number in range(-(-rows.num_rows // file_rows)):
+            write_table(rows.slice(number * file_rows, file_rows), made / f"{number:04}.lance", **how)
+
+    return copied(("bare files", key_of(rows, file_rows, how)), folder, write)
 
 
 def noted_ends(monkeypatch: pytest.MonkeyPatch) -> list[int]:
