@@ -1,4 +1,4 @@
-"""Run as a program: end many forked processes in one way each, and print how they ended.
+"""Run as a program: end many forked processes in each of several ways, and print how they ended.
 
 Forking after the imports makes a process cost milliseconds; its end is the interpreter's full one.
 """
@@ -105,7 +105,18 @@ def end_processes(mode: str, count: int, folder: Path) -> list[int] | None:
     return codes
 
 
+def end_in_each_way(count: int, folder: Path) -> dict[str, list[int]] | None:
+    """Return the exit codes of `count` processes of each mode; None in a child."""
+    found: dict[str, list[int]] = {}
+    for mode in MODES:
+        codes = end_processes(mode, count, folder)
+        if codes is None:
+            return None
+        found[mode] = codes
+    return found
+
+
 if __name__ == "__main__":
-    exit_codes = end_processes(sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]))
+    exit_codes = end_in_each_way(int(sys.argv[1]), Path(sys.argv[2]))
     if exit_codes is not None:
         print(json.dumps(exit_codes))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 
@@ -44,13 +45,15 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def imported(path: Path, read: str) -> set[str]:
+@functools.cache
+def imported(path: Path, read: str) -> frozenset[str]:
+    """Return what a fresh process imported: one process answers all questions about a read."""
     done = run(SCRIPT.replace("{read}", read), path)
     assert done.returncode == 0, done.stderr
-    return set(json.loads(done.stdout.splitlines()[-1]))
+    return frozenset(json.loads(done.stdout.splitlines()[-1]))
 
 
-def named(modules: set[str], *packages: str) -> set[str]:
+def named(modules: frozenset[str], *packages: str) -> set[str]:
     """Which modules are packages, or in them."""
     return {one for one in modules if any(one == name or one.startswith(f"{name}.") for name in packages)}
 

@@ -23,12 +23,18 @@ NEIGHBOURS = {
     "compact_keeps_foreign_index": "interop/test_foreign_indices.py",
     "convert_cast_that_fails": "cli/test_convert_commands.py",
     "convert_existing_target": "conversion/test_targets.py",
+    "convert_hive_folder": "cli/test_convert_commands.py",
+    "convert_onto_its_source": "conversion/test_targets.py",
     "convert_to_table": "conversion/test_targets.py",
+    "count_zones": "arrow_dataset/test_lance_dataset.py",
     "export_to_parquet": "cli/test_convert_commands.py",
     "full_text_search_after_upkeep": "interop/test_foreign_indices.py",
     "json_and_tuples": "interop/test_json_columns.py",
+    "look_into_a_table": "cli/test_tables.py",
     "mistype_a_command": "cli/test_app.py",
+    "pickle_a_table": "table/test_pickling.py",
     "pipe_into_head": "cli/test_main.py",
+    "show_wide_rows": "cli/test_render.py",
 }
 
 

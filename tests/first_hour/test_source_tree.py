@@ -40,8 +40,8 @@ def bare(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("where", ["checkout", "bare", "elsewhere"])
-def test_every_way_to_start_python(where: str, bare: Path, tmp_path: Path) -> None:
-    folder = {"checkout": CHECKOUT, "bare": bare, "elsewhere": tmp_path}[where]
+def test_every_way_to_start_python(where: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    folder = {"checkout": CHECKOUT, "elsewhere": tmp_path}.get(where) or request.getfixturevalue("bare")
     ways = {
         "-c": _python("-c", USE, cwd=folder),
         "typed": _python("-", cwd=folder, input=USE),
