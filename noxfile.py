@@ -53,7 +53,8 @@ def _run_tests(session: nox.Session, *arguments: str) -> None:
     session.run("python", "-m", "pip", "check", success_codes=[0, 1])
     workers = [] if session.posargs else ["-n", str(min(os.cpu_count() or 1, 4)), "--dist", "loadgroup"]
     session.chdir(ROOT / "tests")
-    session.run("pytest", *WHERE, *workers, *arguments)
+    # Workers share the modules whose assertions they rewrite, as bytecode.
+    session.run("pytest", *WHERE, *workers, *arguments, env={"PYTHONDONTWRITEBYTECODE": ""})
 
 
 @nox.session

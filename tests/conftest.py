@@ -5,10 +5,12 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import everyday
 import pytest
 from hypothesis import settings
+from rewriting import rewrite_share
 from witness import Witness
 
 from lance_arrow.runtime import default_runtime
@@ -27,6 +29,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("whole" if config.getoption("whole") else "everyday")
+
+
+def pytest_collection(session: pytest.Session) -> None:
+    # Few files that are named need few of the modules.
+    here = Path(__file__).parent
+    if [Path(one).resolve() for one in session.config.args] == [here]:
+        rewrite_share(session.config, here)
 
 
 @pytest.hookimpl(trylast=True)

@@ -101,12 +101,12 @@ def nested_general(depth: int) -> bytes:
 
 def groups(depth: int) -> bytes:
     """Messages nested by hand, deeper than any serializer would build them: field 10 of field 3 of ..."""
-    inner = b""
-    for _ in range(depth):
-        inner = b"\x1a" + varint(len(inner)) + inner
-        inner = b"\x52" + varint(len(inner)) + inner
-    inner = b"\x1a" + varint(len(inner)) + inner
-    return b"\x0a" + varint(len(inner)) + inner
+    # From the inside out: each head has the size of all that is inside.
+    heads, size = [], 0
+    for field in (*(b"\x1a", b"\x52") * depth, b"\x1a", b"\x0a"):
+        heads.append(field + varint(size))
+        size += len(heads[-1])
+    return b"".join(reversed(heads))
 
 
 def varint(value: int) -> bytes:
