@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +16,7 @@ from rewriting import rewrite_share
 from witness import Witness
 
 from lance_arrow.runtime import default_runtime
-from lance_arrow.spi import ReadReport, hookimpl
+from lance_arrow.spi import ReadReport, hookimpl, loading
 
 # Times are compared in benchmarks, never asserted: a busy machine is no failure. What a commit passes once it passes
 # again; `--hypothesis-profile=drawn` draws other examples each time.
@@ -57,6 +59,16 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object | 
     from sharing import FilesInParts  # noqa: PLC0415 - needs pytest-xdist
 
     return FilesInParts(config, log)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _installed_looked_up_once() -> Iterator[None]:
+    """Look up what is installed once for each search path: tests make thousands of runtimes, each 3 ms for this."""
+    look_up = loading.entry_points
+    found = functools.cache(lambda path: look_up())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loading, "entry_points", lambda: found(tuple(sys.path)))
+        yield
 
 
 @pytest.fixture(scope="session")
