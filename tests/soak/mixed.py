@@ -9,6 +9,7 @@ key says, each key is there once, and at the end both tables verify.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import datetime
 import gc
 import multiprocessing
@@ -28,6 +29,8 @@ from pathlib import Path
 from typing import Any
 
 sys.path.append(str(Path(__file__).parents[1] / "support"))
+# Arrow's own allocator keeps free memory for each of a hundred threads, which would hide what the package holds.
+os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 
 import psutil
 import pyarrow as pa
@@ -203,6 +206,10 @@ def append_for_ever(path: str, first: int) -> None:
         table.append(rows_of(number, 1))
 
 
+_trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+"""Of glibc: gives free memory of all arenas back to the system."""
+
+
 @dataclass(frozen=True)
 class Held:
     """What the process holds at one moment."""
@@ -213,8 +220,11 @@ class Held:
 
 
 def held(process: psutil.Process) -> Held:
+    """Return what is held, without what the allocator keeps of memory that is free."""
     gc.collect()
     pa.default_memory_pool().release_unused()
+    if _trim is not None:
+        _trim(0)
     return Held(process.memory_info().rss, process.num_fds(), process.num_threads())
 
 
