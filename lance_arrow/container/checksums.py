@@ -148,7 +148,7 @@ class ChecksumTable:
         (_, own, version, _, block_bytes, num_buffers, num_blocks, num_columns, *_) = _HEADER.unpack(
             data[:HEADER_BYTES].tobytes()
         )
-        # What is late is at the end: a table that is cut off, or says so, is checked as far as it goes.
+        # In version 2, the checksum of the table ends where those of blocks begin.
         checked = data[_CHECKED_FROM : table_bytes(num_buffers, 0, num_columns) if version == _LATE else None]
         if crc32c(checked) != own:
             raise CorruptFileError("the table of checksums contradicts its own checksum", byte_range=place)

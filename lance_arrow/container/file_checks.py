@@ -98,22 +98,11 @@ class FileChecks:
 
     def buffer(self, data: Bytes, place: ByteRange, metadata: MetadataBytes) -> None:
         """Check a buffer that was read completely; raises `CorruptFileError`."""
-        if self.wrong_block(data, place.start, place.stop, metadata.read) >= 0:
+        starts, stops = np.array([place.start]), np.array([place.stop])
+        if wrong_block(self.blocks, data, np.zeros(1, np.int64), starts, stops, metadata.read) >= 0:
             raise CorruptFileError(
                 "a buffer of the file contradicts its checksum", byte_range=(place.start, place.stop)
             )
-
-    def wrong_block(
-        self, data: Bytes, start: int, stop: int, read: Callable[[Sequence[tuple[int, int]]], Sequence[Bytes]]
-    ) -> int:
-        """Return the number of the first wrong block of a buffer, or -1; `read` reads checksums that are late."""
-        starts, stops = np.array([start]), np.array([stop])
-        absent = self.blocks.absent(starts, stops)
-        if absent is not None:
-            places = list(zip(absent[0].tolist(), absent[1].tolist(), strict=True))
-            for (first, _), sums in zip(places, read(places), strict=True):
-                self.blocks.take(first, sums)
-        return self.blocks.check(data, np.zeros(1, np.int64), starts, stops)
 
     def read_everything(self, source: RangeSource) -> None:
         """Read all blocks from a source that checks them."""
@@ -136,6 +125,38 @@ class FileChecks:
             last = max(first + 1, int(np.searchsorted(ends, before + _WAVE_BYTES, side="right")))
             yield starts[first:last], stops[first:last]
             first = last
+
+
+def wrong_block(
+    blocks: BlockChecks,
+    data: Bytes,
+    positions: Positions,
+    starts: Positions,
+    stops: Positions,
+    read: Callable[[Sequence[tuple[int, int]]], Sequence[Bytes]],
+) -> int:
+    """Compare what was read of a file with its checksums, after those of them are read that are late.
+
+    Parameters
+    ----------
+    blocks
+        What is compared.
+    data, positions, starts, stops
+        As for `BlockChecks.check`.
+    read
+        Reads half-open ranges of the file.
+
+    Returns
+    -------
+    int
+        The number of the first wrong block, or -1.
+    """
+    absent = blocks.absent(starts, stops)
+    if absent is not None:
+        places = list(zip(absent[0].tolist(), absent[1].tolist(), strict=True))
+        for (first, _), sums in zip(places, read(places), strict=True):
+            blocks.take(first, sums)
+    return blocks.check(data, positions, starts, stops)
 
 
 def compare(data: Bytes, crc: int, what: str, place: tuple[int, int] | None) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from lance_arrow.choices import Verify
 from lance_arrow.container.columns import ColumnMeta, ColumnTable
-from lance_arrow.container.file_checks import ByteOwners, FileChecks, check_verify
+from lance_arrow.container.file_checks import ByteOwners, FileChecks, check_verify, wrong_block
 from lance_arrow.container.file_head import FileHead
 from lance_arrow.container.footer import FileFooter, FileVersion, read_footer
 from lance_arrow.container.global_buffers import GlobalBuffers
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _INT64_MAX = np.iinfo(np.int64).max
+_NO_OFFSET = np.zeros(1, np.int64)
 
 
 class LanceFileReader(HasSchema):
@@ -332,12 +333,12 @@ class LanceFileReader(HasSchema):
         checks = self.checks
         if checks is None or start == stop:
             return
-        wrong = checks.wrong_block(data, start, stop, self._stored)
+        wrong = wrong_block(checks.blocks, data, _NO_OFFSET, np.array([start]), np.array([stop]), self.stored_ranges)
         if wrong >= 0:
             raise self.contradiction(*checks.blocks.place(wrong))
 
-    def _stored(self, places: Sequence[tuple[int, int]]) -> list[Bytes]:
-        """Read ranges that no checksum is of."""
+    def stored_ranges(self, places: Sequence[tuple[int, int]]) -> list[Bytes]:
+        """Read half-open ranges of the file that no checksum is of, such as checksums."""
         wanted = np.array(places, np.int64)
         return read_coalesced(self.source, wanted[:, 0], wanted[:, 1])
 

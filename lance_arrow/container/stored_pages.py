@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from lance_arrow.container.checksums import ChecksumTable
 from lance_arrow.container.columns import ColumnMeta
+from lance_arrow.container.file_checks import wrong_block
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.container.pages import PageMeta
 from lance_arrow.io import Bytes, fetch
@@ -104,12 +105,8 @@ class StoredPages:
         starts = np.concatenate([meta.buffer_offsets for meta in metas])
         sizes = np.concatenate([meta.buffer_sizes for meta in metas])
         data, positions = fetch(self._file.source, starts, starts + sizes)
-        absent = self._blocks.absent(starts, starts + sizes)
-        if absent is not None:
-            sums, places = fetch(self._file.source, *absent)
-            for first, stop, place in zip(absent[0].tolist(), absent[1].tolist(), places.tolist(), strict=True):
-                self._blocks.take(first, sums[place : place + stop - first])
-        wrong = self._blocks.check(data, np.ascontiguousarray(positions), starts, starts + sizes)
+        at = np.ascontiguousarray(positions)
+        wrong = wrong_block(self._blocks, data, at, starts, starts + sizes, self._file.stored_ranges)
         if wrong >= 0:
             raise self._file.contradiction(*self._blocks.place(wrong))
         ends = zip(positions.tolist(), (positions + sizes).tolist(), strict=True)

@@ -10,11 +10,8 @@ requests and bytes; ratios are to the reference. Asserts nothing but that all re
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -27,6 +24,7 @@ import pyarrow.compute as pc
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 from bucket_server import BUCKET
+from far_readers import Server, endpoint_at, in_turns, reference_options, show, store_at, tell
 
 WARM = "warm"
 TABLE = "rows"
@@ -88,24 +86,14 @@ def write(folder: Path, count: int, num_fragments: int) -> None:
 
 def reader(way: str, port: int) -> Callable[[str, str, Sequence[int]], int]:
     """Return what reads a table in one way: its name, a case and row numbers in, number of rows out."""
-    endpoint = f"http://127.0.0.1:{port}"
     if way == "reference":
-        return _reference({
-            "aws_endpoint": endpoint, "allow_http": "true", "aws_region": "us-east-1",
-            "aws_access_key_id": "key", "aws_secret_access_key": "secret",
-        })  # fmt: skip
+        return _reference(reference_options(port))
     if way in ("file", "folder", "dataset", "table"):
-        from obstore.store import S3Store  # noqa: PLC0415 - others have clients of their own
-
-        store = S3Store(
-            BUCKET, endpoint=endpoint, region="us-east-1", access_key_id="key", secret_access_key="secret",
-            client_options={"allow_http": True},
-        )  # fmt: skip
-        return _ours(way, store, "")
+        return _ours(way, store_at(port), "")
     import s3fs  # noqa: PLC0415
 
     files = s3fs.S3FileSystem(
-        key="key", secret="secret", client_kwargs={"endpoint_url": endpoint, "region_name": "us-east-1"}
+        key="key", secret="secret", client_kwargs={"endpoint_url": endpoint_at(port), "region_name": "us-east-1"}
     )
     return _parquet(files) if way == "parquet" else _ours(way.partition(" ")[0], files, f"{BUCKET}/")
 
@@ -190,56 +178,7 @@ def measure(way: str, case: str, port: int, num_rows: int) -> None:
         random.choice(num_rows, _NUM_TAKEN, replace=False).tolist()
     )  # fmt: skip
     read(WARM, case, [one % 900 for one in taken])
-    print("warm", flush=True)
-    sys.stdin.readline()
-    started, processor = time.perf_counter(), time.process_time()
-    found = read(TABLE, case, taken)
-    print(json.dumps([time.perf_counter() - started, time.process_time() - processor, found]), flush=True)
-
-
-class Server:
-    """The store, in a process of its own: what `far_server` does in the reader's would count as the reader's time."""
-
-    def __init__(self, folder: Path, seconds: float, bytes_per_second: float) -> None:
-        program = Path(__file__).with_name("far_server.py")
-        self._process = subprocess.Popen(
-            [sys.executable, str(program), str(folder), str(seconds), str(bytes_per_second)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-        )  # fmt: skip
-        self.port = int(self._line())
-
-    def counted(self) -> tuple[int, int]:
-        """Return the requests since the last call, and their bytes."""
-        assert self._process.stdin is not None
-        self._process.stdin.write("\n")
-        self._process.stdin.flush()
-        requests, sent, _ = map(int, self._line().split())
-        return requests, sent
-
-    def close(self) -> None:
-        """End it."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait()
-
-    def _line(self) -> str:
-        assert self._process.stdout is not None
-        return self._process.stdout.readline()
-
-
-def timed(way: str, case: str, server: Server, num_rows: int) -> tuple[float, float, int, int, int]:
-    """Run one way in a process of its own; return seconds, processor seconds, requests, bytes and rows."""
-    command = [sys.executable, __file__, "--measure", way, case, str(server.port), str(num_rows)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        if process.stdout.readline() != "warm\n":
-            raise RuntimeError(f"{way} cannot read {case}")
-        server.counted()
-        process.stdin.write("\n")
-        process.stdin.flush()
-        seconds, processor, found = json.loads(process.stdout.readline())
-        return seconds, processor, *server.counted(), found
+    tell(lambda: read(TABLE, case, taken))
 
 
 def main() -> None:
@@ -261,19 +200,8 @@ def main() -> None:
         write(Path(folder), asked.rows, asked.fragments)
         with closing(Server(Path(folder), asked.milliseconds / 1e3, asked.megabytes * 1e6)) as server:
             for case in asked.cases:
-                rounds = [
-                    {way: timed(way, case, server, asked.rows) for way in asked.ways} for _ in range(asked.rounds)
-                ]
-                least = {way: min(one[way] for one in rounds) for way in asked.ways}
-                if len({found for *_, found in least.values()}) > 1 and case != "open":
-                    raise AssertionError(f"{case}: {least}")
-                figures = "\n  ".join(
-                    f"{way:<10} {1e3 * seconds:6.0f} ms, processor {1e3 * processor:4.0f}"
-                    f" {requests:4} {sent / 1e6:6.2f} MB"
-                    f" ratio {seconds / least.get('reference', (seconds,))[0]:4.2f}"
-                    for way, (seconds, processor, requests, sent, _) in least.items()
-                )
-                print(f"{case}\n  {figures}", flush=True)
+                words = {way: ["--measure", way, case, str(server.port), str(asked.rows)] for way in asked.ways}
+                show(case, in_turns(__file__, words, server, asked.rounds), are_rows=case != "open")
 
 
 if __name__ == "__main__":

@@ -9,10 +9,7 @@ Prints least times, processor time, requests and bytes; asserts nothing but that
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -24,7 +21,7 @@ import pyarrow as pa
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 from bucket_server import BUCKET
-from far import Server
+from far_readers import Server, in_turns, reference_options, show, store_at, tell
 
 DIMENSION = 1536
 BATCH_ROWS = 20_000
@@ -63,23 +60,14 @@ def write(folder: Path, num_rows: int) -> None:
 
 def opener(way: str, port: int) -> Callable[[str], Any]:
     """Return what opens a table in one way."""
-    endpoint = f"http://127.0.0.1:{port}"
     if way == "reference":
         import lance  # noqa: PLC0415
 
-        options = {
-            "aws_endpoint": endpoint, "allow_http": "true", "aws_region": "us-east-1",
-            "aws_access_key_id": "key", "aws_secret_access_key": "secret",
-        }  # fmt: skip
+        options = reference_options(port)
         return lambda name: lance.dataset(f"s3://{BUCKET}/{name}", storage_options=options)
-    import obstore.store  # noqa: PLC0415
-
     import lance_arrow  # noqa: PLC0415
 
-    store = obstore.store.S3Store(
-        BUCKET, endpoint=endpoint, region="us-east-1", access_key_id="key", secret_access_key="secret",
-        client_options={"allow_http": True},
-    )  # fmt: skip
+    store = store_at(port)
     if way == "dataset":
         return lambda name: lance_arrow.dataset(name, filesystem=store)
     return lambda name: lance_arrow.LanceTable.open(name, filesystem=store)
@@ -108,26 +96,7 @@ def measure(way: str, case: str, port: int, num_rows: int) -> None:
     """Read once and print seconds and rows; what runs before warms up connections and code."""
     open_ = opener(way, port)
     read(open_(WARM), way, case, WARM_ROWS)
-    print("warm", flush=True)
-    sys.stdin.readline()
-    begun, processor = time.perf_counter(), time.process_time()
-    found = read(open_(LARGE), way, case, num_rows)
-    print(json.dumps([time.perf_counter() - begun, time.process_time() - processor, found]), flush=True)
-
-
-def timed(way: str, case: str, server: Server, num_rows: int) -> tuple[float, float, int, int, int]:
-    """Run one way in a process of its own; return seconds, processor seconds, requests, bytes and rows."""
-    command = [sys.executable, __file__, ".", "--measure", way, case, str(server.port), str(num_rows)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        if process.stdout.readline() != "warm\n":
-            raise RuntimeError(f"{way} cannot read {case}")
-        server.counted()
-        process.stdin.write("\n")
-        process.stdin.flush()
-        seconds, processor, found = json.loads(process.stdout.readline())
-        return seconds, processor, *server.counted(), found
+    tell(lambda: read(open_(LARGE), way, case, num_rows))
 
 
 def main() -> None:
@@ -149,16 +118,8 @@ def main() -> None:
     write(asked.folder, num_rows)
     with closing(Server(asked.folder, asked.milliseconds / 1e3, asked.megabytes * 1e6)) as server:
         for case in asked.cases:
-            rounds = [{way: timed(way, case, server, num_rows) for way in asked.ways} for _ in range(asked.rounds)]
-            least = {way: min(one[way] for one in rounds) for way in asked.ways}
-            if len({found for *_, found in least.values()}) > 1:
-                raise AssertionError(f"{case}: {least}")
-            figures = "\n  ".join(
-                f"{way:<10} {1e3 * seconds:6.0f} ms, processor {1e3 * processor:4.0f} {requests:4} {sent / 1e6:7.2f} MB"
-                f" ratio {seconds / least.get('reference', (seconds,))[0]:4.2f}"
-                for way, (seconds, processor, requests, sent, _) in least.items()
-            )
-            print(f"{case}\n  {figures}", flush=True)
+            words = {way: [".", "--measure", way, case, str(server.port), str(num_rows)] for way in asked.ways}
+            show(case, in_turns(__file__, words, server, asked.rounds))
 
 
 if __name__ == "__main__":

@@ -208,7 +208,6 @@ assert scan(sys.argv[1]).filter(polars.col("n") < 7).select(polars.len()).collec
 
 @pytest.mark.parametrize("engine", BY_ENGINES)
 def test_engines_read_a_file_without_what_tables_need(path: Path, engine: str) -> None:
-    pytest.importorskip(engine)
     modules = imported(path, BY_ENGINES[engine])
     assert not named(modules, "lance_arrow.table", "lance_arrow.manifests.manifest", "lance_arrow.scan.fragments")
     assert not named(

@@ -21,7 +21,7 @@ class _Numbered:
         return f"files {self.number}"
 
 
-class _NumberedStores(type(AbstractFileSystem)):  # type: ignore[misc]
+class _NumberedStores(type(AbstractFileSystem)):
     def __call__(cls, files: dict[str, bytes]) -> Any:
         return super().__call__(_Numbered(files))
 
