@@ -86,7 +86,8 @@ class FragmentGroups:
         self._nodes = nodes
         self._filter = filter
         self._limits = runtime.settings.limits
-        self._looked_at = [*nodes, *(() if filter is None else filter.nodes(columns.all_roots))]
+        self._judged = () if filter is None else filter.nodes(columns.all_roots)
+        self._looked_at = [*nodes, *self._judged]
         self.receipt = receipt_for(runtime, self._looked_at, None if filter is None else filter.expression)
         self.is_local = Location(filesystem, "").is_local
         self._sizes = GroupSizes(runtime, is_local=self.is_local)
@@ -144,7 +145,7 @@ class FragmentGroups:
             return (number, key, num_rows, size) if size <= largest else (number, None, 0, 0)
 
         kinds = map(kind_of, numbers)
-        most_rows = WINDOW_ROWS if self.is_local else FAR_GROUP_ROWS
+        most_rows = FAR_GROUP_ROWS
         return in_groups(kinds, self._sizes.group_bytes, has_begun, most, least, most_rows)
 
     def opened(self, numbers: Sequence[int], within: Sequence[RowRanges] | None) -> list[FilteredReading | list[int]]:
@@ -268,11 +269,19 @@ class FragmentGroups:
             files = files_with(self.columns, fragment, self._looked_at)
             columns = [column for number in files for column in fragment.files[number].columns]
             num_columns = len(columns) - columns.count(NO_COLUMN)
-            leaves = {leaf.column for node in self._looked_at for leaf in node.leaves() if leaf.column >= 0}
-            share = len(leaves) / max(1, num_columns)
+            share = self._num_leaves(self._looked_at) / max(1, num_columns)
             is_judged = self._filter is not None and self._filter.predicate is not None
-            known = self._kinds[key] = files, self._sizes.most_of_a_file(share, is_judged=is_judged), share
+            most_bytes = self._sizes.most_of_a_file(share, is_judged=is_judged)
+            if is_judged:
+                # Zone maps may leave little of the others.
+                share = self._num_leaves(self._judged) / max(1, num_columns)
+            known = self._kinds[key] = files, most_bytes, share
         return known
+
+    @staticmethod
+    def _num_leaves(nodes: Iterable[ColumnNode]) -> int:
+        """Count columns of files under some of the table's."""
+        return len({leaf.column for node in nodes for leaf in node.leaves() if leaf.column >= 0})
 
     def _is_small(self, fragment: FragmentMeta, files: Sequence[int]) -> bool:
         """Whether the files of a fragment are read whole."""
