@@ -236,7 +236,7 @@ class FileScanHandler:
         pruner = asked.pruner
         if pruner is None:
             return everything
-        return [number for number in everything if not pruner.native.excludes(paths[number])]
+        return pruner.native.left(paths)
 
     def _register(
         self,

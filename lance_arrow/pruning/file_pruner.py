@@ -5,8 +5,9 @@ opened files ─► bytes of their schema, encodings and zone maps, by which it 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from lance_arrow.arrays.column_paths import Path
 from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.container.footer import FileVersion
@@ -40,8 +41,15 @@ class FilePruner:
         self._num_registered = 0
         self.native = NativeFilePruner(predicate.program.native, has_checks)
 
-    def register(self, rows: DescribedFile) -> None:
+    def register(self, rows: DescribedFile, leaves: Mapping[Path, LeafNode] | None = None) -> None:
         """Register a file, so that the pruner recognises similar ones.
+
+        Parameters
+        ----------
+        rows
+            The file.
+        leaves
+            Its leaves for fields of the filter; when None, those of the same names.
 
         Raises
         ------
@@ -52,7 +60,8 @@ class FilePruner:
         if self.native.is_idle or self._num_registered >= _MOST_FILES or reader.version not in _VERSIONS:
             return
         self._num_registered += 1
-        leaves = self._predicate.leaves(rows.roots)
+        if leaves is None:
+            leaves = self._predicate.leaves(rows.roots)
         fields = self._predicate.program.fields
         columns = [-1] * len(fields)
         for number, field in enumerate(fields):

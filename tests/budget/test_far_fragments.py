@@ -75,7 +75,7 @@ def test_a_count_waits_for_the_pages_of_several_groups_at_once(server: Bucket, m
         finally:
             waiting.pop()
 
-    monkeypatch.setattr(fragment_groups, "FAR_GROUP_ROWS", 8 * ROWS["large"])
+    monkeypatch.setattr(fragment_groups, "GROUP_ROWS", 8 * ROWS["large"])
     monkeypatch.setattr(joined_source, "ask_files", watched)
     table = LanceTable.open("large", filesystem=server.store())
     # No zone map decides.

@@ -176,12 +176,12 @@ def test_groups_grow_and_have_borders(tmp_path: Path, monkeypatch: pytest.Monkey
     assert planned() == [60]
     assert planned(begins_after=9) == [1, 8, 51]
     assert planned(begins_after=100) == [1, *[8] * 7, 3]
-    assert planned(WINDOW_ROWS=200) == [20, 20, 20]
-    assert planned(WINDOW_ROWS=209) == [20, 20, 20]
-    assert planned(WINDOW_ROWS=210) == [21, 21, 18]
-    assert planned(WINDOW_ROWS=9) == [1] * 60
+    assert planned(GROUP_ROWS=200) == [20, 20, 20]
+    assert planned(GROUP_ROWS=209) == [20, 20, 20]
+    assert planned(GROUP_ROWS=210) == [21, 21, 18]
+    assert planned(GROUP_ROWS=9) == [1] * 60
     size = sum(fragment.files[0].size_bytes for fragment in reader.fragments[:20])
-    assert planned(WINDOW_ROWS=1000, GROUP_BYTES=size)[0] == 20
+    assert planned(GROUP_ROWS=1000, GROUP_BYTES=size)[0] == 20
     assert planned(GROUP_BYTES=size - 1)[0] == 19
     assert planned(GROUP_BYTES=1000) == [1] * 60
     assert planned(GROUP_BYTES=8 << 20, LEAST_GROUPED=100) == [1] * 60
@@ -190,7 +190,7 @@ def test_groups_grow_and_have_borders(tmp_path: Path, monkeypatch: pytest.Monkey
 @pytest.mark.share(2)
 @pytest.mark.parametrize("most_rows", [1, 16, 17, 34, 35, 100])
 def test_rows_at_borders_of_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_rows: int) -> None:
-    monkeypatch.setattr(fragment_groups, "WINDOW_ROWS", most_rows)
+    monkeypatch.setattr(fragment_groups, "GROUP_ROWS", most_rows)
     LanceTable.create(tmp_path / "t.lance", rows_of(0, 300), max_rows_per_file=17).delete("id IN (16, 17, 33, 34, 170)")
     check(tmp_path / "t.lance", ["id", "s", "_rowaddr"])
     check(tmp_path / "t.lance", ["s"], filter="id > 150 AND id < 260")

@@ -26,7 +26,7 @@ cdef extern from "engine/prune/file_pruner.hpp" namespace "lance_arrow" nogil:
 
     cdef cppclass CFilePruner "lance_arrow::FilePruner":
         CFilePruner(shared_ptr[Program], cbool)
-        cbool Excludes(const string&)
+        cbool Excludes(const string&, int64_t)
         cbool IsIdle()
         int64_t num_asked()
         int64_t num_excluded()
@@ -53,13 +53,22 @@ cdef class NativeFilePruner:
         self.pruner = make_shared[CFilePruner](program.program, has_checks)
         self.pointer = PyCapsule_New(&self.pruner, "lance_arrow.FilePruner", NULL)
 
-    def excludes(self, path) -> bool:
-        """Tell whether a local file surely has no row that satisfies the filter."""
-        cdef string native = path.encode()
-        cdef cbool answer
+    def left(self, paths, sizes=None) -> list:
+        """Return the numbers of the local files that may have a row that satisfies the filter.
+
+        Of known sizes, a file that has another one is left.
+        """
+        cdef vector[string] native = [path.encode() for path in paths]
+        cdef vector[int64_t] known = [-1] * len(paths) if sizes is None else sizes
+        cdef vector[size_t] found
+        cdef size_t number
+        if known.size() != native.size():
+            raise InvalidArgumentError("there are not as many sizes as files")
         with nogil:
-            answer = self.pruner.get().Excludes(native)
-        return answer
+            for number in range(native.size()):
+                if not self.pruner.get().Excludes(native[number], known[number]):
+                    found.push_back(number)
+        return found
 
     @property
     def is_idle(self) -> bool:

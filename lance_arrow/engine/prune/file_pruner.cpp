@@ -67,8 +67,10 @@ bool Read(const KnownStream& layout, Bytes stream, uint64_t num_rows, uint64_t r
 
 }  // namespace
 
-bool FilePruner::Excludes(const std::string& path) {
-  return Asks(path, [&](Tail* tail) { return Judges(tail); });
+bool FilePruner::Excludes(const std::string& path, int64_t known_size) {
+  return Asks(path, [&](Tail* tail) {
+    return (known_size < 0 || static_cast<uint64_t>(known_size) == tail->file_size) && Judges(tail);
+  });
 }
 
 int64_t FilePruner::Counts(const std::string& path) {

@@ -25,8 +25,6 @@ TINY_FILE_BYTES = 128 << 10
 """Up to this size a filter reads a file whole. Opening reads 64 KiB, and another request costs more than as much."""
 FAR_GROUPS_AHEAD = 4
 """Groups of files that are opened ahead: they wait for requests, and each takes a part of the memory budget."""
-FAR_GROUP_ROWS = 1 << 20
-"""The most rows of a group of far files: a group is a wave of requests, and its rows are cut to windows."""
 _FEWEST_FILES, _MOST_FILES = 64, 256
 _TRANSFER_SECONDS = 0.025
 _LEAST_SPAN_BYTES = 1 << 20

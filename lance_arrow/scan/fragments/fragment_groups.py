@@ -17,7 +17,7 @@ from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.container.joined_files import JoinedFiles
 from lance_arrow.errors import LanceError, located
 from lance_arrow.io import AnyFileSystem, Location, coalescing_of, reads_small_files
-from lance_arrow.io.pacing.policy import FAR_GROUP_ROWS, FAR_GROUPS_AHEAD, TINY_FILE_BYTES
+from lance_arrow.io.pacing.policy import FAR_GROUPS_AHEAD, TINY_FILE_BYTES
 from lance_arrow.manifests.fragments import NO_COLUMN, FragmentMeta
 from lance_arrow.runtime import Runtime, computed_once
 from lance_arrow.scan.filtered_reading import FilteredReading
@@ -31,16 +31,19 @@ from lance_arrow.scan.fragments.joined_fragments import (
 )
 from lance_arrow.scan.fragments.table_columns import TableColumns
 from lance_arrow.scan.projection import have_blobs
-from lance_arrow.scan.read_counts import receipt_for
+from lance_arrow.scan.read_counts import UNWATCHED, receipt_for
 from lance_arrow.scan.row_weights import check_expansion
-from lance_arrow.scan.windows import GROUP_BYTES, LEAST_GROUPED, SMALL_FILE_BYTES, WINDOW_ROWS
+from lance_arrow.scan.windows import GROUP_BYTES, GROUP_ROWS, LEAST_GROUPED, SMALL_FILE_BYTES, WINDOW_ROWS
 from lance_arrow.spi.rows import RowRanges
 
 if TYPE_CHECKING:
     from lance_arrow.scan.filters.filter_plan import FilterPlan
+    from lance_arrow.scan.fragments.fragment_pruner import FragmentPruner
 
 # If a smaller part of a file is wanted, it is read piece by piece.
 _LEAST_SHARE = 1 / 3
+# Decoding so few rows of a file takes less time than looking at its zone maps.
+_MOST_UNJUDGED = 1 << 14
 
 
 class FragmentGroups:
@@ -90,6 +93,9 @@ class FragmentGroups:
         self._looked_at = [*nodes, *self._judged]
         self.receipt = receipt_for(runtime, self._looked_at, None if filter is None else filter.expression)
         self.is_local = Location(filesystem, "").is_local
+        self._is_judged = filter is not None and filter.predicate is not None
+        # Zone maps may leave few rows of many. How many rows a far group has, decides on its wave of requests.
+        self._most_rows = None if self._is_judged and self.is_local else GROUP_ROWS
         self._sizes = GroupSizes(runtime, is_local=self.is_local)
         self._whole = FilesOpening(columns, filesystem)
         self._filesystem = filesystem
@@ -104,6 +110,16 @@ class FragmentGroups:
         num_learnt = None if self._filter is None else len(self._fragments)
         may = may_read_ends(self._filesystem, self._limits, num_learnt)
         return FilesOpening(self.columns, self._filesystem, ends_only=True) if may else None
+
+    @computed_once
+    def _pruner(self) -> FragmentPruner | None:
+        """What leaves out fragments before they are opened; each of a watched scan is opened, for its receipt."""
+        predicate = None if self._filter is None else self._filter.predicate
+        if predicate is None or not self.is_local or self.receipt is not UNWATCHED:
+            return None
+        from lance_arrow.scan.fragments.fragment_pruner import FragmentPruner  # noqa: PLC0415 - for filters alone
+
+        return FragmentPruner(self.columns, self._fragments, self._reader, predicate)
 
     @computed_once
     def _tail_bytes(self) -> int:
@@ -145,8 +161,7 @@ class FragmentGroups:
             return (number, key, num_rows, size) if size <= largest else (number, None, 0, 0)
 
         kinds = map(kind_of, numbers)
-        most_rows = FAR_GROUP_ROWS
-        return in_groups(kinds, self._sizes.group_bytes, has_begun, most, least, most_rows)
+        return in_groups(kinds, self._sizes.group_bytes, has_begun, most, least, self._most_rows)
 
     def opened(self, numbers: Sequence[int], within: Sequence[RowRanges] | None) -> list[FilteredReading | list[int]]:
         """Open the fragments of a group.
@@ -162,7 +177,12 @@ class FragmentGroups:
         -------
         list
             Readings of fragments that were joined, and numbers of those that must be opened by themselves; in order.
+            Fragments without a row that satisfies the filter may be in neither.
         """
+        if len(numbers) > 1 and self._pruner is not None:
+            numbers = self._pruner.left(numbers)
+        if not numbers:
+            return []
         if not self.joins or len(numbers) < 2:
             return [list(numbers)]
         made = self._together(numbers, within)
@@ -217,7 +237,8 @@ class FragmentGroups:
                 group, self._nodes, self._filter, chosen, receipt=self.receipt, divided=partial(self._one_by_one, group)
             )
             # Metadata is read now: what is wrong with it, the fragments one by one tell.
-            made.weights()
+            if len(made.rows):
+                made.weights()
             return made
         except LanceError:
             return list(numbers)
@@ -251,9 +272,9 @@ class FragmentGroups:
         files, most_bytes, share = self._known_of(key, fragment)
         sizes = [fragment.files[number].size_bytes or 0 for number in files]
         num_rows = fragment.physical_rows or 0
-        if num_rows > WINDOW_ROWS:
+        if self._most_rows is not None and num_rows > WINDOW_ROWS:
             return None, 0, 0
-        if max(sizes, default=0) <= most_bytes:
+        if max(sizes, default=0) <= most_bytes and not self._looks_at_zones(num_rows):
             return key, num_rows, sum(sizes)
         if self._ends is None:
             return None, 0, 0
@@ -270,9 +291,8 @@ class FragmentGroups:
             columns = [column for number in files for column in fragment.files[number].columns]
             num_columns = len(columns) - columns.count(NO_COLUMN)
             share = self._num_leaves(self._looked_at) / max(1, num_columns)
-            is_judged = self._filter is not None and self._filter.predicate is not None
-            most_bytes = self._sizes.most_of_a_file(share, is_judged=is_judged)
-            if is_judged:
+            most_bytes = self._sizes.most_of_a_file(share, is_judged=self._is_judged)
+            if self._is_judged:
                 # Zone maps may leave little of the others.
                 share = self._num_leaves(self._judged) / max(1, num_columns)
             known = self._kinds[key] = files, most_bytes, share
@@ -283,11 +303,17 @@ class FragmentGroups:
         """Count columns of files under some of the table's."""
         return len({leaf.column for node in nodes for leaf in node.leaves() if leaf.column >= 0})
 
+    def _looks_at_zones(self, num_rows: int) -> bool:
+        """Whether zone maps of so many rows are looked at: of files that are read whole they are not."""
+        return self._is_judged and self.is_local and num_rows > _MOST_UNJUDGED
+
     def _is_small(self, fragment: FragmentMeta, files: Sequence[int]) -> bool:
         """Whether the files of a fragment are read whole."""
         key = joining_key(fragment)
         assert key is not None
         _, most_bytes, _ = self._known_of(key, fragment)
+        if self._looks_at_zones(fragment.physical_rows or 0):
+            return False
         return max((fragment.files[number].size_bytes or 0 for number in files), default=0) <= most_bytes
 
 
@@ -341,7 +367,7 @@ def in_groups(
     has_begun: Callable[[], bool],
     most: int,
     least: int | None = None,
-    most_rows: int = WINDOW_ROWS,
+    most_rows: int | None = None,
 ) -> Iterator[list[int]]:
     """Divide files into groups of neighbours.
 
@@ -358,7 +384,7 @@ def in_groups(
     least
         The fewest files of the first group, `LEAST_GROUPED` when None; two of any other.
     most_rows
-        The most rows of a group.
+        The most rows of a group; None: there is no limit.
     """
     least = LEAST_GROUPED if least is None else least
     now = most if has_begun() else 1
@@ -366,7 +392,8 @@ def in_groups(
     rows = size = 0
     key: object = None
     for number, own, own_rows, own_bytes in files:
-        is_full = len(run) >= now or rows + own_rows > most_rows or size + own_bytes > group_bytes
+        is_full = len(run) >= now or size + own_bytes > group_bytes
+        is_full = is_full or (most_rows is not None and rows + own_rows > most_rows)
         if run and (own != key or is_full):
             yield from _divided(run, least)
             if len(run) >= LEAST_GROUPED:

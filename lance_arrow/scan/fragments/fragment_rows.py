@@ -236,19 +236,31 @@ class FragmentRows(TableSource):
 
     def zone_maps(self, paths: Sequence[Path]) -> list[ZoneMap | None]:
         """Return the zone maps of columns, as `zone_map`; each file is opened, and its maps are read, once."""
+        places = {path: place for place, path in enumerate(paths)}
         found: list[ZoneMap | None] = [None] * len(paths)
+        for opened, leaves in self.bounded_leaves(paths).values():
+            for path, zone_map in zip(leaves, opened.zones.get(list(leaves.values())), strict=True):
+                found[places[path]] = zone_map
+        return found
+
+    def bounded_leaves(self, paths: Sequence[Path]) -> dict[int, tuple[OpenFile, dict[Path, LeafNode]]]:
+        """Return, by the number of each file, the file and its leaves whose bounds are those of the table's columns.
+
+        Each file is opened once. Columns of other bounds, and virtual ones, are in none.
+
+        Raises
+        ------
+        LanceError, OSError
+            As `open_file`.
+        """
         opened: dict[int, OpenFile] = {}
-        of_file: dict[int, list[tuple[int, LeafNode]]] = {}
-        for place, path in enumerate(paths):
+        found: dict[int, tuple[OpenFile, dict[Path, LeafNode]]] = {}
+        for path in paths:
             leaf = leaf_at(self.columns.roots, path)
             stored = None if leaf is None else self._stored_whole(path, self.columns.field_id(leaf), opened)
             if leaf is not None and stored is not None and bounds_type(stored[1]) == bounds_type(leaf):
                 number = next(one for one, file in opened.items() if file is stored[0])
-                of_file.setdefault(number, []).append((place, stored[1]))
-        for number, wanted in of_file.items():
-            maps = opened[number].zones.get([own for _, own in wanted])
-            for (place, _), zone_map in zip(wanted, maps, strict=True):
-                found[place] = zone_map
+                found.setdefault(number, (stored[0], {}))[1][path] = stored[1]
         return found
 
     def bounded_zones(self, path: Path) -> BoundedZones | None:
