@@ -97,8 +97,8 @@ class FilePruner {
 
   virtual ~FilePruner() = default;
 
-  // Whether the file surely has no row that satisfies the filter. The bridge, a library of its own, calls it too. A file
-  // of another size than the one that is known (-1: none) is left to Python.
+  // Whether the file surely has no row that satisfies the filter. The bridge, a library of its own, calls it too. A
+  // file of another size than the one that is known (-1: none) is left to Python.
   virtual bool Excludes(const std::string& path, int64_t known_size = -1);
   // Rows of a file of a known schema; -1 for a file that is left to Python. The filter has no part in that.
   virtual int64_t Counts(const std::string& path);

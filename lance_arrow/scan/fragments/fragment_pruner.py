@@ -87,7 +87,7 @@ class FragmentPruner:
             left = [left[one] for one in pruner.native.left(paths, [file.size_bytes or 0 for file in files])]
         return left
 
-    def _registered(self, key: tuple[object, ...], number: int) -> Mapping[int, FilePruner]:
+    def _registered(self, key: tuple[object, ...], number: int) -> dict[int, FilePruner]:
         """Show a fragment to the pruners of its kind, which are made for the first one; by the number of the file.
 
         Raises
