@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
-from lance_arrow.arrow_dataset.scanner_options import ScannerOptions, is_far
+from lance_arrow.arrow_dataset.scanner_options import ScannerOptions
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.file_batches import FileBatches
 from lance_arrow.scan.open_files import is_current
@@ -73,8 +73,7 @@ class FileReads:
 def direct_reads(dataset: LanceDataset, options: ScannerOptions) -> DirectReads | None:
     """Return what reads and counts without Arrow; None where only Arrow knows what is wanted.
 
-    Many local fragments are read in groups, by Arrow's threads; of far ones our scan waits less. Scans that are watched
-    tell what each file took.
+    Scans that are watched tell what each file took.
 
     Parameters
     ----------
@@ -89,9 +88,7 @@ def direct_reads(dataset: LanceDataset, options: ScannerOptions) -> DirectReads 
     table = dataset._table
     if dataset._views is not None or default_runtime().is_watched:
         return None
-    if table is None:
-        return _only_file(dataset)
-    return table if dataset._groups is None or is_far(table.filesystem) else None
+    return _only_file(dataset) if table is None else table
 
 
 def _are_own(dataset: LanceDataset, columns: Any) -> bool:
