@@ -75,6 +75,12 @@ def bench_fragments(session: nox.Session) -> None:
 
 
 @nox.session
+def bench_doors(session: nox.Session) -> None:
+    """Time every door on files and tables of several sizes beside the reference and Parquet; prints least times."""
+    _bench(session, "doors")
+
+
+@nox.session
 def bench_cold(session: nox.Session) -> None:
     """Time first reads of files beside the reference, Vortex and Arrow IPC; prints medians, asserts nothing."""
     _bench(session, "cold_reads")

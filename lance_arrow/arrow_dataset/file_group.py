@@ -135,7 +135,7 @@ class BareFiles(FileGroup):
         )
 
     def read_files(self, handler: ScansFiles, judged: ScanRequest, request: ScanRequest) -> Iterator[ReadFiles]:
-        """Read all rows of the files that can be read together, unless the file pruner excludes them.
+        """Read the rows of the files that can be read together, unless the file pruner excludes them.
 
         Files that cannot be read, or whose rows take too much memory to be held, are left out.
 
@@ -150,12 +150,14 @@ class BareFiles(FileGroup):
         excluded = sorted({*range(len(self.paths))} - {*left})
         if excluded:
             yield ReadFiles([self.paths[number] for number in excluded], np.zeros(len(excluded), np.int64), ())
-        for one in self._together(left, handler, request):
+        # Of files that are read whole no zone map is looked at, and Arrow applies its filter to all rows.
+        wanted = judged if self.ends_only else request
+        for one in self._together(left, handler, wanted):
             if not isinstance(one, _Joined):
                 continue
-            batches = held_rows(one.reading, request)
-            if batches is not None:
-                yield ReadFiles([self.paths[number] for number in one.numbers], np.diff(one.row_starts), batches)
+            held = held_rows(one.reading, one.row_starts, wanted)
+            if held is not None:
+                yield ReadFiles([self.paths[number] for number in one.numbers], *held)
 
     def _planning(self) -> AbstractContextManager[object]:
         """Hold the lock of `GroupState`, unless opening mostly waits for a store."""
@@ -244,14 +246,16 @@ class BareFiles(FileGroup):
             yield first, files, file
 
 
-def held_rows(found: FilteredReading, request: ScanRequest) -> list[pa.RecordBatch] | None:
-    """Read all rows of files that were joined; None where they take too much memory, or one of the files is damaged."""
+def held_rows(
+    found: FilteredReading, row_starts: NDArray[np.int64], request: ScanRequest
+) -> tuple[NDArray[np.int64], list[pa.RecordBatch]] | None:
+    """Read the wanted rows of files that were joined, as `SourceScan.read_parts`.
+
+    None where they may take too much memory, or one of the files is damaged.
+    """
     settings = default_runtime().settings
-    if float(found.weights().totals[-1]) > settings.window_bytes(settings.num_threads + 2):
-        return None
     try:
-        scan = SourceScan(found, request)
-        return [batch for index in range(len(scan)) for batch in scan.run(index)]
+        return SourceScan(found, request).read_parts(row_starts, settings.window_bytes(settings.num_threads + 2))
     except LanceError:
         # The file to blame tells what is wrong with it when its turn comes.
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from weakref import ref
 
 import numpy as np
@@ -23,6 +23,9 @@ from lance_arrow.scan.projection import Projection
 from lance_arrow.scan.row_arguments import as_offsets, first_of
 from lance_arrow.scan.row_taking import take_noted, take_rows
 from lance_arrow.structure.row_selection import check_numbers
+
+if TYPE_CHECKING:
+    from lance_arrow.arrow_dataset.joined_taking import JoinedTaking
 
 _MAX_KNOWN = 64
 
@@ -62,11 +65,21 @@ class FileTaking:
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
-        """``(n + 1,) int64`` first rows of the fragments; each is opened for it, of a store many at a time."""
+        """``(n + 1,) int64`` first rows of the fragments; they are looked at for it, of a store many at a time."""
         starts = np.zeros(len(self.fragments) + 1, np.int64)
-        counts = self._of_each(lambda number: self.fragments[number].num_rows, range(len(self.fragments)))
-        np.cumsum(list(counts), out=starts[1:])
+        if self._joined is not None:
+            counts = self._joined.num_rows()
+        else:
+            each = self._of_each(lambda number: self.fragments[number].num_rows, range(len(self.fragments)))
+            counts = np.array(list(each), np.int64)
+        np.cumsum(counts, out=starts[1:])
         return starts
+
+    @cached_property
+    def _joined(self) -> JoinedTaking | None:
+        from lance_arrow.arrow_dataset.joined_taking import JoinedTaking  # noqa: PLC0415 - for many files alone
+
+        return JoinedTaking.of(self.fragments)
 
     @cached_property
     def _is_far(self) -> bool:
@@ -96,14 +109,25 @@ class FileTaking:
         owners = np.searchsorted(starts, offsets, "right") - 1
         places = {owner: np.flatnonzero(owners == owner) for owner in np.unique(owners).tolist()}
 
-        def taken_of(owner: int) -> pa.Table:
-            return self._of_one(owner, offsets[places[owner]] - starts[owner], options, over, schema, projected)
+        def offsets_of(owner: int) -> NDArray[np.int64]:
+            found: NDArray[np.int64] = offsets[places[owner]] - starts[owner]
+            return found
 
-        parts = list(self._of_each(taken_of, list(places)))
-        if len(parts) == 1:
+        def taken_of(owner: int) -> pa.Table:
+            return self._of_one(owner, offsets_of(owner), options, over, schema, projected)
+
+        read: list[int] = []
+        parts: list[pa.Table] = []
+        if self._joined is not None:
+            for own, rows in self._joined.take(list(places), offsets_of, np.diff(starts), options, schema):
+                read += own
+                parts.append(pa.Table.from_arrays(rows.columns, schema=projected))
+        left = [owner for owner in places if owner not in set(read)]
+        parts += self._of_each(taken_of, left)
+        if len(parts) == 1 and len(places) == 1:
             return parts[0]
         order = np.empty(len(offsets), np.int64)
-        order[np.concatenate(list(places.values()))] = np.arange(len(offsets))
+        order[np.concatenate([places[owner] for owner in read + left])] = np.arange(len(offsets))
         return taken(pa.concat_tables(parts), pa.array(order))
 
     def take_known(self, rows: Any, columns: tuple[str, ...] | None) -> pa.Table | None:

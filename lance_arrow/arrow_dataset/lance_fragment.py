@@ -210,7 +210,7 @@ class LanceFileFragment(bridge.BridgeFragment):
         if file is None:
             found: pa.Table = super().take(pa.array(offsets), **options.keywords())
             return found
-        projection = _as_stored(file, options, self.physical_schema)
+        projection = as_stored(file, options, self.physical_schema)
         return self._taken(file, offsets, options, projection, lambda part: part)
 
     def take_as(
@@ -250,7 +250,7 @@ class LanceFileFragment(bridge.BridgeFragment):
         if file is None:
             check_numbers(offsets, self.num_rows)
             return dataset_of([self]).scanner(**options.keywords()).take(pa.array(offsets)), None
-        projection = _as_stored(file, options, schema)
+        projection = as_stored(file, options, schema)
         taken = self._taken(file, offsets, options, projection, lambda part: dataset_of([part]))
         read = None if projection is None else (file, projection)
         return pa.Table.from_arrays(taken.columns, schema=projected), read
@@ -385,7 +385,7 @@ class LanceFileFragment(bridge.BridgeFragment):
         )
 
 
-def _as_stored(file: OpenFile, options: ScannerOptions, schema: pa.Schema) -> Projection | None:
+def as_stored(file: OpenFile, options: ScannerOptions, schema: pa.Schema) -> Projection | None:
     """Return what is wanted of a file; None where that takes a scan."""
     is_plain = options.fragment_scan_options is None and options.memory_pool is None
     if not is_plain or not is_as_stored(file, schema, options.columns):

@@ -31,10 +31,13 @@ from lance_arrow.scan.filters.filter_plan import FilterPlan
 from lance_arrow.scan.fragments.fragment_groups import GroupSizes, bytes_by_end, share_of
 from lance_arrow.scan.fragments.joined_fragments import may_read_ends
 from lance_arrow.scan.open_file import OpenFile
+from lance_arrow.scan.open_files import MOST_OPEN_FILES
 from lance_arrow.scan.projection import have_blobs
 from lance_arrow.scan.windows import LEAST_GROUPED, SMALL_FILE_BYTES, may_be_sliced
 
 _ASKED_ALONE = 2
+# Of larger files, codes are counted sooner than a scan makes values of them.
+_MOST_COUNTED_BYTES = 4 << 20
 _MOST_FILES = 128
 # Arrow has so many files in flight: its threads ask for some of them before their group is read.
 _MOST_OUT_OF_ORDER = 16
@@ -96,6 +99,8 @@ class ReadAhead:
         self._judged = replace(request, kept={Asked: asked_of(request)})
         self._request = replace(request, filter=_TRUE, kept={})
         self._num_asked = 0
+        # There are as many files, or more.
+        self._num_files = 0
         # Files that follow those that were asked for, or read.
         self._next: set[str] = set()
         # The first file after the last group.
@@ -145,6 +150,8 @@ class ReadAhead:
         """Read a group that begins with a file, if that is next in order."""
         assert place.following is not None
         self._num_asked += 1
+        if not self._num_files:
+            self._num_files = 1 + len(place.following(MOST_OPEN_FILES)[0])
         is_in_order = place.path in self._next and self._num_asked > _ASKED_ALONE
         num_following = len(place.following(self._most)[0])
         # Of so few files it pays to keep what is learnt of each.
@@ -191,7 +198,7 @@ class ReadAhead:
         """Return how many files, from the first on, make a group, and what reads them; 0 for none."""
         if isinstance(place.payload, FoundPart):
             table = handler.table_files(place.payload.session, location.filesystem)
-            return table.read(paths, self._request, self._plan)
+            return table.read(paths, self._request, self._plan, self._num_files)
         count, ends_only = self._count_of(handler, place, sizes) if location.is_local else (0, False)
         if count < 2:
             return 0, iter(())
@@ -211,11 +218,13 @@ class ReadAhead:
         if have_blobs(nodes) or not may_be_sliced(nodes):
             return 0, False
         limits, share = _sizes(), share_of(nodes, roots)
-        # Of larger files zone maps may leave out parts: with a filter, these are read one by one.
         most_bytes = limits.most_of_a_file(share, is_judged=self._plan is not None)
-        is_whole = self._plan is not None or sizes[0] <= most_bytes
-        if is_whole or not may_read_ends(None, default_runtime().settings.limits):
+        num_learnt = None if self._plan is None else self._num_files
+        if sizes[0] <= most_bytes or not may_read_ends(None, default_runtime().settings.limits, num_learnt):
             return _fitting(sizes, most_bytes), False
+        if self._plan is not None:
+            # Zone maps may leave little of the other columns.
+            share = share_of(self._plan.nodes(roots), roots)
         tail_bytes = coalescing_of(None).tail_bytes
         read = [size if size < 0 else bytes_by_end(size, share, tail_bytes) for size in sizes]
         return _fitting(read, limits.group_bytes), True
@@ -242,12 +251,15 @@ def may_be_ahead(filter: FilterPlan | None) -> bool:
 
 
 def is_counted_by_scan(place: FilePlace, filter: FilterPlan) -> bool:
-    """Whether a file is one of many small local ones, which a scan reads in groups and counts sooner."""
-    if place.following is None or place.size is None or place.size > SMALL_FILE_BYTES or not may_be_ahead(filter):
+    """Whether a file is one of many local ones, which a scan reads in groups and counts sooner."""
+    if place.following is None or place.size is None or place.size > _MOST_COUNTED_BYTES or not may_be_ahead(filter):
         return False
     location = locate(place.path, filesystem=place.filesystem)  # type: ignore[arg-type]
-    is_local = location is not None and location.is_local
-    return is_local and len(place.following(LEAST_GROUPED)[0]) >= LEAST_GROUPED
+    if location is None or not location.is_local:
+        return False
+    # Of files that stay open, what counting them took is kept.
+    least = LEAST_GROUPED if place.size <= SMALL_FILE_BYTES else MOST_OPEN_FILES
+    return len(place.following(least)[0]) >= least
 
 
 def _is_total(tree: Tree) -> bool:

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from functools import cached_property
 from threading import Lock
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from lance_arrow.arrow_dataset.asked import asked_of, scan_ahead_of
 from lance_arrow.arrow_dataset.handler_protocol import ScanRequest
@@ -17,7 +19,7 @@ from lance_arrow.scan.row_weights import ExpansionWatch, check_expansion
 from lance_arrow.scan.scan_options import ScanOptions
 from lance_arrow.scan.windows import WINDOW_ROWS, SlowStart, Windows, late_window_rows, may_be_sliced
 from lance_arrow.spi.rows import RowRanges
-from lance_arrow.structure.row_selection import cut
+from lance_arrow.structure.row_selection import cut, joined_ranges, rows_before
 
 
 class SourceScan:
@@ -172,17 +174,71 @@ class SourceScan:
             self._found.receipt.send()
         return batches
 
+    def read_parts(
+        self, row_starts: NDArray[np.int64], max_bytes: float
+    ) -> tuple[NDArray[np.int64], list[pa.RecordBatch]] | None:
+        """Read all rows, of sources that were joined and are not watched; None where they take too much memory.
+
+        Parameters
+        ----------
+        row_starts
+            ``(n + 1,) int64``: the first row of each source, and all rows.
+        max_bytes
+            What the rows may take.
+
+        Returns
+        -------
+        num_rows, batches
+            ``(n,) int64``: wanted rows of each source; and all of them, in order.
+
+        Raises
+        ------
+        LanceError
+            As `run`; no source is read by itself.
+        """
+        found, pool = self._found, self._request.memory_pool
+        if not len(found.rows):
+            return np.zeros(len(row_starts) - 1, np.int64), []
+        row_bytes = float(found.weights().totals[-1]) / max(1, found.source.num_physical)
+        if not found.has_filter:
+            if row_bytes * found.rows.num_rows > max_bytes:
+                return None
+            batches = [one for index in range(len(self)) for one in self.run(index)]
+            return np.diff(rows_before(found.rows, row_starts)), batches
+        most_rows = max_bytes / max(1.0, row_bytes) / len(self._windows)
+
+        def read(rows: RowRanges) -> tuple[RowRanges, list[pa.RecordBatch] | None]:
+            # Which rows these are tells whose they are.
+            kept = found.matching(rows)
+            if not len(kept):
+                return kept, []
+            return kept, None if kept.num_rows > most_rows else self._reading.read(kept, pool)[0]
+
+        use_threads = self._request.use_threads
+        made = self._runtime.side_by_side(read, self._windows) if use_threads else list(map(read, self._windows))
+        batches = []
+        for _, part in made:
+            if part is None:
+                return None
+            batches += part
+        starts, stops = (np.concatenate([getattr(kept, side) for kept, _ in made]) for side in ("starts", "stops"))
+        return np.diff(rows_before(joined_ranges(starts, stops), row_starts)), self._batches(batches)
+
     def _read(self, rows: RowRanges, *, is_first: bool) -> list[pa.RecordBatch]:
-        pool, size = self._request.memory_pool, self._request.batch_size
-        piece_bytes = self._runtime.settings.blob_piece_bytes
-        read = filled(self._reading, self._found.read(rows, pool), piece_bytes, pool)
+        read = self._batches(self._found.read(rows, self._request.memory_pool))
         if is_first and self.starts_slowly:
             read = [
                 batch.slice(start, stop - start)
                 for batch in read
                 for start, stop in SlowStart.batch_spans(batch.num_rows)
             ]
-        return [batch.slice(start, size) for batch in read for start in range(0, batch.num_rows, size)]
+        return read
+
+    def _batches(self, read: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+        """Fill blobs in, and cut batches to the wanted size."""
+        pool, size = self._request.memory_pool, self._request.batch_size
+        whole = filled(self._reading, read, self._runtime.settings.blob_piece_bytes, pool)
+        return [batch.slice(start, size) for batch in whole for start in range(0, batch.num_rows, size)]
 
     def __del__(self) -> None:
         if self._is_planned:

@@ -5,24 +5,23 @@ paths ─► fragments that begin with them ─► those that indices leave ─�
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lance_arrow.arrow_dataset.asked import asked_of
 from lance_arrow.arrow_dataset.file_group import ReadFiles, held_rows
 from lance_arrow.arrow_dataset.handler_protocol import ScanRequest
 from lance_arrow.arrow_dataset.table_session import TableSession
 from lance_arrow.io import AnyFileSystem
-from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.filters.filter_plan import FilterPlan
 from lance_arrow.scan.fragments.joined_fragments import JoinedFragments, joining_key
 from lance_arrow.scan.fragments.table_columns import TableColumns
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.scan.open_files import OpenFiles
-from lance_arrow.scan.windows import GROUP_BYTES, SMALL_FILE_BYTES
-from lance_arrow.structure.row_selection import rows_before
+from lance_arrow.scan.windows import GROUP_BYTES, WINDOW_ROWS
 
 
 class TableFiles:
@@ -49,7 +48,7 @@ class TableFiles:
         self._files = files
 
     def read(
-        self, paths: Sequence[str], request: ScanRequest, filter: FilterPlan | None
+        self, paths: Sequence[str], request: ScanRequest, filter: FilterPlan | None, num_files: int
     ) -> tuple[int, Iterator[ReadFiles]]:
         """Read the files, from the first on, that make a group; how many these are comes first.
 
@@ -60,18 +59,21 @@ class TableFiles:
         request
             Without a filter.
         filter
-            Of the scan: leaves out fragments by indices, and rows not at all.
+            Of the scan.
+        num_files
+            How many files it is of, or at least as many.
         """
         fragments = self._session.fragments(paths)
-        count = _fitting(fragments)
+        nodes = asked_of(request).nodes.of(self._columns.all_roots)
         # Files of one kind are read together, also where files of other kinds lie between them.
-        found = [(place, one) for place, one in enumerate(fragments[:count]) if one is not None]
+        found = [(place, one) for place, one in enumerate(fragments) if one is not None]
         kinds: dict[object, int] = {}
         found.sort(key=lambda one: kinds.setdefault(joining_key(one[1]), len(kinds)))
-        places = [place for place, _ in found]
         reader = TableReader(self._columns, [one for _, one in found], self._filesystem, self._files)
-        nodes = asked_of(request).nodes.of(self._columns.all_roots)
-        most_bytes = None if filter is None or filter.predicate is None else SMALL_FILE_BYTES
+        sizes = zip([place for place, _ in found], reader.groups(nodes, filter, num_files).sizes(), strict=True)
+        count = _fitting(dict(sizes), len(fragments))
+        reader = reader.part([number for number, (place, _) in enumerate(found) if place < count])
+        places = [place for place, _ in found if place < count]
 
         def read() -> Iterator[ReadFiles]:
             left = frozenset(reader.numbers_left(filter))
@@ -79,30 +81,41 @@ class TableFiles:
             empty += [place for number, place in enumerate(places) if number not in left]
             if empty:
                 yield ReadFiles([paths[place] for place in empty], np.zeros(len(empty), np.int64), ())
-            groups = reader.groups(nodes, None)
-            for group in groups.planned(sorted(left), lambda: True, most_bytes=most_bytes, least=2):
-                for one in groups.opened(group, None):
-                    if isinstance(one, FilteredReading):
-                        yield from _read(one, [paths[place] for place in places], request)
+            groups = reader.groups(nodes, filter, num_files)
+            # Without a filter, threads of Arrow's read many rows of files by themselves sooner.
+            most_rows = WINDOW_ROWS if filter is None else None
+            for group in groups.planned(sorted(left), lambda: True, least=2, most_rows=most_rows):
+                opened = groups.opened(group, None)
+                alone = {number for one in opened if isinstance(one, list) for number in one}
+                read = [one for one in opened if isinstance(one, FilteredReading)]
+                alone.update(number for one in read for number in _numbers(one).tolist())
+                excluded = [paths[places[number]] for number in group if number not in alone]
+                if excluded:
+                    yield ReadFiles(excluded, np.zeros(len(excluded), np.int64), ())
+                for one in read:
+                    yield from _read(one, [paths[place] for place in places], request)
 
         return count, read()
 
 
-def _fitting(fragments: Sequence[FragmentMeta | None]) -> int:
-    """Return how many files, from the first on, are read at once: those that are too large for that take no room."""
+def _fitting(sizes: Mapping[int, int], count: int) -> int:
+    """Return how many files, from the first on, are read at once; `sizes` are the bytes of grouped ones, by place."""
     total = 0
-    for place, fragment in enumerate(fragments):
-        size = 0 if fragment is None else sum(file.size_bytes or 0 for file in fragment.files)
-        total += size if size <= GROUP_BYTES // 2 else 0
+    for place in range(count):
+        total += sizes.get(place, 0)
         if total > GROUP_BYTES:
             return place
-    return len(fragments)
+    return count
 
 
 def _read(found: FilteredReading, paths: Sequence[str], request: ScanRequest) -> Iterator[ReadFiles]:
     source = found.source
     assert isinstance(source, JoinedFragments)
-    batches = held_rows(found, request)
-    if batches is not None:
-        num_rows = np.diff(rows_before(found.rows, source.row_starts))
-        yield ReadFiles([paths[number] for number in source.numbers.tolist()], num_rows, batches)
+    held = held_rows(found, source.row_starts, request)
+    if held is not None:
+        yield ReadFiles([paths[number] for number in _numbers(found).tolist()], *held)
+
+
+def _numbers(found: FilteredReading) -> NDArray[np.int64]:
+    assert isinstance(found.source, JoinedFragments)
+    return found.source.numbers

@@ -17,7 +17,7 @@ from lance_arrow.scan.open_file import OpenFile, row_reader
 from lance_arrow.scan.scan_options import ScanOptions
 from lance_arrow.settings import Limits
 
-_MAX_FILES = 64
+MOST_OPEN_FILES = 64
 _PART_OF_BUDGET = 8
 """Metadata and pages of files that are kept take this part of the memory budget."""
 _COLUMN_BYTES = 4 << 10
@@ -29,7 +29,7 @@ def stay_open(filesystem: AnyFileSystem | None, num_files: int) -> bool:
 
     What is learnt of an open file makes later counts, filters and takes faster than reading it in a group.
     """
-    return num_files <= _MAX_FILES and is_local(filesystem)
+    return num_files <= MOST_OPEN_FILES and is_local(filesystem)
 
 
 def is_current(file: OpenFile) -> bool:
@@ -108,7 +108,7 @@ class OpenFiles:
             with self._lock:
                 self._held[key] = opened
                 self._num_columns += file.footer.num_columns
-                if len(self._held) > _MAX_FILES or self._num_columns > self._most_columns:
+                if len(self._held) > MOST_OPEN_FILES or self._num_columns > self._most_columns:
                     self._drop_oldest()
         return opened
 
@@ -126,6 +126,6 @@ class OpenFiles:
     def _drop_oldest(self) -> None:
         """Drop the files that were used longest ago; they close when the last scan lets go of them."""
         known = sum([one.rows.num_known_columns for one in self._held.values()])
-        while len(self._held) > _MAX_FILES or (len(self._held) > 1 and known > self._most_columns):
+        while len(self._held) > MOST_OPEN_FILES or (len(self._held) > 1 and known > self._most_columns):
             known -= self._held.popitem(last=False)[1].rows.num_known_columns
         self._num_columns = sum([one.rows.file.footer.num_columns for one in self._held.values()])

@@ -242,7 +242,7 @@ def test_files_elsewhere(tmp_path: Path, planned: list[int]) -> None:
 def test_larger_files_are_judged_by_zone_maps(place: Path, monkeypatch: pytest.MonkeyPatch, planned: list[int]) -> None:
     monkeypatch.setattr(fragment_groups, "SMALL_FILE_BYTES", 100)
     # As of a dataset of more files.
-    monkeypatch.setattr(open_files, "_MAX_FILES", 10)
+    monkeypatch.setattr(open_files, "MOST_OPEN_FILES", 10)
     ends = noted_ends(monkeypatch)
     assert check(lambda: lance_arrow.dataset(place), filter=F("id") >= 311).num_rows == 289
     assert max(planned) > 8

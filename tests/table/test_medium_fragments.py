@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.dataset as pads
 import pytest
 from call_counts import count_calls
 from same import assert_same
@@ -18,7 +19,8 @@ from small_files import noted_ends
 from values import seeded
 
 import lance_arrow
-from lance_arrow import LanceTable
+from lance_arrow import LanceFormat, LanceTable
+from lance_arrow.arrow_dataset import read_ahead
 from lance_arrow.container import joined_source
 from lance_arrow.errors import CorruptFileError, FileChangedError, LanceError
 from lance_arrow.scan import open_files
@@ -82,7 +84,8 @@ def openings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 @pytest.fixture
 def few_stay_open(monkeypatch: pytest.MonkeyPatch) -> None:
     """There are more files than stay open, as of a table of a hundred."""
-    monkeypatch.setattr(open_files, "_MAX_FILES", NUM_FILES - 1)
+    for module in (open_files, read_ahead):
+        monkeypatch.setattr(module, "MOST_OPEN_FILES", NUM_FILES - 1)
 
 
 @pytest.mark.usefixtures("few_stay_open")
@@ -102,6 +105,40 @@ def test_filters_find_the_rows_that_arrow_finds(
     if number != 0:
         assert sum(openings) >= NUM_FILES // 2
         assert max(openings) > 2
+
+
+@pytest.mark.usefixtures("few_stay_open")
+@pytest.mark.parametrize("kind", ["table", "folder"])
+@pytest.mark.parametrize("number", range(len(FILTERS)))
+def test_datasets_of_pyarrow_are_read_ahead_by_ends(
+    kind: str, number: int, parts: list[pa.Table], openings: list[int], request: pytest.FixtureRequest
+) -> None:
+    """The rows of a group are found at once, and are those of each file."""
+    whole, filter = pa.concat_tables(parts), FILTERS[number]
+    expected = whole.filter(filter)
+    place = str(request.getfixturevalue(kind))
+
+    def dataset() -> pads.Dataset:
+        return pads.dataset(place, format=LanceFormat())
+
+    assert dataset().count_rows(filter=filter) == expected.num_rows
+    found = dataset().to_table(filter=filter)
+    # Files of a table's folder are in the order of their names.
+    assert_same(expected, found.sort_by("id") if kind == "table" else found)
+    names = ["text", "r3"]
+    assert dataset().to_table(columns=names, filter=filter).num_rows == expected.num_rows
+    tagged = dataset().scanner(columns=["__filename", "id"], filter=filter, batch_size=700)
+    batches = list(tagged.to_batches())
+    assert max(map(len, batches)) <= 700
+    of_files = (
+        pa.Table.from_batches(batches, tagged.projected_schema).group_by("__filename").aggregate([([], "count_all")])
+    )
+    counts = dict(zip(of_files["__filename"].to_pylist(), of_files["count_all"].to_pylist(), strict=True))
+    paths = [str(path) for path in Path(place).rglob("*.lance") if path.is_file()]
+    assert counts == {path: count for path in paths if (count := lance_arrow.LanceFile(path).count_rows(filter))}
+    # The pruner excludes files of which a group would be made.
+    if number:
+        assert sum(openings) >= NUM_FILES // 2
 
 
 @pytest.mark.parametrize("kind", ["table", "folder"])

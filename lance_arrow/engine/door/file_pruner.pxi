@@ -27,6 +27,7 @@ cdef extern from "engine/prune/file_pruner.hpp" namespace "lance_arrow" nogil:
     cdef cppclass CFilePruner "lance_arrow::FilePruner":
         CFilePruner(shared_ptr[Program], cbool)
         cbool Excludes(const string&, int64_t)
+        int64_t Counts(const string&)
         cbool IsIdle()
         int64_t num_asked()
         int64_t num_excluded()
@@ -68,6 +69,17 @@ cdef class NativeFilePruner:
             for number in range(native.size()):
                 if not self.pruner.get().Excludes(native[number], known[number]):
                     found.push_back(number)
+        return found
+
+    def counts(self, paths) -> list:
+        """Return how many rows each of some local files has; -1 for files that are not like those that are known."""
+        cdef vector[string] native = [path.encode() for path in paths]
+        cdef vector[int64_t] found
+        cdef size_t number
+        found.resize(native.size())
+        with nogil:
+            for number in range(native.size()):
+                found[number] = self.pruner.get().Counts(native[number])
         return found
 
     @property

@@ -61,6 +61,8 @@ class FragmentGroups:
         Wanted columns, and the filter of the scan.
     runtime
         Limits, and how much memory there is.
+    num_files
+        How many fragments the caller scans, if these are some of them.
 
     Attributes
     ----------
@@ -81,8 +83,10 @@ class FragmentGroups:
         nodes: Sequence[ColumnNode],
         filter: FilterPlan | None,
         runtime: Runtime,
+        num_files: int | None = None,
     ) -> None:
         self.joins = True
+        self._num_files = len(fragments) if num_files is None else num_files
         self.columns = columns
         self._fragments = fragments
         self._reader = reader
@@ -107,7 +111,7 @@ class FragmentGroups:
     @computed_once
     def _ends(self) -> FilesOpening | None:
         """What reads pages of files when they are wanted; None where files are read whole or alone."""
-        num_learnt = None if self._filter is None else len(self._fragments)
+        num_learnt = None if self._filter is None else self._num_files
         may = may_read_ends(self._filesystem, self._limits, num_learnt)
         return FilesOpening(self.columns, self._filesystem, ends_only=True) if may else None
 
@@ -136,7 +140,7 @@ class FragmentGroups:
         has_begun: Callable[[], bool],
         *,
         most: int = WINDOW_ROWS,
-        most_bytes: int | None = None,
+        most_rows: int | None = None,
         least: int | None = None,
     ) -> Iterator[list[int]]:
         """Divide fragments, by their numbers, into groups; what is alone in one is opened by itself.
@@ -149,19 +153,22 @@ class FragmentGroups:
             Which of the fragments, ascending.
         has_begun, most, least
             As for `in_groups`.
-        most_bytes
-            The most wanted bytes of a fragment, where the caller wants smaller ones than this would.
+        most_rows
+            The most rows of a group, where the caller wants smaller ones than this would.
         """
         if len(numbers) < (LEAST_GROUPED if least is None else least):
             return iter([[number] for number in numbers])
-        largest = GROUP_BYTES if most_bytes is None else most_bytes
+        kinds = map(self._numbered_kind_of, numbers)
+        most_rows = self._most_rows if most_rows is None else most_rows
+        return in_groups(kinds, self._sizes.group_bytes, has_begun, most, least, most_rows)
 
-        def kind_of(number: int) -> tuple[int, object, int, int]:
-            key, num_rows, size = self._kind_of(self._fragments[number])
-            return (number, key, num_rows, size) if size <= largest else (number, None, 0, 0)
+    def sizes(self) -> list[int]:
+        """Return the wanted bytes of each fragment; 0 of those that are read by themselves."""
+        return [self._numbered_kind_of(number)[3] for number in range(len(self._fragments))]
 
-        kinds = map(kind_of, numbers)
-        return in_groups(kinds, self._sizes.group_bytes, has_begun, most, least, self._most_rows)
+    def _numbered_kind_of(self, number: int) -> tuple[int, object, int, int]:
+        key, num_rows, size = self._kind_of(self._fragments[number])
+        return (number, key, num_rows, size) if size <= GROUP_BYTES else (number, None, 0, 0)
 
     def opened(self, numbers: Sequence[int], within: Sequence[RowRanges] | None) -> list[FilteredReading | list[int]]:
         """Open the fragments of a group.

@@ -346,12 +346,16 @@ class TableReader:
             return everything
         return np.flatnonzero(~np.isin(fragment_ids(self.fragments), excluded)).tolist()
 
-    def groups(self, nodes: Sequence[ColumnNode], filter: FilterPlan | None) -> FragmentGroups:
-        """Return what divides the fragments into groups, for a scan of some columns with a filter."""
+    def groups(
+        self, nodes: Sequence[ColumnNode], filter: FilterPlan | None, num_files: int | None = None
+    ) -> FragmentGroups:
+        """Return what divides the fragments into groups, for a scan of some columns; as `FragmentGroups`."""
         # For scans alone.
         from lance_arrow.scan.fragments.fragment_groups import FragmentGroups  # noqa: PLC0415
 
-        return FragmentGroups(self.columns, self._filesystem, self.fragments, self, nodes, filter, self._runtime)
+        return FragmentGroups(
+            self.columns, self._filesystem, self.fragments, self, nodes, filter, self._runtime, num_files
+        )
 
     def part(self, numbers: Sequence[int]) -> TableReader:
         """Return a reader of some of the fragments, by their numbers among these."""
