@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, MutableMapping, Sequence
 from dataclasses import replace
+from itertools import accumulate
 
 import numpy as np
 
 from lance_arrow.errors import InvalidArgumentError, LanceError, StoreError
-from lance_arrow.io import AnyFileSystem, Bytes, Coalescing, Positions, ask_files, coalescing_of, is_local, read_parts
+from lance_arrow.io import AnyFileSystem, Bytes, Coalescing, Positions, ask_files, coalescing_of, fill_parts, is_local
 from lance_arrow.io.kept_bytes import KeptBytes
 from lance_arrow.io.patience import attempted, patience, told
 from lance_arrow.io.source import check_ranges, joined, truncated
@@ -108,12 +109,16 @@ class JoinedSource:
                     at = place + len(part)
                 if at < upto:
                     asked.append((number, file, at, upto))
+        num_bytes = sum(upto - at for _, _, at, upto in asked)
+        # What lies in the ends of files is here.
+        out: list[Bytes] = [data[start:stop] for start, stop in places]
+        if is_local(self._filesystem):
+            self._fill(out, places, asked)
+            return out, len(asked), num_bytes
         for (number, _, at, _), answer in zip(asked, self._answers(asked), strict=True):
             parts.append((number, at, answer))
             if self._kept is not None:
                 self._kept.keep(self._token, at, answer)
-        # What lies in the ends of files is here.
-        out: list[Bytes] = [data[start:stop] for start, stop in places]
         for number, at, part in parts:
             start, stop = places[number]
             if (start, stop) == (at, at + len(part)):
@@ -122,7 +127,43 @@ class JoinedSource:
             if not out[number].flags.writeable:
                 out[number] = out[number].copy()
             out[number][at - start : at - start + len(part)] = part
-        return out, len(asked), sum(upto - at for _, _, at, upto in asked)
+        return out, len(asked), num_bytes
+
+    def _fill(self, out: list[Bytes], places: Sequence[tuple[int, int]], asked: Sequence[_Piece]) -> None:
+        """Put ranges, of which pieces of local files are asked, in place of what is here of them: each byte once."""
+        if not asked:
+            return
+        numbers = list(dict.fromkeys(number for number, *_ in asked))
+        sizes = [places[number][1] - places[number][0] for number in numbers]
+        begin_of = dict(zip(numbers, accumulate(sizes, initial=0), strict=False))
+        arena = np.empty(sum(sizes), np.uint8)
+        here: dict[int, int] = {number: places[number][0] for number in numbers}
+        into = []
+        for number, _, at, upto in asked:
+            start, begin = places[number][0], begin_of[number]
+            # What lies before it is the end of a file, or lies between two.
+            done = here[number]
+            arena[begin + done - start : begin + at - start] = out[number][done - start : at - start]
+            into.append(begin + at - start)
+            here[number] = upto
+        for number, done in here.items():
+            (start, stop), begin = places[number], begin_of[number]
+            arena[begin + done - start : begin + stop - start] = out[number][done - start :]
+        files = [file for _, file, _, _ in asked]
+        firsts, begins = self._starts[files], np.array([at for _, _, at, _ in asked], np.int64)
+        fill_parts(
+            [self._paths[file] for file in files],
+            self._stops[files] - firsts,
+            begins - firsts,
+            np.array([upto for _, _, _, upto in asked], np.int64) - firsts,
+            arena,
+            np.array(into, np.int64),
+            self._versions,
+        )
+        arena.setflags(write=False)
+        for number in numbers:
+            start, stop = places[number]
+            out[number] = arena[begin_of[number] : begin_of[number] + stop - start]
 
     def keep_in(self, kept: KeptBytes) -> None:
         """Remember what is read from now on."""
@@ -142,10 +183,6 @@ class JoinedSource:
         found: list[Bytes | None] = [None] * len(asked)
         if not asked:
             return []
-        if is_local(self._filesystem):
-            paths, begins, stops = self._of_files(asked)
-            sizes = (self._stops - self._starts)[[file for _, file, _, _ in asked]]
-            return read_parts(paths, sizes, begins, stops, self._versions)
 
         def ask(_: float) -> list[Bytes]:
             missing = [number for number, one in enumerate(found) if one is None]

@@ -81,8 +81,8 @@ if TYPE_CHECKING:
     from lance_arrow.io.small_files import ask_files as ask_files
     from lance_arrow.io.small_files import coalescing_of as coalescing_of
     from lance_arrow.io.small_files import compares_versions as compares_versions
+    from lance_arrow.io.small_files import fill_parts as fill_parts
     from lance_arrow.io.small_files import read_ends as read_ends
-    from lance_arrow.io.small_files import read_parts as read_parts
     from lance_arrow.io.small_files import read_small_files as read_small_files
     from lance_arrow.io.small_files import read_whole as read_whole
     from lance_arrow.io.small_files import reads_small_files as reads_small_files
@@ -132,8 +132,8 @@ else:
                 "ask_files",
                 "coalescing_of",
                 "compares_versions",
+                "fill_parts",
                 "read_ends",
-                "read_parts",
                 "read_small_files",
                 "read_whole",
                 "reads_small_files",

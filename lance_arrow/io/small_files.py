@@ -180,14 +180,16 @@ def ask_files(
     return answers
 
 
-def read_parts(
+def fill_parts(
     paths: Sequence[str],
     sizes: Positions,
-    begins: Sequence[int],
-    stops: Sequence[int],
+    begins: Positions,
+    stops: Positions,
+    out: Bytes,
+    places: Positions,
     versions: MutableMapping[str, object] | None = None,
-) -> list[Bytes]:
-    """Read ranges of local files, whose sizes, and perhaps versions, are known by `read_ends`.
+) -> None:
+    """Read ranges of local files, whose sizes, and perhaps versions, are known by `read_ends`, to places of an array.
 
     Raises
     ------
@@ -196,10 +198,8 @@ def read_parts(
     StoreError
         A file cannot be read, or has another size: read by itself, it has an error of its own.
     """
-    starts, ends = np.array(begins, np.int64), np.array(stops, np.int64)
-    places = np.cumsum(ends - starts) - (ends - starts)
-    data, flags = np.empty(int((ends - starts).sum()), np.uint8), np.zeros(len(paths), np.uint8)
-    read_files(_names(paths), sizes, starts, ends, places, data, flags)
+    flags = np.zeros(len(paths), np.uint8)
+    read_files(_names(paths), sizes, begins, stops, places, out, flags)
     for path, known in () if versions is None else [(path, versions[path]) for path in dict.fromkeys(paths)]:
         if state_of(path) != known:
             raise FileChangedError("the file was replaced while it was read; open it again", path=redact(path))
@@ -208,10 +208,8 @@ def read_parts(
         raise StoreError(
             "the file cannot be read, or has another size",
             path=redact(paths[failed]),
-            byte_range=(begins[failed], stops[failed]),
+            byte_range=(int(begins[failed]), int(stops[failed])),
         )
-    data.setflags(write=False)
-    return np.split(data, places[1:])
 
 
 def _names(paths: Sequence[str]) -> list[bytes]:
@@ -283,7 +281,11 @@ def read_ends(
 
 def _untouched(num_bytes: int) -> Bytes:
     """Return zeros of which the system keeps no page before it is written."""
-    pages = mmap.mmap(-1, max(num_bytes, 1))
+    if hasattr(mmap, "MAP_PRIVATE"):
+        # Pages that processes may share take twice as long.
+        pages = mmap.mmap(-1, max(num_bytes, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    else:
+        pages = mmap.mmap(-1, max(num_bytes, 1))
     if hasattr(mmap, "MADV_NOHUGEPAGE"):
         # Each of the ends would take 2 MiB.
         pages.madvise(mmap.MADV_NOHUGEPAGE)

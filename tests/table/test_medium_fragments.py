@@ -243,7 +243,7 @@ def test_files_of_a_folder_that_are_replaced_while_they_are_read(
 ) -> None:
     own = tmp_path / "own"
     shutil.copytree(folder, own)
-    read = joined_source.read_parts
+    read = joined_source.fill_parts
     swapped: list[str] = []
 
     def swapping(paths: Any, *rest: Any) -> Any:
@@ -257,7 +257,7 @@ def test_files_of_a_folder_that_are_replaced_while_they_are_read(
                 os.replace(new, path)
         return read(paths, *rest)
 
-    monkeypatch.setattr(joined_source, "read_parts", swapping)
+    monkeypatch.setattr(joined_source, "fill_parts", swapping)
     with pytest.raises(FileChangedError):
         lance_arrow.dataset(own).to_table(columns=["r2"])
     assert swapped
