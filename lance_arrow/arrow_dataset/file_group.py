@@ -246,6 +246,12 @@ class BareFiles(FileGroup):
             yield first, files, file
 
 
+def most_held_bytes() -> int:
+    """Return how many bytes the rows of files that are read ahead may take."""
+    settings = default_runtime().settings
+    return settings.window_bytes(settings.num_threads + 2)
+
+
 def held_rows(
     found: FilteredReading, row_starts: NDArray[np.int64], request: ScanRequest
 ) -> tuple[NDArray[np.int64], list[pa.RecordBatch]] | None:
@@ -253,9 +259,8 @@ def held_rows(
 
     None where they may take too much memory, or one of the files is damaged.
     """
-    settings = default_runtime().settings
     try:
-        return SourceScan(found, request).read_parts(row_starts, settings.window_bytes(settings.num_threads + 2))
+        return SourceScan(found, request).read_parts(row_starts, most_held_bytes())
     except LanceError:
         # The file to blame tells what is wrong with it when its turn comes.
         return None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from threading import Lock
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +21,9 @@ from lance_arrow.scan.scan_options import ScanOptions
 from lance_arrow.scan.windows import WINDOW_ROWS, SlowStart, Windows, late_window_rows, may_be_sliced
 from lance_arrow.spi.rows import RowRanges
 from lance_arrow.structure.row_selection import cut, joined_ranges, rows_before
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 class SourceScan:
@@ -203,8 +207,8 @@ class SourceScan:
         if not found.has_filter:
             if row_bytes * found.rows.num_rows > max_bytes:
                 return None
-            batches = [one for index in range(len(self)) for one in self.run(index)]
-            return np.diff(rows_before(found.rows, row_starts)), batches
+            windows = self._side_by_side(self.run, range(len(self)))
+            return np.diff(rows_before(found.rows, row_starts)), [batch for window in windows for batch in window]
         most_rows = max_bytes / max(1.0, row_bytes) / len(self._windows)
 
         def read(rows: RowRanges) -> tuple[RowRanges, list[pa.RecordBatch] | None]:
@@ -214,8 +218,7 @@ class SourceScan:
                 return kept, []
             return kept, None if kept.num_rows > most_rows else self._reading.read(kept, pool)[0]
 
-        use_threads = self._request.use_threads
-        made = self._runtime.side_by_side(read, self._windows) if use_threads else list(map(read, self._windows))
+        made = self._side_by_side(read, self._windows)
         batches = []
         for _, part in made:
             if part is None:
@@ -223,6 +226,11 @@ class SourceScan:
             batches += part
         starts, stops = (np.concatenate([getattr(kept, side) for kept, _ in made]) for side in ("starts", "stops"))
         return np.diff(rows_before(joined_ranges(starts, stops), row_starts)), self._batches(batches)
+
+    def _side_by_side(self, function: Callable[[T], R], items: Sequence[T]) -> list[R]:
+        if self._request.use_threads:
+            return self._runtime.side_by_side(function, items)
+        return [function(item) for item in items]
 
     def _read(self, rows: RowRanges, *, is_first: bool) -> list[pa.RecordBatch]:
         read = self._batches(self._found.read(rows, self._request.memory_pool))
