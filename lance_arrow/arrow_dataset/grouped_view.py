@@ -213,7 +213,9 @@ class GroupedView:
         reads_ends = compares_versions(location.filesystem) and may_read_ends(
             location.filesystem, default_runtime().settings.limits, None if plan is None else len(paths)
         )
-        tail_bytes, share = coalescing_of(location.filesystem).tail_bytes, share_of(nodes, roots)
+        # Zone maps may leave little of the other columns.
+        share = share_of(plan.nodes(roots) if plan is not None and is_judged else nodes, roots)
+        tail_bytes = coalescing_of(location.filesystem).tail_bytes
 
         def kind_of(number: int) -> tuple[int, object, int, int]:
             size, kind = sizes[number], guarantee_of[number]

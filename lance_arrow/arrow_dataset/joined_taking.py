@@ -24,7 +24,8 @@ from lance_arrow.scan.fragments.joined_fragments import may_read_ends
 from lance_arrow.scan.joined_rows import opened_as_one
 from lance_arrow.scan.projection import have_blobs
 from lance_arrow.scan.row_taking import take_rows
-from lance_arrow.scan.windows import LEAST_GROUPED
+from lance_arrow.scan.scan_options import ScanOptions
+from lance_arrow.scan.windows import ENDS_BYTES, LEAST_GROUPED
 
 # Files of other schemas are counted one by one, and shown to the native counter, up to so many.
 _MOST_SHOWN = 8
@@ -58,6 +59,8 @@ class JoinedTaking:
         limits = default_runtime().settings.limits
         handler = fragments[0].format.handler
         if not isinstance(handler, FileScanHandler) or handler.options.verify == "full":
+            return None
+        if handler.scan_options != ScanOptions():
             return None
         paths = []
         filesystem: AnyFileSystem | None = None
@@ -130,20 +133,27 @@ class JoinedTaking:
         if len(numbers) < LEAST_GROUPED or runtime.is_watched:
             return
         try:
-            paths = [self._paths[number] for number in numbers]
-            sizes = np.array([os.stat(path).st_size for path in paths], np.int64)
-            verify = self._handler.options.verify
-            small = SmallFiles.open_ends(self._filesystem, paths, sizes, verify=verify, versions={})
-            small.flags[small.num_rows != counts[list(numbers)]] = 0
-            for version, found, members in small.schemas():
-                files = JoinedFiles(small, version, found, members)
-                file = opened_as_one(files, runtime, self._handler.options)
-                projection = as_stored(file, options, schema)
-                if projection is None or have_blobs(projection.nodes):
-                    continue
-                own = [numbers[member] for member in members.tolist()]
-                rows = [start + offsets(number) for start, number in zip(files.row_starts.tolist(), own, strict=False)]
-                yield own, take_rows(file, projection, np.concatenate(rows))
+            for some, sizes in self._groups(numbers):
+                paths, verify = [self._paths[number] for number in some], self._handler.options.verify
+                small = SmallFiles.open_ends(self._filesystem, paths, sizes, verify=verify, versions={})
+                small.flags[small.num_rows != counts[some]] = 0
+                for version, found, members in small.schemas():
+                    files = JoinedFiles(small, version, found, members)
+                    file = opened_as_one(files, runtime, self._handler.options)
+                    projection = as_stored(file, options, schema)
+                    if projection is None or have_blobs(projection.nodes):
+                        continue
+                    own = [some[member] for member in members.tolist()]
+                    starts = files.row_starts[:-1].tolist()
+                    rows = [start + offsets(number) for start, number in zip(starts, own, strict=True)]
+                    yield own, take_rows(file, projection, np.concatenate(rows))
         except (LanceError, OSError):
             # Read one by one, the files tell what is wrong; or they can be read.
             return
+
+    def _groups(self, numbers: Sequence[int]) -> Iterator[tuple[list[int], NDArray[np.int64]]]:
+        """Divide files into groups whose ends may be read together; yield them and their sizes."""
+        sizes = np.array([os.stat(self._paths[number]).st_size for number in numbers], np.int64)
+        group_of = np.cumsum(sizes) // ENDS_BYTES
+        for group in np.split(np.arange(len(numbers)), np.flatnonzero(np.diff(group_of)) + 1):
+            yield [numbers[place] for place in group.tolist()], sizes[group]

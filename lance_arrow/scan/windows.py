@@ -27,6 +27,8 @@ SMALL_FILE_BYTES = 512 << 10
 """Reading so much of a file takes less time than reading it piece by piece."""
 GROUP_BYTES = 8 << 20
 """The most bytes of the files of a group."""
+ENDS_BYTES = 1 << 30
+"""The most bytes of the files of a group of which the ends are read: places in memory, hardly any of it is used."""
 GROUP_ROWS = 1 << 20
 """The most rows of a group of files; they are cut to windows."""
 

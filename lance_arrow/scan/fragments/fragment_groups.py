@@ -33,7 +33,7 @@ from lance_arrow.scan.fragments.table_columns import TableColumns
 from lance_arrow.scan.projection import have_blobs
 from lance_arrow.scan.read_counts import UNWATCHED, receipt_for
 from lance_arrow.scan.row_weights import check_expansion
-from lance_arrow.scan.windows import GROUP_BYTES, GROUP_ROWS, LEAST_GROUPED, SMALL_FILE_BYTES, WINDOW_ROWS
+from lance_arrow.scan.windows import ENDS_BYTES, GROUP_BYTES, GROUP_ROWS, LEAST_GROUPED, SMALL_FILE_BYTES, WINDOW_ROWS
 from lance_arrow.spi.rows import RowRanges
 
 if TYPE_CHECKING:
@@ -358,8 +358,11 @@ class GroupSizes:
 
 
 def bytes_by_end(size: int, share: float, tail_bytes: int) -> int:
-    """Return what is read of a file piece by piece: its end, and about as much as the share of wanted columns."""
-    return min(size, tail_bytes + int(share * size))
+    """Return what is read of a file piece by piece: its end, and about as much as the share of wanted columns.
+
+    Of large files it is somewhat more, so that a group has at most `ENDS_BYTES` of them.
+    """
+    return min(size, max(tail_bytes + int(share * size), size // (ENDS_BYTES // GROUP_BYTES)))
 
 
 def share_of(nodes: Sequence[ColumnNode], roots: Sequence[ColumnNode]) -> float:

@@ -37,13 +37,11 @@ from lance_arrow.scan.fragments.joined_fragments import (
 from lance_arrow.scan.fragments.table_columns import TableColumns
 from lance_arrow.scan.projection import Projection, have_blobs
 from lance_arrow.scan.read_counts import Receipt
-from lance_arrow.scan.windows import SMALL_FILE_BYTES
+from lance_arrow.scan.windows import ENDS_BYTES, SMALL_FILE_BYTES
 from lance_arrow.structure.row_selection import take_order
 
 # Fewer fragments are read one by one: what is learnt of each then serves all reads of it.
 LEAST_JOINED = 8
-_ENDS_BYTES = 1 << 30
-"""The most bytes of the files of a group of which the ends are read: places in memory, hardly any of it is used."""
 _GROUP_BYTES = 32 << 20
 
 
@@ -281,7 +279,7 @@ class TableTaking:
     ) -> list[HeldFragments]:
         """Open fragments whose files have at most so many bytes."""
         made = []
-        group_bytes = _ENDS_BYTES if opening.ends_only else _GROUP_BYTES
+        group_bytes = ENDS_BYTES if opening.ends_only else _GROUP_BYTES
         for some in alike(self._fragments, numbers, most_bytes, group_bytes):
             if len(some) < LEAST_JOINED:
                 continue
