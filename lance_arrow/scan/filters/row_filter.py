@@ -207,8 +207,10 @@ class RowFilter:
         return windows, has_threads
 
     def _count_in(self, rows: RowRanges, tally: Tally, pool: pa.MemoryPool | None) -> int:
-        if self.counting is not None and not are_short(rows):
-            found = self.counting.count_judged(rows)
+        # Another thread may find meanwhile that rows cannot be counted so.
+        counting = self.counting
+        if counting is not None and not are_short(rows):
+            found = counting.count_judged(rows)
             if found is not None:
                 tally.add(found[1], rows.num_rows)
                 return found[0]

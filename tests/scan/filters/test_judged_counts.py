@@ -125,3 +125,31 @@ def test_a_refused_page_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
                 answers.append((type(error), error.column, error.page))
         assert answers[0] == answers[1], at
     assert found > 2
+
+
+def test_another_window_finds_meanwhile_that_rows_cannot_be_counted_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What counts is looked up once by each window: the next look may find that another thread has put None there."""
+    rows = table()
+    lance_arrow.write_table(rows, tmp_path / "a.lance", rows_per_zone=None)
+    own, count_in = vars(row_filter.RowFilter)["counting"], row_filter.RowFilter._count_in
+    looks: list[int] = []
+
+    class Counting:
+        def __get__(self, found: Any, owner: type | None = None) -> Any:
+            looks.append(1)
+            return own.__get__(found, owner) if len(looks) == 1 else None
+
+        def __set__(self, found: Any, value: Any) -> None:
+            raise AssertionError("it is put into the object's own values")
+
+    def counted(self: Any, *given: Any) -> int:
+        looks.clear()
+        return count_in(self, *given)
+
+    monkeypatch.setattr(row_filter.RowFilter, "_count_in", counted)
+    with LanceFile(tmp_path / "a.lance") as file:
+        monkeypatch.setattr(row_filter.RowFilter, "counting", Counting())
+        assert file.count_rows(MODE == "AIR") == rows.filter(MODE == "AIR").num_rows
+    assert looks
