@@ -61,9 +61,10 @@ class BufferSource:
 
     def read_end(self, num_bytes: int) -> Bytes:
         """Return the last bytes; all bytes of a smaller buffer."""
-        if self._data is None:
+        data = self._data
+        if data is None:
             raise InvalidArgumentError("the source is closed", path=self.name)
-        return self._data[max(self._size - num_bytes, 0) :]
+        return data[max(self._size - num_bytes, 0) :]
 
     def positional(self) -> Positional | None:
         """Return the memory for native reads; None when the source is closed."""

@@ -124,9 +124,11 @@ class KeptSource:
         """Return the parts of a range that are in memory, in order."""
         if start >= stop:
             return []
-        if self._tail is None or stop <= self._tail[0]:
+        # Another thread may close the source meanwhile.
+        held = self._tail
+        if held is None or stop <= held[0]:
             return self._kept.find(self._token, start, stop)
-        tail_start, tail = self._tail
+        tail_start, tail = held
         found = self._kept.find(self._token, start, tail_start) if start < tail_start else []
         first = max(start, tail_start)
         return [*found, (first, tail[first - tail_start : stop - tail_start])]
