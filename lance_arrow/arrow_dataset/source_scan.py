@@ -233,19 +233,18 @@ class SourceScan:
         return [function(item) for item in items]
 
     def _read(self, rows: RowRanges, *, is_first: bool) -> list[pa.RecordBatch]:
-        read = self._batches(self._found.read(rows, self._request.memory_pool))
-        if is_first and self.starts_slowly:
-            read = [
-                batch.slice(start, stop - start)
-                for batch in read
-                for start, stop in SlowStart.batch_spans(batch.num_rows)
-            ]
-        return read
+        return self._batches(self._found.read(rows, self._request.memory_pool), is_first=is_first)
 
-    def _batches(self, read: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
-        """Fill blobs in, and cut batches to the wanted size."""
+    def _batches(self, read: list[pa.RecordBatch], *, is_first: bool = False) -> list[pa.RecordBatch]:
+        """Fill blobs in, and cut batches to the wanted size; those of the first window may be smaller."""
         pool, size = self._request.memory_pool, self._request.batch_size
         whole = filled(self._reading, read, self._runtime.settings.blob_piece_bytes, pool)
+        if is_first and self.starts_slowly:
+            whole = [
+                batch.slice(start, stop - start)
+                for batch in whole
+                for start, stop in SlowStart.batch_spans(batch.num_rows)
+            ]
         return [batch.slice(start, size) for batch in whole for start in range(0, batch.num_rows, size)]
 
     def __del__(self) -> None:
