@@ -28,7 +28,7 @@ SMALL_FILE_BYTES = 512 << 10
 GROUP_BYTES = 8 << 20
 """The most bytes of the files of a group."""
 ENDS_BYTES = 1 << 30
-"""The most bytes of the files of a group of which the ends are read: places in memory, hardly any of it is used."""
+"""The most bytes of files whose ends are read together: each byte has a place in memory, and hardly any is used."""
 GROUP_ROWS = 1 << 20
 """The most rows of a group of files; they are cut to windows."""
 
