@@ -5,17 +5,32 @@ files     a: … end   b: … end          one source: a, b; a range over both i
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable, MutableMapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import accumulate
 
 import numpy as np
 
-from lance_arrow.errors import InvalidArgumentError, LanceError, StoreError
-from lance_arrow.io import AnyFileSystem, Bytes, Coalescing, Positions, ask_files, coalescing_of, fill_parts, is_local
+from lance_arrow.engine import FileState, ManyFiles
+from lance_arrow.errors import FileChangedError, InvalidArgumentError, LanceError, StoreError
+from lance_arrow.io import (
+    AnyFileSystem,
+    Bytes,
+    Coalescing,
+    Positional,
+    Positions,
+    ask_files,
+    coalescing_of,
+    fill_parts,
+    is_local,
+)
 from lance_arrow.io.kept_bytes import KeptBytes
+from lance_arrow.io.local_source import state_of
 from lance_arrow.io.patience import attempted, patience, told
 from lance_arrow.io.source import check_ranges, joined, truncated
+from lance_arrow.redaction import redact
 
 _REQUESTS_OF_A_FILE = 4
 _Piece = tuple[int, int, int, int]
@@ -71,6 +86,42 @@ class JoinedSource:
     def identity(self) -> Hashable | None:
         """Return None: several files have no common version."""
         return None
+
+    def positional(self) -> Positional | None:
+        """Return how native code reads the files; None where they are far, or the system does not tell their states."""
+        return None if self._data is None else self._positional
+
+    def check_versions(self) -> None:
+        """Compare local files with their ends.
+
+        Raises
+        ------
+        FileChangedError
+            One was replaced since its end was read.
+        """
+        for path, known in () if self._versions is None else self._versions.items():
+            if state_of(path) != known:
+                raise FileChangedError("the file was replaced while it was read; open it again", path=redact(path))
+
+    @cached_property
+    def _positional(self) -> Positional | None:
+        data = self._data
+        if data is None or not is_local(self._filesystem) or any("\0" in path for path in self._paths):
+            return None
+        states: list[FileState] | None = None
+        if self._versions is not None:
+            if os.name == "nt":
+                return None
+            states = []
+            for path in self._paths:
+                known = self._versions[path]
+                if not isinstance(known, tuple):
+                    return None
+                states.append(FileState(os.fsencode(path), *known))
+        names = [os.fsencode(path) for path in self._paths]
+        sizes, kept_from = self._stops - self._starts, np.array(self._kept_from, np.int64)
+        files = ManyFiles(names, self._starts, sizes, data, kept_from, states)
+        return Positional(-1, None, self._size, None, files=files)
 
     def read(self, starts: Positions, stops: Positions) -> list[Bytes]:
         """Read each range; see `RangeSource.read`."""

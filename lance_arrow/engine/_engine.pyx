@@ -73,6 +73,7 @@ include "door/held_pages.pxi"
 include "door/opened_pages.pxi"
 include "door/taking.pxi"
 include "door/segments.pxi"
+include "door/many_files.pxi"
 include "door/blobs.pxi"
 
 # Which zones and files a filter leaves nothing of.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow.engine import BlockChecks, Segments
+from lance_arrow.engine import BlockChecks, ManyFiles, Segments
 from lance_arrow.errors import InvalidArgumentError, TruncatedReadError
 
 if TYPE_CHECKING:
@@ -115,6 +115,8 @@ class Positional:
         Blocks to compare with their checksums when they are read; None for none.
     segments
         Parts that were fetched of a far file, and counted and checked then; there is no other memory.
+    files
+        Local files whose bytes the object has; there is nothing else.
     """
 
     descriptor: int
@@ -123,6 +125,7 @@ class Positional:
     owner: object
     checks: BlockChecks | None = None
     segments: Segments | None = None
+    files: ManyFiles | None = None
 
 
 @runtime_checkable

@@ -13,13 +13,14 @@ from lance_arrow.arrays.column_paths import leaf_at
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.container.joined_files import JoinedColumn, JoinedFiles
-from lance_arrow.engine import NativePage
-from lance_arrow.errors import located
+from lance_arrow.engine import Blame, NativePage, Refusal
+from lance_arrow.errors import FileChangedError, located
 from lance_arrow.runtime import Runtime, making_objects
 from lance_arrow.scan.file_pages import Wrapper
 from lance_arrow.scan.native_pages import PagesAtHand, page_without_index
 from lance_arrow.scan.native_take import Pages
 from lance_arrow.scan.open_file import OpenFile
+from lance_arrow.scan.read_plan import ReadPlan
 from lance_arrow.scan.row_reader import RowReader
 from lance_arrow.spi.layouts import OpensManyPages
 from lance_arrow.spi.rows import RowRanges
@@ -134,6 +135,15 @@ class JoinedRowReader(RowReader):
         if not maps:
             return None
         return np.concatenate(starts), np.concatenate(stops), _as_one(maps)
+
+    def error_of(self, refusal: Refusal, wanted: ReadPlan) -> BaseException:
+        """Return the error of leaves that the engine refused; one of a file that was replaced is of its own kind."""
+        if refusal.blame == Blame.SHORT and self.file.apart is not None:
+            try:
+                self.file.apart.check_versions()
+            except FileChangedError as error:
+                return error
+        return super().error_of(refusal, wanted)
 
     def _wrappers(self, metas: Sequence[JoinedColumn]) -> Sequence[Iterable[Wrapper]]:  # type: ignore[override]
         return [

@@ -311,6 +311,7 @@ def take_leaves(
         place.checks,
         place.segments,
         *memory,
+        place.files,
     )
     seconds = time.perf_counter() - begun
     # What was fetched was counted then.
@@ -448,6 +449,7 @@ def _take_parts(
             place.size_bytes,
             place.checks,
             place.segments,
+            place.files,
         )
         return done
 

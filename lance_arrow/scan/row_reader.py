@@ -236,7 +236,7 @@ class RowReader(FilePages):
             _, wanted, noted = last
         opened, source = noted(), self.source
         place = None if opened is None else positional_of(source)
-        if opened is None or place is None:
+        if opened is None or place is None or place.files is not None:
             self._last_noted = None
             return None
         where = (rows, first, self.num_rows), (source, place), self.runtime

@@ -23,6 +23,7 @@ from lance_arrow import LanceFormat, LanceTable
 from lance_arrow.arrow_dataset import file_group, read_ahead
 from lance_arrow.arrow_dataset.scan_handler import FileScanHandler
 from lance_arrow.container import joined_source
+from lance_arrow.container.joined_files import SmallFiles
 from lance_arrow.errors import CorruptFileError, FileChangedError, LanceError
 from lance_arrow.scan import open_files
 
@@ -259,26 +260,30 @@ def test_a_file_that_is_missing_or_cut(change: Callable[[Path], None], kind: Any
         assert bad.name in str(error.value)
 
 
+@pytest.mark.parametrize("natively", [True, False])
 def test_files_of_a_folder_that_are_replaced_while_they_are_read(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, natively: bool
 ) -> None:
     own = tmp_path / "own"
     shutil.copytree(folder, own)
-    read = joined_source.fill_parts
+    open_ends = SmallFiles.open_ends
     swapped: list[str] = []
 
-    def swapping(paths: Any, *rest: Any) -> Any:
+    def swapping(filesystem: Any, paths: Any, *rest: Any, **how: Any) -> Any:
+        found = open_ends(filesystem, paths, *rest, **how)
         # The end of each was read, and pages are read next: of a new file, which has as many bytes or not.
-        for path in dict.fromkeys(paths):
-            if path not in swapped:
-                swapped.append(path)
-                part = rows(int(Path(path).stem) * NUM_ROWS, version=1)
-                new = tmp_path / Path(path).name
-                lance_arrow.write_table(part, new)
-                os.replace(new, path)
-        return read(paths, *rest)
+        for path in paths:
+            swapped.append(path)
+            part = rows(int(Path(path).stem) * NUM_ROWS, version=1)
+            new = tmp_path / Path(path).name
+            lance_arrow.write_table(part, new)
+            os.replace(new, path)
+        return found
 
-    monkeypatch.setattr(joined_source, "fill_parts", swapping)
+    monkeypatch.setattr(SmallFiles, "open_ends", swapping)
+    if not natively:
+        # As where the system does not tell the state of an open file.
+        monkeypatch.setattr(joined_source.JoinedSource, "positional", lambda self: None)
     with pytest.raises(FileChangedError):
         lance_arrow.dataset(own).to_table(columns=["r2"])
     assert swapped

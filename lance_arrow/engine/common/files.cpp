@@ -92,6 +92,8 @@ bool read_apart(int fd, int64_t start, const iovec* parts, int num_parts, int64_
 
 bool is_state_of(const char*, const FileState&) { return false; }
 
+bool OpenFile::is_of(const FileState&) const { return false; }
+
 #else
 
 namespace {
@@ -120,9 +122,9 @@ bool read_apart(int fd, int64_t start, const iovec* parts, int num_parts, int64_
   return preadv(fd, parts, num_parts, start) == total;
 }
 
-bool is_state_of(const char* path, const FileState& state) {
-  struct stat found;
-  if (stat(path, &found) != 0) return false;
+namespace {
+
+bool is_same(const struct stat& found, const FileState& state) {
 #if defined(__APPLE__)
   const timespec& time = found.st_mtimespec;
 #else
@@ -130,6 +132,18 @@ bool is_state_of(const char* path, const FileState& state) {
 #endif
   return found.st_size == state.size && time.tv_sec * int64_t{1'000'000'000} + time.tv_nsec == state.time_ns &&
          static_cast<uint64_t>(found.st_dev) == state.device && static_cast<uint64_t>(found.st_ino) == state.inode;
+}
+
+}  // namespace
+
+bool is_state_of(const char* path, const FileState& state) {
+  struct stat found;
+  return stat(path, &found) == 0 && is_same(found, state);
+}
+
+bool OpenFile::is_of(const FileState& state) const {
+  struct stat found;
+  return size_ >= 0 && fstat(fd_, &found) == 0 && is_same(found, state);
 }
 
 #endif

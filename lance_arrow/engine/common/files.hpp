@@ -50,6 +50,7 @@ class OpenFile {
   OpenFile& operator=(const OpenFile&) = delete;
 
   int64_t size() const { return size_; }  // -1: it cannot be opened, or is no regular file
+  bool is_of(const FileState& state) const;  // false on Windows, as above
   int64_t read_at(int64_t start, int64_t size, uint8_t* out) const { return engine::read_at(fd_, start, size, out); }
 
  private:

@@ -191,6 +191,7 @@ cdef extern from "engine/plan/reader.hpp" namespace "lance_arrow::engine" nogil:
         int64_t size
         Checks* checks
         const _Segments* segments
+        const _ManyFiles* files
 
     cdef cppclass ReadCount:
         ReadCount()

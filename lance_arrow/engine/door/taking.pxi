@@ -37,7 +37,7 @@ cdef inline LaRuns _runs(const int64_t[::1] starts, const int64_t[::1] stops) no
 
 
 cdef Request _request(
-    LaRuns rows, int fd, const uint8_t[::1] memory, int64_t size, checks, Segments segments,
+    LaRuns rows, int fd, const uint8_t[::1] memory, int64_t size, checks, Segments segments, ManyFiles files=None,
 ):
     cdef Request request
     request.rows = rows
@@ -46,10 +46,13 @@ cdef Request _request(
     request.reader.memory = NULL
     if memory is not None:
         request.reader.memory = &memory[0]
-    # `segments` and `checks` are held by the caller's arguments as long as the request is used.
+    # `segments`, `files` and `checks` are held by the caller's arguments as long as the request is used.
     request.reader.segments = NULL
     if segments is not None:
         request.reader.segments = &segments.held
+    request.reader.files = NULL
+    if files is not None:
+        request.reader.files = &files.held
     request.reader.checks = NULL
     if checks is not None:
         request.reader.checks = <Checks*>PyCapsule_GetPointer(checks.pointer, "lance_arrow.BlockChecks")
@@ -78,7 +81,7 @@ cdef class RowsInTheMaking:
 
     def run(
         self, size_t part, const int64_t[::1] starts not None, const int64_t[::1] stops not None, int fd,
-        const uint8_t[::1] memory, int64_t size, checks=None, Segments segments=None,
+        const uint8_t[::1] memory, int64_t size, checks=None, Segments segments=None, ManyFiles files=None,
     ) -> tuple[Refusal | None, int, int, int, int]:
         """Read and open one part of the rows; parts may run in several threads.
 
@@ -94,6 +97,8 @@ cdef class RowsInTheMaking:
             `BlockChecks` of the file: unchecked blocks are compared with their checksums. None: no checks.
         segments
             Parts of a far file, read instead of `memory`, in which nothing is `wanted` any more.
+        files
+            Local files that are read instead of all others.
 
         Returns
         -------
@@ -102,7 +107,7 @@ cdef class RowsInTheMaking:
         requests, ranges, bytes_wanted, bytes_read
             What was read.
         """
-        cdef Request request = _request(_runs(starts, stops), fd, memory, size, checks, segments)
+        cdef Request request = _request(_runs(starts, stops), fd, memory, size, checks, segments, files)
         cdef Outcome outcome
         with nogil:
             outcome = self.taking.get().run(part, &request)
@@ -387,7 +392,7 @@ cdef class ReadForms:
     def take(
         self, PagesWithRows pages not None, const int64_t[::1] starts not None, const int64_t[::1] stops not None,
         int64_t num_rows, int fd, const uint8_t[::1] memory, int64_t size, checks, Segments segments,
-        int64_t limit_bytes, int64_t largest_offset, pool, allocate,
+        int64_t limit_bytes, int64_t largest_offset, pool, allocate, ManyFiles files=None,
     ) -> tuple[pa.RecordBatch | list[tuple[int, Any, Any, list[Any]] | None] | Refusal, int, int, int, int]:
         """Read, open and lay out leaves one after the other; they share their read buffers.
 
@@ -395,7 +400,7 @@ cdef class ReadForms:
         ----------
         pages
             The pages with these rows.
-        starts, stops, fd, memory, size, checks, segments
+        starts, stops, fd, memory, size, checks, segments, files
             As for `RowsInTheMaking.run`, and the number of the rows.
         limit_bytes
             Most bytes of values, of one read or of one buffer.
@@ -422,7 +427,7 @@ cdef class ReadForms:
             What was read.
         """
         cdef RowsInTheMaking rows = self._begin(pages, num_rows, limit_bytes, largest_offset, pool, allocate)
-        cdef Request request = _request(_runs(starts, stops), fd, memory, size, checks, segments)
+        cdef Request request = _request(_runs(starts, stops), fd, memory, size, checks, segments, files)
         return self._take(rows, &request)
 
     def may_judge(self, PagesWithRows pages not None) -> bool:
@@ -437,7 +442,7 @@ cdef class ReadForms:
 
     def count(
         self, PagesWithRows pages not None, const int64_t[::1] starts not None, const int64_t[::1] stops not None,
-        int64_t num_rows, int fd, const uint8_t[::1] memory, int64_t size, checks, int64_t limit_bytes,
+        int64_t num_rows, int fd, const uint8_t[::1] memory, int64_t size, checks, int64_t limit_bytes, ManyFiles files=None,
     ) -> tuple[int | Refusal | None, int, int, int, int]:
         """Count rows whose items satisfy the condition of the one leaf; nothing is laid out.
 
@@ -447,7 +452,7 @@ cdef class ReadForms:
         if self.shapes.size() != 1 or len(self.judges) != 1 or not pages.are_all_read:
             return None, 0, 0, 0, 0
         cdef RowsInTheMaking rows = self._begin(pages, num_rows, limit_bytes, 0, None, None)
-        cdef Request request = _request(_runs(starts, stops), fd, memory, size, checks, None)
+        cdef Request request = _request(_runs(starts, stops), fd, memory, size, checks, None, files)
         cdef Outcome outcome
         cdef SelectionBitmap selection
         refusal = None

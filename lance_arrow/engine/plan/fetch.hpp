@@ -14,6 +14,10 @@ constexpr int64_t kKeptArena = 8 << 20;
 
 inline Outcome read_bytes(const Reader& reader, int64_t start, int64_t size, uint8_t* out) {
   if (!inside(start, size, reader.size)) return corrupt("a range lies outside the file", start);
+  if (reader.files != nullptr) {
+    if (size == 0 || reader.files->read(start, size, out)) return success();
+    return {"a file cannot be read, or is not as it was", start, kShort};
+  }
   if (reader.fd < 0) {
     if (reader.segments == nullptr) copy_bytes(out, reader.memory + start, size);
     else if (!reader.segments->copy(start, size, out)) return misuse("bytes were not fetched", start);
@@ -60,7 +64,7 @@ class Fetcher {
     return read_bytes(reader_, start, size, out);
   }
 
-  bool is_memory() const { return reader_.fd < 0 && reader_.segments == nullptr; }
+  bool is_memory() const { return !reader_.is_positional() && reader_.segments == nullptr; }
   const uint8_t* memory() const { return reader_.memory; }
 
   // A range of memory, where it stays.
@@ -117,13 +121,13 @@ class Fetcher {
     const Leased<Buffer> kept;
     Buffer large;
     uint8_t* wide = out;
-    if (reader_.fd >= 0) {
+    if (reader_.is_positional()) {
       if (!is_exact) wide = (wide_bytes <= kKeptArena ? *kept : large).reserve(0, wide_bytes, wide_bytes);
       if (wide == nullptr) return above_limit();
       const Outcome outcome = read_bytes(reader_, wide_start, wide_bytes, wide);
       if (outcome.message != nullptr) return outcome;
     }
-    const uint8_t* bytes = reader_.fd >= 0 ? wide : reader_.memory + wide_start;
+    const uint8_t* bytes = reader_.is_positional() ? wide : reader_.memory + wide_start;
     const Outcome outcome = checked(wide_start, wide_stop, bytes);
     if (outcome.message == nullptr && bytes != out) copy_bytes(out, bytes + (start - wide_start), size);
     return outcome;

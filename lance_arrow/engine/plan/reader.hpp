@@ -1,18 +1,22 @@
 // Where the bytes of a file come from, and what reading them cost.
 #pragma once
 
+#include "engine/plan/many_files.hpp"
 #include "engine/plan/segments.hpp"
 #include "engine/tables/block_checks.hpp"
 
 namespace lance_arrow::engine {
 
-// Bytes of a file by position, of memory (fd < 0), or of parts of a far file that were fetched.
+// Bytes of a file, or of many, by position; of memory; or of parts of a far file that were fetched.
 struct Reader {
   int fd;
   const uint8_t* memory;
   int64_t size;
   BlockChecks* checks;  // null: nothing is compared with checksums
   const Segments* segments = nullptr;  // read instead of `memory`; they were compared when they were fetched
+  const ManyFiles* files = nullptr;  // read instead of all others
+
+  bool is_positional() const { return fd >= 0 || files != nullptr; }
 };
 
 // What reading cost, for receipts.

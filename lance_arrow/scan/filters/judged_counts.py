@@ -75,6 +75,7 @@ def counted(reader: RowReader, forms: ReadForms, pages: PagesWithRows, rows: Row
         place.size_bytes,
         place.checks,
         reader.runtime.settings.limits.max_batch_bytes,
+        place.files,
     )
     if isinstance(source, MeteredSource):
         source.add(requests, ranges, wanted_bytes, read_bytes, time.perf_counter() - begun)
