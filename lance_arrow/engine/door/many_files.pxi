@@ -34,7 +34,7 @@ cdef class ManyFiles:
 
     def __init__(
         self, list paths not None, const int64_t[::1] starts not None, const int64_t[::1] sizes not None,
-        const uint8_t[::1] ends not None, const int64_t[::1] kept_from not None, list states=None,
+        const uint8_t[::1] ends not None, const int64_t[::1] kept_from not None, states=None,
     ) -> None:
         cdef Py_ssize_t number, n = starts.shape[0]
         cdef int64_t end = 0
