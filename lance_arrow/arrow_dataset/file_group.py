@@ -252,6 +252,11 @@ def most_held_bytes() -> int:
     return settings.window_bytes(settings.num_threads + 2)
 
 
+def usual_held_bytes() -> float:
+    """Return how many bytes rows should take by the measure of one of the files: they are not all alike."""
+    return 0.75 * most_held_bytes()
+
+
 def held_rows(
     found: FilteredReading, row_starts: NDArray[np.int64], request: ScanRequest
 ) -> tuple[NDArray[np.int64], list[pa.RecordBatch]] | None:

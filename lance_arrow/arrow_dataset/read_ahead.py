@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_arrow.arrow_dataset.asked import Asked, asked_of
-from lance_arrow.arrow_dataset.file_group import BareFiles, ReadFiles, ScansFiles, most_held_bytes
+from lance_arrow.arrow_dataset.file_group import BareFiles, ReadFiles, ScansFiles, usual_held_bytes
 from lance_arrow.arrow_dataset.group_scan import GroupState
 from lance_arrow.arrow_dataset.handler_protocol import READ_AHEAD, ReadyRows, ScanRequest, ScanTasks
 from lance_arrow.arrow_dataset.table_files import TableFiles
@@ -36,8 +36,6 @@ from lance_arrow.scan.projection import have_blobs
 from lance_arrow.scan.windows import LEAST_GROUPED, SMALL_FILE_BYTES, may_be_sliced
 
 _ASKED_ALONE = 2
-# Files are not all alike.
-_HELD_PART = 0.75
 # Of larger files, codes are counted sooner than a scan makes values of them.
 _MOST_COUNTED_BYTES = 4 << 20
 _MOST_FILES = 128
@@ -234,7 +232,7 @@ class ReadAhead:
             # All rows are held. Those of other files take about as much.
             row_bytes = float(opened.rows.weights(nodes).totals[-1]) / sizes[0]
             held = np.cumsum(sizes[:count]) * row_bytes
-            count = min(count, int(np.searchsorted(held, _HELD_PART * most_held_bytes(), "right")))
+            count = min(count, int(np.searchsorted(held, usual_held_bytes(), "right")))
         return count, True
 
 

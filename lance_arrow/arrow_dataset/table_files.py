@@ -11,17 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lance_arrow.arrow_dataset.asked import asked_of
-from lance_arrow.arrow_dataset.file_group import ReadFiles, held_rows
+from lance_arrow.arrow_dataset.file_group import ReadFiles, held_rows, usual_held_bytes
 from lance_arrow.arrow_dataset.handler_protocol import ScanRequest
 from lance_arrow.arrow_dataset.table_session import TableSession
+from lance_arrow.errors import LanceError
 from lance_arrow.io import AnyFileSystem
 from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.filters.filter_plan import FilterPlan
+from lance_arrow.scan.fragments.fragment_groups import FragmentGroups
 from lance_arrow.scan.fragments.joined_fragments import JoinedFragments, joining_key
 from lance_arrow.scan.fragments.table_columns import TableColumns
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.scan.open_files import OpenFiles
-from lance_arrow.scan.windows import GROUP_BYTES, WINDOW_ROWS
+from lance_arrow.scan.windows import GROUP_BYTES, LEAST_GROUPED, WINDOW_ROWS
 
 
 class TableFiles:
@@ -82,9 +84,8 @@ class TableFiles:
             if empty:
                 yield ReadFiles([paths[place] for place in empty], np.zeros(len(empty), np.int64), ())
             groups = reader.groups(nodes, filter, num_files)
-            # Without a filter, threads of Arrow's read many rows of files by themselves sooner.
-            most_rows = WINDOW_ROWS if filter is None else None
-            for group in groups.planned(sorted(left), lambda: True, least=2, most_rows=most_rows):
+            most_rows, least = (None, 2) if filter is not None or not left else _held_of(groups, min(left))
+            for group in groups.planned(sorted(left), lambda: True, least=least, most_rows=most_rows):
                 opened = groups.opened(group, None)
                 alone = {number for one in opened if isinstance(one, list) for number in one}
                 read = [one for one in opened if isinstance(one, FilteredReading)]
@@ -96,6 +97,23 @@ class TableFiles:
                     yield from _read(one, [paths[place] for place in places], request)
 
         return count, read()
+
+
+def _held_of(groups: FragmentGroups, number: int) -> tuple[int, int]:
+    """Return the most rows of a group whose rows are all held, and how few files are read together.
+
+    Threads of Arrow's read few files with many rows by themselves sooner.
+    """
+    try:
+        found = groups.alone(number)
+        num_rows, num_bytes = found.source.num_physical, float(found.weights().totals[-1])
+    except (LanceError, OSError):
+        # The scan tells what is wrong with it.
+        return WINDOW_ROWS, 2
+    row_bytes = num_bytes / max(1, num_rows)
+    return int(
+        usual_held_bytes() / max(1.0, row_bytes)
+    ), 2 if num_rows <= WINDOW_ROWS // LEAST_GROUPED else LEAST_GROUPED
 
 
 def _fitting(sizes: Mapping[int, int], count: int) -> int:
