@@ -39,9 +39,8 @@ from lance_arrow.io.pacing.policy import FAR_GROUPS_AHEAD
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.filters.filter_plan import FilterPlan
 from lance_arrow.scan.filters.kept_plans import kept_plan
-from lance_arrow.scan.fragments.fragment_groups import GroupSizes, bytes_by_end, in_groups, share_of
-from lance_arrow.scan.fragments.joined_fragments import may_read_ends
 from lance_arrow.scan.fragments.table_reader import TableReader
+from lance_arrow.scan.groups.group_sizes import GroupSizes, bytes_by_end, in_groups, may_read_ends, share_of
 from lance_arrow.scan.predicates import all_of
 from lance_arrow.scan.projection import have_blobs
 from lance_arrow.scan.scan_options import ScanOptions

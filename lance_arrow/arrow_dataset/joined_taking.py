@@ -20,7 +20,7 @@ from lance_arrow.errors import LanceError
 from lance_arrow.io import AnyFileSystem, locate
 from lance_arrow.pruning.file_pruner import FileCounter
 from lance_arrow.runtime import default_runtime
-from lance_arrow.scan.fragments.joined_fragments import may_read_ends
+from lance_arrow.scan.groups.group_sizes import may_read_ends
 from lance_arrow.scan.joined_rows import opened_as_one
 from lance_arrow.scan.projection import have_blobs
 from lance_arrow.scan.row_taking import take_rows

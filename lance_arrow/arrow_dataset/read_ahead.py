@@ -28,8 +28,7 @@ from lance_arrow.pruning.zone_predicates import Tree
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.file_place import FilePlace, Following
 from lance_arrow.scan.filters.filter_plan import FilterPlan
-from lance_arrow.scan.fragments.fragment_groups import GroupSizes, bytes_by_end, share_of
-from lance_arrow.scan.fragments.joined_fragments import may_read_ends
+from lance_arrow.scan.groups.group_sizes import GroupSizes, bytes_by_end, may_read_ends, share_of
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.open_files import MOST_OPEN_FILES
 from lance_arrow.scan.projection import have_blobs

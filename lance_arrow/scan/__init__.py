@@ -12,6 +12,7 @@ In: open files and what is wanted of them. Out: record batches whose memory is A
 | `sparse_selection` | rows in many short runs |
 | `refused_rows`, `page_faults` | errors of rows and pages that the engine refused; the page of a layout's error |
 | `blobs/` | bytes of blobs, read in a wave of their own |
+| `groups/` | many files, of a table or bare ones, read in groups |
 | `fragments/` | live rows of fragments of a table: files side by side, deleted rows left out |
 | `ordering/` | the first rows in an order, by zone maps; some rows by number |
 | `row_source` | what a scan asks of rows, of files and fragments alike |

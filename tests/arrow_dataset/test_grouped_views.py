@@ -31,7 +31,7 @@ from lance_arrow.arrow_dataset.scan_handler import FileScanHandler
 from lance_arrow.errors import InvalidArgumentError, LanceError
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan import open_files
-from lance_arrow.scan.fragments import fragment_groups
+from lance_arrow.scan.groups import group_sizes
 from lance_arrow.spi import ReadReport
 
 _POOLS: list[pa.MemoryPool] = []
@@ -240,7 +240,7 @@ def test_files_elsewhere(tmp_path: Path, planned: list[int]) -> None:
 
 
 def test_larger_files_are_judged_by_zone_maps(place: Path, monkeypatch: pytest.MonkeyPatch, planned: list[int]) -> None:
-    monkeypatch.setattr(fragment_groups, "SMALL_FILE_BYTES", 100)
+    monkeypatch.setattr(group_sizes, "SMALL_FILE_BYTES", 100)
     # As of a dataset of more files.
     monkeypatch.setattr(open_files, "MOST_OPEN_FILES", 10)
     ends = noted_ends(monkeypatch)

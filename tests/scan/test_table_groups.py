@@ -22,6 +22,7 @@ from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.fragments import fragment_groups
 from lance_arrow.scan.fragments.fragment_groups import FragmentGroups
 from lance_arrow.scan.fragments.joined_fragments import JoinedFragments
+from lance_arrow.scan.groups import group_sizes
 from lance_arrow.spi import ReadReport
 from lance_arrow.spi.layouts import RowRanges
 
@@ -163,7 +164,9 @@ def test_groups_grow_and_have_borders(tmp_path: Path, monkeypatch: pytest.Monkey
 
     def planned(begins_after: int = 0, **limits: int) -> list[int]:
         for name, value in limits.items():
-            monkeypatch.setattr(fragment_groups, name, value)
+            for module in (fragment_groups, group_sizes):
+                if hasattr(module, name):
+                    monkeypatch.setattr(module, name, value)
         groups = FragmentGroups(
             reader.columns, reader._filesystem, reader.fragments, reader, nodes, None, reader._runtime
         )

@@ -24,7 +24,7 @@ from lance_arrow.container.joined_source import JoinedSource
 from lance_arrow.errors import CorruptFileError, MissingFileError, StoreError
 from lance_arrow.io import obstore_filesystem, read_ends
 from lance_arrow.runtime import default_runtime
-from lance_arrow.scan.fragments.joined_fragments import may_read_ends
+from lance_arrow.scan.groups.group_sizes import may_read_ends
 from lance_arrow.watching import receipts
 
 NUM_FRAGMENTS, NUM_ROWS = 20, 20_000

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from lance_arrow.arrays.column_roots import num_leaves
 from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.container.joined_files import JoinedFiles
 from lance_arrow.errors import LanceError, located
 from lance_arrow.io import AnyFileSystem, Location, coalescing_of, reads_small_files
-from lance_arrow.io.pacing.policy import FAR_GROUPS_AHEAD, TINY_FILE_BYTES
+from lance_arrow.io.pacing.policy import FAR_GROUPS_AHEAD
 from lance_arrow.manifests.fragments import NO_COLUMN, FragmentMeta
 from lance_arrow.runtime import Runtime, computed_once
 from lance_arrow.scan.filtered_reading import FilteredReading
@@ -27,21 +26,19 @@ from lance_arrow.scan.fragments.joined_fragments import (
     OpensFragment,
     files_with,
     joining_key,
-    may_read_ends,
 )
 from lance_arrow.scan.fragments.table_columns import TableColumns
+from lance_arrow.scan.groups.group_sizes import GroupSizes, bytes_by_end, in_groups, may_read_ends
 from lance_arrow.scan.projection import have_blobs
 from lance_arrow.scan.read_counts import UNWATCHED, receipt_for
 from lance_arrow.scan.row_weights import check_expansion
-from lance_arrow.scan.windows import ENDS_BYTES, GROUP_BYTES, GROUP_ROWS, LEAST_GROUPED, SMALL_FILE_BYTES, WINDOW_ROWS
+from lance_arrow.scan.windows import GROUP_BYTES, GROUP_ROWS, LEAST_GROUPED, WINDOW_ROWS
 from lance_arrow.spi.rows import RowRanges
 
 if TYPE_CHECKING:
     from lance_arrow.scan.filters.filter_plan import FilterPlan
     from lance_arrow.scan.fragments.fragment_pruner import FragmentPruner
 
-# If a smaller part of a file is wanted, it is read piece by piece.
-_LEAST_SHARE = 1 / 3
 # Decoding so few rows of a file takes less time than looking at its zone maps.
 _MOST_UNJUDGED = 1 << 14
 
@@ -156,7 +153,8 @@ class FragmentGroups:
         most_rows
             The most rows of a group, where the caller wants smaller ones than this would.
         """
-        if len(numbers) < (LEAST_GROUPED if least is None else least):
+        least = LEAST_GROUPED if least is None else least
+        if len(numbers) < least:
             return iter([[number] for number in numbers])
         kinds = map(self._numbered_kind_of, numbers)
         most_rows = self._most_rows if most_rows is None else most_rows
@@ -322,109 +320,3 @@ class FragmentGroups:
         if self._looks_at_zones(fragment.physical_rows or 0):
             return False
         return max((fragment.files[number].size_bytes or 0 for number in files), default=0) <= most_bytes
-
-
-class GroupSizes:
-    """How large groups of files, and their files, may be.
-
-    Parameters
-    ----------
-    runtime
-        Limits, and how much memory there is.
-    is_local
-        Whether the files are.
-    """
-
-    def __init__(self, runtime: Runtime, *, is_local: bool) -> None:
-        limits, settings = runtime.settings.limits, runtime.settings
-        # A group is held while it is opened ahead, and while its rows are decoded.
-        self.group_bytes = min(GROUP_BYTES, settings.window_bytes(2 * (settings.num_threads + 1)))
-        self._most_bytes = min(self.group_bytes // 2, limits.max_metadata_bytes, limits.max_description_bytes)
-        self._is_local = is_local
-
-    def most_of_a_file(self, share: float, *, is_judged: bool) -> int:
-        """Return up to what size files are read whole: larger ones take less time piece by piece.
-
-        Parameters
-        ----------
-        share
-            Of the columns of a file, how many are wanted.
-        is_judged
-            Whether zone maps may tell that of a file elsewhere nothing is wanted but its end.
-        """
-        if share >= _LEAST_SHARE and not is_judged:
-            return self._most_bytes
-        return min(self._most_bytes, SMALL_FILE_BYTES if self._is_local else TINY_FILE_BYTES)
-
-
-def bytes_by_end(size: int, share: float, tail_bytes: int) -> int:
-    """Return what is read of a file piece by piece: its end, and about as much as the share of wanted columns.
-
-    Of large files it is somewhat more, so that a group has at most `ENDS_BYTES` of them.
-    """
-    return min(size, max(tail_bytes + int(share * size), size // (ENDS_BYTES // GROUP_BYTES)))
-
-
-def share_of(nodes: Sequence[ColumnNode], roots: Sequence[ColumnNode]) -> float:
-    """Return which share of the columns of a file some (pruned) ones are."""
-    wanted = {leaf.column for node in nodes for leaf in node.leaves()}
-    return len(wanted) / max(1, num_leaves(roots))
-
-
-def in_groups(
-    files: Iterable[tuple[int, object, int, int]],
-    group_bytes: int,
-    has_begun: Callable[[], bool],
-    most: int,
-    least: int | None = None,
-    most_rows: int | None = None,
-) -> Iterator[list[int]]:
-    """Divide files into groups of neighbours.
-
-    Parameters
-    ----------
-    files
-        Number, kind (None for one that is read by itself), rows, and bytes, of each.
-    group_bytes
-        The most bytes of a group.
-    has_begun
-        Whether the caller wants more than the first rows. Until then groups are small, so that these come soon.
-    most
-        The most files of a group.
-    least
-        The fewest files of the first group, `LEAST_GROUPED` when None; two of any other.
-    most_rows
-        The most rows of a group; None: there is no limit.
-    """
-    least = LEAST_GROUPED if least is None else least
-    now = most if has_begun() else 1
-    run: list[int] = []
-    rows = size = 0
-    key: object = None
-    for number, own, own_rows, own_bytes in files:
-        is_full = len(run) >= now or size + own_bytes > group_bytes
-        is_full = is_full or (most_rows is not None and rows + own_rows > most_rows)
-        if run and (own != key or is_full):
-            yield from _divided(run, least)
-            if len(run) >= LEAST_GROUPED:
-                least = 2
-            if has_begun():
-                now = most
-            elif len(run) >= now:
-                now = LEAST_GROUPED
-            run, rows, size = [], 0, 0
-        key = own
-        if own is None:
-            yield [number]
-            continue
-        run.append(number)
-        rows, size = rows + own_rows, size + own_bytes
-    yield from _divided(run, least)
-
-
-def _divided(run: list[int], least: int) -> Iterator[list[int]]:
-    """Yield fragments as one group; each by itself where they are fewer than `least`."""
-    if len(run) >= least:
-        yield run
-    else:
-        yield from ([number] for number in run)

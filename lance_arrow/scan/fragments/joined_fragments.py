@@ -21,7 +21,7 @@ from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.container.joined_files import JOINED_VERSIONS, JoinedFiles, SmallFiles
 from lance_arrow.errors import CorruptFileError
-from lance_arrow.io import AnyFileSystem, ReadStats, coalescing_of, is_local, read_small_files
+from lance_arrow.io import AnyFileSystem, ReadStats, read_small_files
 from lance_arrow.manifests.fragments import DataFileMeta, FragmentMeta
 from lance_arrow.pruning.zone_predicates import ZonePredicate
 from lance_arrow.pruning.zone_pruning import PruneResult
@@ -31,10 +31,8 @@ from lance_arrow.scan.fragments.fragment_rows import ADDRESS_BITS, FragmentRows,
 from lance_arrow.scan.fragments.table_columns import TableColumns, VirtualColumn
 from lance_arrow.scan.joined_rows import JoinedRowReader, opened_as_one
 from lance_arrow.scan.open_file import OpenFile
-from lance_arrow.scan.open_files import stay_open
 from lance_arrow.scan.projection import Projection
 from lance_arrow.scan.read_counts import ReadCounts
-from lance_arrow.settings import Limits
 from lance_arrow.spi.rows import RowRanges
 from lance_arrow.statistics.zone_types import bounds_type
 from lance_arrow.structure.row_selection import by_page, joined_ranges, take_order
@@ -319,18 +317,6 @@ class HeldFragments:
                 while len(self._readings) > _KEPT_READINGS:
                     self._readings.popitem(last=False)
         return held[1]
-
-
-def may_read_ends(filesystem: AnyFileSystem | None, limits: Limits, num_learnt: int | None = None) -> bool:
-    """Return whether many files are opened by their ends, and no end breaks a limit of metadata.
-
-    `num_learnt` is how many files there are where it pays to keep what is learnt of each, as for filters and takes.
-    """
-    if num_learnt is not None and stay_open(filesystem, num_learnt):
-        return False
-    coalescing = coalescing_of(filesystem)
-    may = coalescing.is_far or is_local(filesystem)
-    return may and coalescing.tail_bytes <= min(limits.max_metadata_bytes, limits.max_description_bytes)
 
 
 def _runs(numbers: NDArray[np.intp]) -> list[NDArray[np.intp]]:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from lance_arrow.scan.filters.kept_counts import KeptCounts
     from lance_arrow.scan.fragments.fragment_counts import FragmentCounts
     from lance_arrow.scan.fragments.fragment_groups import FragmentGroups
-    from lance_arrow.scan.fragments.table_scan import TableScan
+    from lance_arrow.scan.groups.grouped_rows import GroupedRows
 
 _KEPT_READINGS = 64
 _KEPT_FRAGMENTS = 1024
@@ -393,12 +393,12 @@ class TableReader:
         plan: FilterPlan | None,
         within: Sequence[RowRanges] | None,
         counts: FragmentCounts | None = None,
-    ) -> tuple[TableScan, Sequence[int]]:
+    ) -> tuple[GroupedRows, Sequence[int]]:
         """Return a scan, and the numbers of the fragments that indices leave to it."""
         # For tables that pyarrow does not scan.
-        from lance_arrow.scan.fragments.table_scan import TableScan  # noqa: PLC0415
+        from lance_arrow.scan.groups.grouped_rows import GroupedRows  # noqa: PLC0415
 
-        return TableScan(self.groups(nodes, plan), within, self._runtime, counts), self.numbers_left(plan)
+        return GroupedRows(self.groups(nodes, plan), within, self._runtime, counts), self.numbers_left(plan)
 
 
 def _order_and_places(

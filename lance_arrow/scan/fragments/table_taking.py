@@ -32,9 +32,9 @@ from lance_arrow.scan.fragments.joined_fragments import (
     OpensFragment,
     alike,
     files_with,
-    may_read_ends,
 )
 from lance_arrow.scan.fragments.table_columns import TableColumns
+from lance_arrow.scan.groups.group_sizes import may_read_ends
 from lance_arrow.scan.projection import Projection, have_blobs
 from lance_arrow.scan.read_counts import Receipt
 from lance_arrow.scan.windows import ENDS_BYTES, SMALL_FILE_BYTES

@@ -1,6 +1,6 @@
-"""`TableScan`: rows of the fragments of a table, in order; groups of small ones are opened and read together.
+"""`GroupedRows`: rows of many files, in order; groups of them are opened and read together.
 
-fragments ─► groups and single ones, opened ahead ─► `RowStream`
+fragments of a table, or bare files ─► groups and single ones, opened ahead ─► `RowStream`
 """
 
 from __future__ import annotations
@@ -8,44 +8,68 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, TypeVar
+from typing import Protocol, TypeVar
 
 import pyarrow as pa
 
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan.filtered_reading import FilteredReading
-from lance_arrow.scan.fragments.fragment_groups import FragmentGroups
 from lance_arrow.scan.projection import Projection
+from lance_arrow.scan.read_counts import Receipt
 from lance_arrow.scan.row_stream import RowStream
 from lance_arrow.spi.rows import RowRanges
-
-if TYPE_CHECKING:
-    from lance_arrow.scan.fragments.fragment_counts import FragmentCounts
 
 T = TypeVar("T")
 
 
-class TableScan:
-    """One pass over fragments.
+class Groups(Protocol):
+    """Divides sources, by their numbers, into groups, and opens them: `FragmentGroups`, `FileGroups`."""
+
+    is_local: bool
+    receipt: Receipt
+
+    @property
+    def num_ahead(self) -> int | None:
+        """How many groups are opened ahead of those that are read; None for as many as there are threads."""
+
+    def planned(self, numbers: Sequence[int], has_begun: Callable[[], bool]) -> Iterator[list[int]]:
+        """Divide sources into groups; what is alone in one is opened by itself."""
+
+    def opened(self, numbers: Sequence[int], within: Sequence[RowRanges] | None) -> list[FilteredReading | list[int]]:
+        """Open a group: readings, and numbers of what must be opened by itself."""
+
+    def alone(self, number: int, within: RowRanges | None = None) -> FilteredReading:
+        """Open a source by itself."""
+
+
+class CountsOne(Protocol):
+    """Counts single sources, as `FragmentCounts`."""
+
+    def count(self, number: int, make: Callable[[], FilteredReading]) -> int:
+        """Count rows of a source."""
+
+
+class GroupedRows:
+    """One pass over sources.
 
     Parameters
     ----------
     groups
         What divides and opens them, for the columns and the filter that are wanted.
     within
-        For each fragment rows of its files to choose from; all when None.
+        For each source rows of its files to choose from; all when None.
     runtime
         Threads, memory, and who gets the report.
     counts
-        Of a count by a filter, what is kept of fragments by themselves; None where nothing is.
+        Of a count by a filter, what is kept of sources by themselves; None where nothing is.
     """
 
     def __init__(
         self,
-        groups: FragmentGroups,
+        groups: Groups,
         within: Sequence[RowRanges] | None,
         runtime: Runtime,
-        counts: FragmentCounts | None = None,
+        counts: CountsOne | None = None,
     ) -> None:
         self._groups = groups
         self._within = within
@@ -63,7 +87,7 @@ class TableScan:
         is_written: bool,
         most_rows: int,
     ) -> Iterator[pa.RecordBatch]:
-        """Yield batches of fragments, by their numbers; hand the report to plugins at the end.
+        """Yield batches of sources, by their numbers; hand the report to plugins at the end.
 
         Parameters and errors are those of `RowStream`.
         """
@@ -80,7 +104,7 @@ class TableScan:
         return self._groups.receipt.sent_after(stream.batches(opened, is_one=len(numbers) == 1))
 
     def count(self, numbers: Sequence[int]) -> int:
-        """Count rows of fragments, by their numbers; errors are those of `FilteredReading.count`."""
+        """Count rows of sources, by their numbers; errors are those of `FilteredReading.count`."""
         opened = self._opened(numbers, lambda: True, self._counted_alone)
         if self._groups.is_local:
             count = sum(map(_count, opened))
@@ -95,9 +119,9 @@ class TableScan:
     def _opened(
         self, numbers: Sequence[int], has_begun: Callable[[], bool], alone: Callable[[int], T]
     ) -> Iterator[FilteredReading | T]:
-        """Open fragments in groups as long as these can be read, ahead where that takes time without the interpreter.
+        """Open sources in groups as long as these can be read, ahead where that takes time without the interpreter.
 
-        A local fragment by itself is opened by Python code alone: other threads would take turns with the caller's.
+        A local source by itself is opened by Python code alone: other threads would take turns with the caller's.
         A far one waits for its end, so that many are opened at once.
         """
         planned = self._groups.planned(numbers, has_begun)
@@ -106,7 +130,7 @@ class TableScan:
             if is_single and is_local:
                 made: Iterator[Sequence[FilteredReading | T | list[int]]] = map(open_some, some)
             else:
-                # The files of a far group are asked for at once. Fragments by themselves wait, and hold little.
+                # The files of a far group are asked for at once. Sources by themselves wait, and hold little.
                 num_ahead = None if is_single else self._groups.num_ahead
                 made = self._runtime.ahead(open_some, some, num_ahead=num_ahead, is_far=not is_local)
             for opened in made:
@@ -142,5 +166,5 @@ def _count_far(found: FilteredReading | int) -> int:
 
 
 def _waits(found: FilteredReading | int) -> bool:
-    """Whether it is a group of fragments whose pages are still to be read."""
+    """Whether it is a group of files whose pages are still to be read."""
     return not isinstance(found, int) and found.divided is not None and found.looks_far
