@@ -24,6 +24,7 @@ from lance_arrow.scan.scan_options import ScanOptions
 if TYPE_CHECKING:
     from lance_arrow.arrow_dataset.column_statistics import ColumnStatistics
     from lance_arrow.arrow_dataset.direct_reads import FileReads
+    from lance_arrow.arrow_dataset.folder_reads import FolderReads
     from lance_arrow.scan.fragments.fragment_rows import FragmentRows
     from lance_arrow.scan.fragments.table_reader import TableReader
 
@@ -221,6 +222,13 @@ class DatasetOfFragments(FileSystemDataset):
             found.append(table.fragment(number))
             number += 1
         return found
+
+    @cached_property
+    def _folder_reads(self) -> FolderReads | None:
+        """Reads several bare files without Arrow's scan; None where they are something else."""
+        from lance_arrow.arrow_dataset.folder_reads import FolderReads  # noqa: PLC0415 - for several files alone
+
+        return FolderReads.of(self) if self._num_fragments > 1 else None
 
     @cached_property
     def _may_be_direct(self) -> bool:

@@ -4,7 +4,8 @@
 |---|---|
 | a table | its `TableReader`, as `LanceTable` does |
 | one whole file | `FileReads`, as `LanceFile` does |
-| anything else: several files, guarantees, views, options of a scan | Arrow |
+| several whole files | `FolderReads`, as `TableReader` does |
+| anything else: guarantees, views, options of a scan, files of other schemas | Arrow |
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from lance_arrow.spi.rows import RowRanges
 
 if TYPE_CHECKING:
     from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
+    from lance_arrow.scan.fragments.table_reader import TableReader
     from lance_arrow.scan.open_file import OpenFile
     from lance_arrow.scan.predicates import Predicate
 
@@ -33,14 +35,32 @@ _PLAIN = ScannerOptions()
 class DirectReads(Protocol):
     """What reads and counts the rows of a dataset."""
 
-    def projection(self, columns: Sequence[str] | None) -> Projection:
-        """Resolve names."""
+    def read(self, columns: Sequence[str] | None, filter: Predicate | None) -> pa.Table | None:
+        """Read the rows that satisfy a filter; None where Arrow has to."""
 
-    def read(self, projection: Projection, filter: Predicate | None) -> pa.Table:
-        """Read the rows that satisfy a filter."""
+    def count(self, filter: Predicate | None) -> int | None:
+        """Count them."""
+
+
+class TableReads:
+    """Reads and counts the rows of a table.
+
+    Parameters
+    ----------
+    table
+        The table.
+    """
+
+    def __init__(self, table: TableReader) -> None:
+        self._table = table
+
+    def read(self, columns: Sequence[str] | None, filter: Predicate | None) -> pa.Table:
+        """Read the rows that satisfy a filter; errors are those of `TableReader.read`."""
+        return self._table.read(self._table.projection(columns), filter)
 
     def count(self, filter: Predicate | None) -> int:
         """Count them."""
+        return self._table.count(filter)
 
 
 class FileReads:
@@ -56,12 +76,9 @@ class FileReads:
         self.file = file
         self._batches = FileBatches(file)
 
-    def projection(self, columns: Sequence[str] | None) -> Projection:
-        """Resolve names; raises `InvalidArgumentError` if there is no such column."""
-        return Projection.of(self.file.rows.roots, self.file.rows.metadata, columns)
-
-    def read(self, projection: Projection, filter: Predicate | None) -> pa.Table:
+    def read(self, columns: Sequence[str] | None, filter: Predicate | None) -> pa.Table:
         """Read the rows that satisfy a filter, all when None; errors are those of `FileBatches.at_once`."""
+        projection = Projection.of(self.file.rows.roots, self.file.rows.metadata, columns)
         rows = RowRanges.one(0, self.file.rows.num_rows)
         return as_table(self._batches.at_once(projection, filter, rows), projection.schema)
 
@@ -88,7 +105,9 @@ def direct_reads(dataset: LanceDataset, options: ScannerOptions) -> DirectReads 
     table = dataset._table
     if dataset._views is not None or default_runtime().is_watched:
         return None
-    return _only_file(dataset) if table is None else table
+    if table is not None:
+        return TableReads(table)
+    return dataset._folder_reads if dataset._num_fragments > 1 else _only_file(dataset)
 
 
 def _are_own(dataset: LanceDataset, columns: Any) -> bool:

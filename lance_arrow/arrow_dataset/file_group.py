@@ -19,12 +19,13 @@ from lance_arrow.arrow_dataset.asked import asked_of
 from lance_arrow.arrow_dataset.group_scan import GroupScan, GroupState
 from lance_arrow.arrow_dataset.handler_protocol import FileGroup, ScanRequest, ScanTasks
 from lance_arrow.arrow_dataset.source_scan import SourceScan, count_rows
-from lance_arrow.container.joined_files import JoinedFiles, SmallFiles
+from lance_arrow.container.joined_files import JoinedFiles
 from lance_arrow.errors import LanceError
-from lance_arrow.io import AnyFileSystem, Location, Positions, read_small_files
+from lance_arrow.io import AnyFileSystem, Location, Positions
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.file_place import FilePlace
 from lance_arrow.scan.filtered_reading import FilteredReading
+from lance_arrow.scan.groups.opened_together import as_one, open_together
 from lance_arrow.scan.joined_rows import opened_as_one
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.projection import have_blobs
@@ -219,21 +220,11 @@ class BareFiles(FileGroup):
         runtime = default_runtime()
         sizes = self.sizes[list(numbers)]
         paths = [self.paths[number] for number in numbers]
-        if self.ends_only:
-            small = SmallFiles.open_ends(self.filesystem, paths, sizes, verify=options.verify, versions={})
-        else:
-            num_threads = runtime.settings.num_threads
-            data, starts, flags = read_small_files(self.filesystem, paths, sizes, runtime.side_by_side, num_threads)
-            small = SmallFiles.open(data, starts, sizes, flags, verify=options.verify)
+        small = open_together(
+            self.filesystem, paths, sizes, runtime, options, ends_only=self.ends_only, may_change=True
+        )
         small.flags[small.num_rows > WINDOW_ROWS] = 0
-        runs = [
-            (int(run[0]), version, schema, run)
-            for version, schema, members in small.schemas()
-            for run in np.split(members, np.flatnonzero(np.diff(members) != 1) + 1)
-            if len(run) > 1
-        ]
-        for first, version, schema, members in sorted(runs, key=lambda run: run[0]):
-            files = JoinedFiles(small, version, schema, members)
+        for members, files in as_one(small, in_order=True):
             file = opened_as_one(files, runtime, options)
             nodes = asked_of(request).all_nodes(file.roots)
             if have_blobs(nodes):
@@ -243,7 +234,7 @@ class BareFiles(FileGroup):
             check_expansion(nodes, most_rows, least_bytes, runtime.settings.limits)
             # Metadata is read now: what is wrong with it, the files tell one by one.
             file.rows.weights(nodes)
-            yield first, files, file
+            yield int(members[0]), files, file
 
 
 def most_held_bytes() -> int:

@@ -34,13 +34,13 @@ from lance_arrow.arrow_dataset.scanner_options import ScannerOptions
 from lance_arrow.arrow_dataset.table_parts import TablePart
 from lance_arrow.container.joined_files import JOINED_VERSIONS
 from lance_arrow.errors import InvalidArgumentError, LanceError
-from lance_arrow.io import Location, coalescing_of, compares_versions, reads_small_files
+from lance_arrow.io import Location, reads_small_files
 from lance_arrow.io.pacing.policy import FAR_GROUPS_AHEAD
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.filters.filter_plan import FilterPlan
 from lance_arrow.scan.filters.kept_plans import kept_plan
 from lance_arrow.scan.fragments.table_reader import TableReader
-from lance_arrow.scan.groups.group_sizes import GroupSizes, bytes_by_end, in_groups, may_read_ends, share_of
+from lance_arrow.scan.groups.group_sizes import BareSizes, in_groups
 from lance_arrow.scan.predicates import all_of
 from lance_arrow.scan.projection import have_blobs
 from lance_arrow.scan.scan_options import ScanOptions
@@ -202,27 +202,18 @@ class GroupedView:
             # The scan tells what is wrong with it.
             return None
         roots = opened.rows.roots
-        nodes = [*project(roots, columns, missing_ok=True), *(() if plan is None else plan.nodes(roots))]
-        if opened.rows.file.version not in JOINED_VERSIONS or have_blobs(nodes):
+        nodes = project(roots, columns, missing_ok=True)
+        looked_at = nodes if plan is None else [*nodes, *plan.nodes(roots)]
+        if opened.rows.file.version not in JOINED_VERSIONS or have_blobs(looked_at):
             return None
-        limits = GroupSizes(default_runtime(), is_local=location.is_local)
-        # Zone maps may leave out parts of files.
-        is_judged = plan is not None and plan.predicate is not None
-        most_bytes = limits.most_of_a_file(share_of(nodes, roots), is_judged=is_judged)
-        reads_ends = compares_versions(location.filesystem) and may_read_ends(
-            location.filesystem, default_runtime().settings.limits, None if plan is None else len(paths)
-        )
-        # Zone maps may leave little of the other columns.
-        share = share_of(plan.nodes(roots) if plan is not None and is_judged else nodes, roots)
-        tail_bytes = coalescing_of(location.filesystem).tail_bytes
+        limits = BareSizes(location.filesystem, roots, nodes, plan, len(paths), default_runtime())
 
         def kind_of(number: int) -> tuple[int, object, int, int]:
-            size, kind = sizes[number], guarantee_of[number]
-            if kind < 0 or size < 0 or (size > most_bytes and not reads_ends):
-                return number, None, 0, size
-            if size <= most_bytes:
-                return number, (kind, False), 0, size
-            return number, (kind, True), 0, bytes_by_end(size, share, tail_bytes)
+            kind, read = guarantee_of[number], limits.of(sizes[number])
+            if kind < 0 or read is None:
+                return number, None, 0, 0
+            ends_only, num_bytes = read
+            return number, (kind, ends_only), 0, num_bytes
 
         kinds = map(kind_of, range(len(paths)))
         # Far files one by one would be waited for one after another.
@@ -253,7 +244,7 @@ class GroupedView:
                     theirs,
                     their_sizes,
                     state,
-                    ends_only=max(sizes[number] for number in group) > most_bytes,
+                    ends_only=max(sizes[number] for number in group) > limits.most_whole_bytes,
                 ),
             )
 

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment, as_stored
 from lance_arrow.arrow_dataset.scan_handler import FileScanHandler
 from lance_arrow.arrow_dataset.scanner_options import ScannerOptions
-from lance_arrow.container.joined_files import JoinedFiles, SmallFiles
 from lance_arrow.errors import LanceError
 from lance_arrow.io import AnyFileSystem, locate
 from lance_arrow.pruning.file_pruner import FileCounter
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.groups.group_sizes import may_read_ends
+from lance_arrow.scan.groups.opened_together import as_one, open_together
 from lance_arrow.scan.joined_rows import opened_as_one
 from lance_arrow.scan.projection import have_blobs
 from lance_arrow.scan.row_taking import take_rows
@@ -134,12 +134,11 @@ class JoinedTaking:
             return
         try:
             for some, sizes in self._groups(numbers):
-                paths, verify = [self._paths[number] for number in some], self._handler.options.verify
-                small = SmallFiles.open_ends(self._filesystem, paths, sizes, verify=verify, versions={})
+                paths, how = [self._paths[number] for number in some], self._handler.options
+                small = open_together(self._filesystem, paths, sizes, runtime, how, ends_only=True, may_change=True)
                 small.flags[small.num_rows != counts[some]] = 0
-                for version, found, members in small.schemas():
-                    files = JoinedFiles(small, version, found, members)
-                    file = opened_as_one(files, runtime, self._handler.options)
+                for members, files in as_one(small, in_order=False):
+                    file = opened_as_one(files, runtime, how)
                     projection = as_stored(file, options, schema)
                     if projection is None or have_blobs(projection.nodes):
                         continue

@@ -159,7 +159,10 @@ class LanceDataset(DatasetOfFragments, FrameReads):
         direct = None if order_by is not None or limit is not None or offset else direct_reads(self, options)
         if direct is not None:
             both = all_of((self._own_filter, self._expression(filter)))
-            return direct.read(direct.projection(columns), both)  # type: ignore[arg-type]  # expressions are no names
+            # Expressions are no names.
+            read = direct.read(columns, both)  # type: ignore[arg-type]
+            if read is not None:
+                return read
         from lance_arrow.arrow_dataset.interruptible import collect  # noqa: PLC0415 - as in `scanner`
 
         options = options if table is None else options.for_all(table.filesystem)
@@ -401,8 +404,9 @@ class LanceDataset(DatasetOfFragments, FrameReads):
         if found is not None and (both is None or (is_plain and (self._tables_own or self._has_schema_of(found)))):
             return found.count(both)
         direct = None if found is not None else direct_reads(self, ScannerOptions.of({**locals(), "columns": None}))
-        if direct is not None:
-            return direct.count(both)
+        count = None if direct is None else direct.count(both)
+        if count is not None:
+            return count
         options = ScannerOptions.of({**locals(), "columns": []})
         if self._views is not None and both is not None:
             return self._views.count(options)
@@ -478,6 +482,7 @@ class LanceDataset(DatasetOfFragments, FrameReads):
         made._table_reader = self._table
         made._has_guarantees, made._num_fragments = self._has_guarantees, self._num_fragments
         made._only_fragment, made._file_reads = self._only_fragment, self._file_reads
+        made._folder_reads = self._folder_reads
         made._groups = self._groups
         return made
 

@@ -161,7 +161,7 @@ def dataset(
             dataset = pads.dataset(
                 paths if is_listed else paths[0],
                 format=LanceFormat(version=version, tag=tag, as_of=as_of, read_options=options),
-                filesystem=as_arrow(locations[0].given),
+                filesystem=as_arrow(locations[0].given, None if asked is None or is_listed else paths[0]),
                 schema=schema,
                 partitioning=partitioning,
                 exclude_invalid_files=exclude_invalid_files,

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 import pyarrow
-from pyarrow.fs import FileSystem, FSSpecHandler, LocalFileSystem, PyFileSystem, SubTreeFileSystem
+from pyarrow.fs import FileInfo, FileSystem, FileType, FSSpecHandler, LocalFileSystem, PyFileSystem, SubTreeFileSystem
 
 from lance_arrow.io import AnyFileSystem, is_local_kind
 from lance_arrow.io.location import is_of_obstore
@@ -65,12 +65,15 @@ def resolve(file: object, filesystem: object | None) -> tuple[object, FileSystem
     return path, filesystem
 
 
-def as_arrow(filesystem: AnyFileSystem | None) -> FileSystem:
-    """Return a filesystem as pyarrow's datasets want it; None is the local one."""
+def as_arrow(filesystem: AnyFileSystem | None, searched: str | None = None) -> FileSystem:
+    """Return a filesystem as pyarrow's datasets want it; None is the local one.
+
+    `searched` is a path that is no file, which pyarrow is about to look at and to list.
+    """
     if isinstance(filesystem, FileSystem):
         return filesystem
     if is_of_obstore(filesystem):
-        return PyFileSystem(_ListsOnce(filesystem))
+        return PyFileSystem(_ListsOnce(filesystem, searched if filesystem.has_folders else None))
     if is_local_kind(filesystem):
         return _local()
     # Of fsspec, the filesystems of stores and of HTTP.
@@ -110,11 +113,36 @@ class _Bounded:
 
 
 class _ListsOnce(FSSpecHandler):  # type: ignore[misc]
-    """Finds the files below a folder by one listing; pyarrow's handler asks seven times what the folder is."""
+    """Finds the files below a folder by one listing; pyarrow's handler asks seven times what the folder is.
+
+    Parameters
+    ----------
+    filesystem
+        The filesystem.
+    searched
+        A path that is no file: its listing says whether it is a folder, and is used once more.
+    """
+
+    def __init__(self, filesystem: Any, searched: str | None) -> None:
+        super().__init__(filesystem)
+        self._searched = searched
+        self._listed: dict[str, Any] | None = None
+
+    def get_file_info(self, paths: Sequence[str]) -> list[Any]:
+        if self._searched is None or paths != [self._searched]:
+            return super().get_file_info(paths)
+        listed = self.fs.find(self._searched, withdirs=True, detail=True)
+        if not listed:
+            return super().get_file_info(paths)
+        self._listed = listed
+        return [FileInfo(self._searched, FileType.Directory)]
 
     def get_file_info_selector(self, selector: Any) -> list[Any]:
-        depth = None if selector.recursive else 1
-        found = self.fs.find(selector.base_dir, maxdepth=depth, withdirs=True, detail=True)
+        found, self._listed = self._listed, None
+        if found is None or selector.base_dir != self._searched or not selector.recursive:
+            depth = None if selector.recursive else 1
+            found = self.fs.find(selector.base_dir, maxdepth=depth, withdirs=True, detail=True)
+        self._searched = None
         if selector.base_dir in found:
             raise NotADirectoryError(selector.base_dir)
         if not found and not selector.allow_not_found:

@@ -15,9 +15,12 @@ from lance_arrow.scan.read_counts import UNWATCHED, Receipt
 from lance_arrow.scan.row_weights import RowWeights, check_expansion
 from lance_arrow.scan.windows import even_windows
 from lance_arrow.spi.rows import RowRanges
-from lance_arrow.structure.row_selection import difference, disjoint_union, intersection, marked
+from lance_arrow.structure.row_selection import difference, disjoint_union, intersection, marked, rows_before
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from lance_arrow.scan.filters.filter_plan import FilterPlan
     from lance_arrow.scan.filters.row_filter import RowFilter
     from lance_arrow.scan.late_materialization import LateReader
@@ -172,8 +175,18 @@ class FilteredReading:
         spans = even_windows(num_rows, stored_bytes, num_threads, max_rows=max_rows)
         if len(spans) > 1:
             first = self.reading if self._filter is None or self._is_hint else self._filter.reading
-            first.keep_indices(self.rows)
+            # Of far files, the caller would wait for them here: pages come with their indices.
+            if not first.is_far:
+                first.keep_indices(self.rows)
         return spans
+
+    def borders(self) -> NDArray[np.int64] | None:
+        """Return how many of the rows lie before each file that was joined, but the first; None for a single file.
+
+        A far page that lies in two windows is asked for twice, the second time after its index.
+        """
+        starts = self.source.row_starts
+        return None if starts is None else rows_before(self.rows, starts[1:])
 
     def ask_ahead(self, scan: ScanAhead) -> None:
         """Ask pages of far files ahead, those that every window reads; for readings that are far."""

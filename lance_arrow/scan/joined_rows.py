@@ -42,6 +42,11 @@ class JoinedOpenFile(OpenFile):
 
     rows: JoinedRowReader
 
+    @property
+    def row_starts(self) -> NDArray[np.int64]:
+        """As `RowSource.row_starts`."""
+        return self.rows.file.row_starts
+
     def prune(self, predicate: ZonePredicate | None, within: RowRanges) -> PruneResult:
         """Ask the zone maps of files whose ends are here; see `prune_rows`."""
         from lance_arrow.scan.fragments.table_zones import BoundedZones, prune_fragment  # noqa: PLC0415 - for filters

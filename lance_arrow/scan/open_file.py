@@ -25,6 +25,9 @@ from lance_arrow.scan.row_weights import RowWeights
 from lance_arrow.spi.rows import RowRanges
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from lance_arrow.pruning.zone_predicates import ZonePredicate
     from lance_arrow.pruning.zone_pruning import PruneResult
     from lance_arrow.scan.blobs.blob_reader import BlobReader
@@ -111,6 +114,11 @@ class OpenFile:
         rows = self.rows
         found: Projection = rows.projections.of(rows.roots, lambda: Projection.of(rows.roots, rows.metadata, None))
         return found
+
+    @property
+    def row_starts(self) -> NDArray[np.int64] | None:
+        """As `RowSource.row_starts`."""
+        return None
 
     @property
     def num_physical(self) -> int:

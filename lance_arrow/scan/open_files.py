@@ -7,6 +7,8 @@ from collections.abc import Hashable
 from dataclasses import replace
 from threading import Lock
 
+import pyarrow as pa
+
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.io import AnyFileSystem, VerifiedSource, is_local, is_plain_file, open_source
@@ -51,7 +53,7 @@ class OpenFiles:
     """
 
     def __init__(self, options: ReadOptions) -> None:
-        self._options = options
+        self.options = options
         self._held: OrderedDict[Hashable, OpenFile] = OrderedDict()
         # At least the columns of the files that are held.
         self._num_columns = 0
@@ -74,7 +76,7 @@ class OpenFiles:
         what = place.path if place.buffer is None else place.buffer
         location = place.location()
         scan_options = ScanOptions() if scan_options is None else scan_options
-        options = self._options if scan_options.verify is None else replace(self._options, verify=scan_options.verify)
+        options = self.options if scan_options.verify is None else replace(self.options, verify=scan_options.verify)
         wanted = options.verify, scan_options.sidecars
         # Of a place that one call tells the content of, or that never has another, a file is not opened to find out.
         # The open file holds its filesystem, so that no other one has its number.
@@ -90,7 +92,7 @@ class OpenFiles:
             what if location is None else location,
             size_bytes=place.size,
             is_immutable=place.is_immutable,
-            memory_map=self._options.memory_map and location is not None,
+            memory_map=self.options.memory_map and location is not None,
         )
         identity = source.identity() if key is None else None
         if identity is not None:
@@ -111,6 +113,11 @@ class OpenFiles:
                 if len(self._held) > MOST_OPEN_FILES or self._num_columns > self._most_columns:
                     self._drop_oldest()
         return opened
+
+    def like(self, schema: pa.Schema) -> OpenFile | None:
+        """Return an open file of a schema, its metadata aside, be its content current or not; None if none is held."""
+        with self._lock:
+            return next((one for one in reversed(self._held.values()) if one.rows.schema.equals(schema)), None)
 
     def _use(self, key: Hashable) -> OpenFile | None:
         """Return the file that is held for a key, which was used last from now on."""

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Self
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from lance_arrow.arrays.column_tree import ColumnNode
     from lance_arrow.pruning.zone_predicates import ZonePredicate
     from lance_arrow.pruning.zone_pruning import PruneResult
@@ -109,6 +112,10 @@ class RowSource(Protocol):
     @property
     def num_physical(self) -> int:
         """Rows there are, deleted ones included."""
+
+    @property
+    def row_starts(self) -> NDArray[np.int64] | None:
+        """Of files that were joined: the first row of each, and all rows; None for a single one."""
 
     @property
     def live(self) -> RowRanges:

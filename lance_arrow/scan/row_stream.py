@@ -198,6 +198,7 @@ class RowStream:
             weights=None if is_even else found.weights(),
             max_bytes=settings.window_bytes(self._share * (settings.num_threads + 1), len(reading.nodes)),
             max_rows=most,
+            borders=found.borders() if reading.is_far and not self._batch_size else None,
         )
         for window in windows:
             yield _Task(found, windows, window, slice_rows)

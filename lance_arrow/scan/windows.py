@@ -12,7 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import overload
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode, storage_type
 from lance_arrow.scan.row_weights import USUAL_EXPANSION, RowWeights
@@ -79,6 +81,8 @@ class Windows:
         What a window may hold, unless one batch holds more.
     whole_batches
         Whether a batch comes whole even if it takes more than `max_bytes`; else it is cut.
+    borders
+        ``(n,) int64``, ascending: after how many rows a window is to end rather than a little later.
     """
 
     def __init__(
@@ -90,8 +94,10 @@ class Windows:
         max_bytes: float = float("inf"),
         max_rows: int = WINDOW_ROWS,
         whole_batches: bool = True,
+        borders: NDArray[np.int64] | None = None,
     ) -> None:
         self._rows = rows
+        self._borders = borders
         self._num_rows = rows.num_rows
         self._batch_rows = batch_rows or 1
         self._weights = None if weights is None else weights.within(rows)
@@ -103,7 +109,7 @@ class Windows:
     def __iter__(self) -> Iterator[Window]:
         start = 0
         while start < self._num_rows:
-            stop = min(start + self._length(start), self._num_rows)
+            stop = min(self._at_border(start, start + self._length(start)), self._num_rows)
             estimated = 0.0 if self._weights is None else self._weights.bytes_between(start, stop)
             yield Window(cut(self._rows, start, stop), estimated)
             start = stop
@@ -137,6 +143,13 @@ class Windows:
         if self._weights is None:
             return 0.0
         return self._weights.bytes_between(0, min(self._batch_rows, self._num_rows)) * self._correction
+
+    def _at_border(self, start: int, stop: int) -> int:
+        if self._borders is None:
+            return stop
+        before = int(np.searchsorted(self._borders, stop, "right")) - 1
+        border = int(self._borders[before]) if before >= 0 else 0
+        return border if border > start else stop
 
     def _length(self, start: int) -> int:
         length = self._max_rows

@@ -153,7 +153,9 @@ class FragmentGroups:
         most_rows
             The most rows of a group, where the caller wants smaller ones than this would.
         """
-        least = LEAST_GROUPED if least is None else least
+        if least is None:
+            # Far files one by one would be waited for one after another.
+            least = LEAST_GROUPED if self.is_local else 2
         if len(numbers) < least:
             return iter([[number] for number in numbers])
         kinds = map(self._numbered_kind_of, numbers)

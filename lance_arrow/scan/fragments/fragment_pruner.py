@@ -5,8 +5,7 @@ fragments of one kind ─► first one: columns of the filter in its files ─�
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from threading import Lock
 
 from lance_arrow.errors import LanceError
@@ -15,9 +14,7 @@ from lance_arrow.pruning.file_pruner import FilePruner, file_pruner
 from lance_arrow.pruning.zone_predicates import ZonePredicate
 from lance_arrow.scan.fragments.joined_fragments import OpensFragment, joining_key
 from lance_arrow.scan.fragments.table_columns import TableColumns
-
-# Opening a fragment takes as long as asking for so many.
-_WORTH_A_LOOK = 8
+from lance_arrow.scan.groups.left_by_shown import left_by_shown
 
 
 class FragmentPruner:
@@ -55,39 +52,34 @@ class FragmentPruner:
         """
         key = joining_key(self._fragments[numbers[0]])
         assert key is not None
-        with self._lock:
-            known = self._known.get(key)
-        left = list(numbers)
         try:
-            if known is not None:
-                left = self._asked(known, left)
-            # What is left may have zone maps of a form that was not seen before: one after another is shown, as long as
-            # that pays. Those before the last one that was excluded satisfy the filter, as far as is known.
-            shown, has_paid = numbers[0], True
-            while has_paid and not _are_idle(known):
-                begin = bisect_left(left, shown)
-                if begin == len(left):
-                    break
-                known = self._registered(key, left[begin])
-                found = self._asked(known, left[begin:])
-                excluded = set(left[begin:]).difference(found)
-                has_paid = len(excluded) > _WORTH_A_LOOK
-                shown = max(excluded, default=shown)
-                left[begin:] = found
+            return left_by_shown(
+                numbers,
+                lambda some: self._asked(key, some),
+                lambda number: self._register(key, number),
+                lambda: self._is_idle(key),
+            )
         except (LanceError, OSError):
             # The scan tells what is wrong.
-            return left
-        return left
+            return list(numbers)
 
-    def _asked(self, pruners: Mapping[int, FilePruner], numbers: Sequence[int]) -> list[int]:
+    def _of(self, key: tuple[object, ...]) -> dict[int, FilePruner] | None:
+        with self._lock:
+            return self._known.get(key)
+
+    def _is_idle(self, key: tuple[object, ...]) -> bool:
+        known = self._of(key)
+        return known is not None and all(pruner.native.is_idle for pruner in known.values())
+
+    def _asked(self, key: tuple[object, ...], numbers: Sequence[int]) -> list[int]:
         left, options = list(numbers), self._columns.options
-        for at, pruner in pruners.items():
+        for at, pruner in (self._of(key) or {}).items():
             files = [self._fragments[number].files[at] for number in left]
             paths = self._columns.facts.data_paths(files, allow_external_bases=options.allow_external_bases)
             left = [left[one] for one in pruner.native.left(paths, [file.size_bytes or 0 for file in files])]
         return left
 
-    def _registered(self, key: tuple[object, ...], number: int) -> dict[int, FilePruner]:
+    def _register(self, key: tuple[object, ...], number: int) -> None:
         """Show a fragment to the pruners of its kind, which are made for the first one; by the number of the file.
 
         Raises
@@ -105,8 +97,3 @@ class FragmentPruner:
                 if at in found:
                     opened, leaves = found[at]
                     pruner.register(opened.rows, leaves)
-            return known
-
-
-def _are_idle(pruners: Mapping[int, FilePruner] | None) -> bool:
-    return pruners is not None and all(pruner.native.is_idle for pruner in pruners.values())

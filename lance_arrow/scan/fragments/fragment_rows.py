@@ -52,6 +52,8 @@ class TableSource(ABC):
     columns: TableColumns
     meta: FragmentMeta
     """The fragment, or the first one of several, whose files have the same fields."""
+    row_starts: NDArray[np.int64] | None = None
+    """As `RowSource.row_starts`."""
 
     @property
     @abstractmethod

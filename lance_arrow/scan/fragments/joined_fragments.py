@@ -21,7 +21,7 @@ from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.container.joined_files import JOINED_VERSIONS, JoinedFiles, SmallFiles
 from lance_arrow.errors import CorruptFileError
-from lance_arrow.io import AnyFileSystem, ReadStats, read_small_files
+from lance_arrow.io import AnyFileSystem, ReadStats
 from lance_arrow.manifests.fragments import DataFileMeta, FragmentMeta
 from lance_arrow.pruning.zone_predicates import ZonePredicate
 from lance_arrow.pruning.zone_pruning import PruneResult
@@ -29,6 +29,7 @@ from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.fragments.fragment_reading import FragmentReading
 from lance_arrow.scan.fragments.fragment_rows import ADDRESS_BITS, FragmentRows, TableSource, owned_ids
 from lance_arrow.scan.fragments.table_columns import TableColumns, VirtualColumn
+from lance_arrow.scan.groups.opened_together import open_together, runs_of
 from lance_arrow.scan.joined_rows import JoinedRowReader, opened_as_one
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.projection import Projection
@@ -103,20 +104,17 @@ class FilesOpening:
             groups.setdefault(tuple(keys[member]), []).append(member)
         found = list(groups.items())
         if in_order:
-            found = [(key, run.tolist()) for key, members in found for run in _runs(np.array(members))]
+            found = [(key, run.tolist()) for key, members in found for run in runs_of(np.array(members))]
             found.sort(key=lambda one: one[1])
         return [(np.array(members), _joined(opened, key, np.array(members))) for key, members in found]
 
     def _opened(self, files: Sequence[DataFileMeta]) -> SmallFiles:
-        options, runtime = self.columns.options, default_runtime()
+        options = self.columns.options
         sizes = np.array([file.size_bytes for file in files], np.int64)
         paths = self.columns.facts.data_paths(files, allow_external_bases=options.allow_external_bases)
-        if self.ends_only:
-            return SmallFiles.open_ends(self.filesystem, paths, sizes, verify=options.verify)
-        data, starts, flags = read_small_files(
-            self.filesystem, paths, sizes, runtime.side_by_side, runtime.settings.num_threads
+        return open_together(
+            self.filesystem, paths, sizes, default_runtime(), options, ends_only=self.ends_only, may_change=False
         )
-        return SmallFiles.open(data, starts, sizes, flags, verify=options.verify)
 
 
 class JoinedFragments(TableSource):
@@ -133,6 +131,8 @@ class JoinedFragments(TableSource):
     reader
         What opens a fragment by itself.
     """
+
+    row_starts: NDArray[np.int64]
 
     def __init__(
         self,
@@ -317,11 +317,6 @@ class HeldFragments:
                 while len(self._readings) > _KEPT_READINGS:
                     self._readings.popitem(last=False)
         return held[1]
-
-
-def _runs(numbers: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-    """Divide ascending numbers where one does not follow the other."""
-    return np.split(numbers, np.flatnonzero(np.diff(numbers) != 1) + 1)
 
 
 def _joined(

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from lance_arrow.arrays.column_roots import num_leaves
 from lance_arrow.arrays.column_tree import ColumnNode
-from lance_arrow.io import AnyFileSystem, coalescing_of, is_local
+from lance_arrow.io import AnyFileSystem, coalescing_of, compares_versions, is_local
 from lance_arrow.io.pacing.policy import TINY_FILE_BYTES
 from lance_arrow.runtime import Runtime
 from lance_arrow.scan.open_files import stay_open
 from lance_arrow.scan.windows import ENDS_BYTES, GROUP_BYTES, LEAST_GROUPED, SMALL_FILE_BYTES
 from lance_arrow.settings import Limits
+
+if TYPE_CHECKING:
+    from lance_arrow.scan.filters.filter_plan import FilterPlan
 
 # If a smaller part of a file is wanted, it is read piece by piece.
 _LEAST_SHARE = 1 / 3
@@ -48,6 +52,56 @@ class GroupSizes:
         if share >= _LEAST_SHARE and not is_judged:
             return self._most_bytes
         return min(self._most_bytes, SMALL_FILE_BYTES if self._is_local else TINY_FILE_BYTES)
+
+
+class BareSizes:
+    """What is read of bare files for a scan: of small ones all, of others the end and wanted columns.
+
+    Parameters
+    ----------
+    filesystem
+        Where they are.
+    roots
+        Columns of one of them; the others are taken to have the same.
+    nodes
+        Wanted columns.
+    filter
+        Of the scan.
+    num_files
+        How many are scanned.
+    runtime
+        Limits, and how much memory there is.
+    """
+
+    def __init__(
+        self,
+        filesystem: AnyFileSystem,
+        roots: Sequence[ColumnNode],
+        nodes: Sequence[ColumnNode],
+        filter: FilterPlan | None,
+        num_files: int,
+        runtime: Runtime,
+    ) -> None:
+        of_filter = () if filter is None else filter.nodes(roots)
+        # Zone maps may leave out parts of files, and little of the other columns.
+        is_judged = filter is not None and filter.predicate is not None
+        sizes = GroupSizes(runtime, is_local=is_local(filesystem))
+        self.group_bytes = sizes.group_bytes
+        self.most_whole_bytes = sizes.most_of_a_file(share_of([*nodes, *of_filter], roots), is_judged=is_judged)
+        num_learnt = None if filter is None else num_files
+        self._reads_ends = compares_versions(filesystem) and may_read_ends(
+            filesystem, runtime.settings.limits, num_learnt
+        )
+        self._share = share_of(of_filter if is_judged else [*nodes, *of_filter], roots)
+        self._tail_bytes = coalescing_of(filesystem).tail_bytes
+
+    def of(self, size: int) -> tuple[bool, int] | None:
+        """Return whether a file of so many bytes is opened by its end, and what is read of it; None for one alone."""
+        if size < 0:
+            return None
+        if size <= self.most_whole_bytes:
+            return False, size
+        return (True, bytes_by_end(size, self._share, self._tail_bytes)) if self._reads_ends else None
 
 
 def bytes_by_end(size: int, share: float, tail_bytes: int) -> int:

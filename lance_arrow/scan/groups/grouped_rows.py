@@ -17,6 +17,7 @@ from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.projection import Projection
 from lance_arrow.scan.read_counts import Receipt
 from lance_arrow.scan.row_stream import RowStream
+from lance_arrow.scan.windows import WINDOW_ROWS
 from lance_arrow.spi.rows import RowRanges
 
 T = TypeVar("T")
@@ -82,10 +83,10 @@ class GroupedRows:
         batch_size: int | None,
         projection: Projection,
         *,
-        wants_all: bool,
-        is_held: bool,
-        is_written: bool,
-        most_rows: int,
+        wants_all: bool = False,
+        is_held: bool = False,
+        is_written: bool = False,
+        most_rows: int = WINDOW_ROWS,
     ) -> Iterator[pa.RecordBatch]:
         """Yield batches of sources, by their numbers; hand the report to plugins at the end.
 

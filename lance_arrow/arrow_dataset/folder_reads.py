@@ -1,0 +1,109 @@
+"""`FolderReads`: whole reads and counts of a dataset of several bare files without Arrow's scan.
+
+    paths and sizes ─► groups, opened ahead ─► rows, decoded ahead, in order
+
+Arrow has to cast where files have other schemas than the dataset: then nothing is read here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lance_arrow.arrow_dataset.bridge.loading import bridge
+from lance_arrow.arrow_dataset.places import file_place
+from lance_arrow.io import is_local
+from lance_arrow.runtime import default_runtime
+from lance_arrow.scan.groups.file_groups import FileGroups, FilesAlike, OtherSchemaError
+from lance_arrow.scan.groups.grouped_rows import GroupedRows
+from lance_arrow.scan.predicates import as_expression
+from lance_arrow.scan.projection import Projection
+from lance_arrow.scan.row_taking import as_table
+
+if TYPE_CHECKING:
+    from lance_arrow.arrow_dataset.dataset_parts import DatasetOfFragments
+    from lance_arrow.scan.filters.filter_plan import FilterPlan
+    from lance_arrow.scan.predicates import Predicate
+
+_TRUE = pc.scalar(True)
+
+
+class FolderReads:
+    """Reads and counts the rows of bare files as `TableReader` does those of fragments.
+
+    Parameters
+    ----------
+    files
+        The files, in the order of rows.
+    schema
+        That of the dataset.
+    """
+
+    def __init__(self, files: FilesAlike, schema: pa.Schema) -> None:
+        self._files, self._schema = files, schema
+        self._runtime = default_runtime()
+        self._are_alike = True
+
+    @classmethod
+    def of(cls, dataset: DatasetOfFragments) -> FolderReads | None:
+        """Return what reads a dataset; None where it consists of something else than whole files of known sizes."""
+        paths, sizes, guarantee_of, guarantees = bridge.files_of(dataset)
+        if len(paths) < 2 or -1 in sizes or any(guarantee_of) or not guarantees[0].equals(_TRUE):
+            return None
+        place = file_place(paths[0], bridge.filesystem_of(dataset), None, None)
+        location = place.location()
+        # Of a part of a filesystem the paths begin further down.
+        if location is None or location.path != place.path or not place.path.endswith(paths[0]):
+            return None
+        before = place.path[: -len(paths[0])]
+        handler, own_sizes = dataset.format.handler, np.array(sizes, np.int64)
+        files = FilesAlike(
+            location.filesystem, [before + path for path in paths], own_sizes, dataset.schema, handler.files
+        )
+        return cls(files, dataset.schema)
+
+    def read(self, columns: Sequence[str] | None, filter: Predicate | None) -> pa.Table | None:
+        """Read the rows that satisfy a filter, all when None; None where a file has another schema.
+
+        Raises
+        ------
+        LanceError, OSError
+            As `GroupedRows.batches`.
+        """
+        if not self._are_alike:
+            return None
+        schema = self._schema
+        fields = list(schema) if columns is None else [schema.field(name) for name in columns]
+        try:
+            rows = self._files.example.rows
+            projection = Projection.of(rows.roots, schema.metadata, columns)
+            scan = self._scan(columns, filter)
+            batches = list(scan.batches(range(len(self._files)), None, projection, is_held=True))
+        except OtherSchemaError:
+            self._are_alike = False
+            return None
+        # Files may differ in metadata.
+        return as_table(batches, pa.schema(fields, schema.metadata))
+
+    def count(self, filter: Predicate | None) -> int | None:
+        """Count the rows that satisfy a filter; None where a file has another schema, or Arrow counts as well."""
+        if not self._are_alike or (filter is None and is_local(self._files.filesystem)):
+            # Files are counted natively, and none is held.
+            return None
+        try:
+            return self._scan((), filter).count(range(len(self._files)))
+        except OtherSchemaError:
+            self._are_alike = False
+            return None
+
+    def _scan(self, columns: Sequence[str] | None, filter: Predicate | None) -> GroupedRows:
+        plan: FilterPlan | None = None
+        if filter is not None:
+            from lance_arrow.scan.filters.kept_plans import kept_plan  # noqa: PLC0415 - for filters alone
+
+            plan = kept_plan(as_expression(filter, self._schema), self._schema)
+        return GroupedRows(FileGroups(self._files, columns, plan, self._runtime), None, self._runtime)
