@@ -1,12 +1,14 @@
-"""Rows by number of many local bare files: they are counted natively, and the ends of wanted ones are read together.
+"""Rows by number of many bare files: the ends of wanted ones are read together.
 
-files ─► rows of each                    wanted files ─► their ends ─► those of one schema as one file ─► rows
+local files: counted natively ─► ends of wanted ones ─┐
+far files: ends of all, which are kept ───────────────┴─► those of one schema as one file ─► rows
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -15,8 +17,17 @@ from numpy.typing import NDArray
 from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment, as_stored
 from lance_arrow.arrow_dataset.scan_handler import FileScanHandler
 from lance_arrow.arrow_dataset.scanner_options import ScannerOptions
+from lance_arrow.container.joined_files import SmallFiles
 from lance_arrow.errors import LanceError
-from lance_arrow.io import AnyFileSystem, locate
+from lance_arrow.io import (
+    AnyFileSystem,
+    Positions,
+    coalescing_of,
+    compares_versions,
+    is_local,
+    locate,
+    reads_small_files,
+)
 from lance_arrow.pruning.file_pruner import FileCounter
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.groups.group_sizes import may_read_ends
@@ -29,6 +40,8 @@ from lance_arrow.scan.windows import ENDS_BYTES, LEAST_GROUPED
 
 # Files of other schemas are counted one by one, and shown to the native counter, up to so many.
 _MOST_SHOWN = 8
+# Ends of far files take at most this part of the memory budget as long as a dataset is open.
+_PART_OF_BUDGET = 8
 
 
 class JoinedTaking:
@@ -42,6 +55,8 @@ class JoinedTaking:
         Opens files.
     filesystem, paths
         Where they are.
+    sizes
+        ``(n,) int64``: what they have.
     """
 
     def __init__(
@@ -50,19 +65,24 @@ class JoinedTaking:
         handler: FileScanHandler,
         filesystem: AnyFileSystem,
         paths: Sequence[str],
+        sizes: Positions,
     ) -> None:
-        self._fragments, self._handler, self._filesystem, self._paths = fragments, handler, filesystem, paths
+        self._fragments, self._handler = fragments, handler
+        self._filesystem, self._paths, self._sizes = filesystem, paths, sizes
+        self._is_local = is_local(filesystem)
+        # Far files whose ends were read to count them.
+        self._kept: list[tuple[list[int], SmallFiles]] = []
 
     @classmethod
     def of(cls, fragments: Sequence[LanceFileFragment]) -> JoinedTaking | None:
-        """Return that of some files; None where they are few, far, parts of files, or of a table."""
+        """Return that of some files; None where they are few, parts of files, or of a table."""
         limits = default_runtime().settings.limits
         handler = fragments[0].format.handler
         if not isinstance(handler, FileScanHandler) or handler.options.verify == "full":
             return None
         if handler.scan_options != ScanOptions():
             return None
-        paths = []
+        paths, sizes = [], []
         filesystem: AnyFileSystem | None = None
         for fragment in fragments:
             place = fragment.place
@@ -71,12 +91,19 @@ class JoinedTaking:
                 if place.payload is not None or place.rows is not None
                 else locate(place.path, filesystem=place.filesystem)
             )
-            if location is None or not location.is_local:
+            if location is None:
+                return None
+            size = _local_size(location.path) if location.is_local else place.size
+            if size is None:
+                # The file tells what is wrong, or how large it is.
                 return None
             filesystem = location.filesystem
             paths.append(location.path)
-        may = filesystem is not None and may_read_ends(filesystem, limits, len(fragments))
-        return cls(fragments, handler, filesystem, paths) if may else None
+            sizes.append(size)
+        may = filesystem is not None and reads_small_files(filesystem) and compares_versions(filesystem)
+        if not may or not may_read_ends(filesystem, limits, len(fragments)):
+            return None
+        return cls(fragments, handler, filesystem, paths, np.array(sizes, np.int64))
 
     def num_rows(self) -> NDArray[np.int64]:
         """Count the rows of each file, ``(n,) int64``.
@@ -86,6 +113,22 @@ class JoinedTaking:
         LanceError, OSError
             A file cannot be read.
         """
+        return self._counted_natively() if self._is_local else self._counted_by_ends()
+
+    def _counted_by_ends(self) -> NDArray[np.int64]:
+        counts = np.full(len(self._paths), -1, np.int64)
+        most_bytes = default_runtime().settings.memory_budget_bytes // _PART_OF_BUDGET
+        for numbers in self._groups(range(len(self._paths))):
+            small = self._opened(numbers)
+            counts[numbers] = np.where(small.flags == 1, small.num_rows, -1)
+            most_bytes -= int(np.minimum(self._sizes[numbers], coalescing_of(self._filesystem).tail_bytes).sum())
+            if most_bytes >= 0:
+                self._kept.append((numbers, small))
+        left = np.flatnonzero(counts < 0).tolist()
+        counts[left] = list(default_runtime().ahead(lambda number: self._fragments[number].num_rows, left, is_far=True))
+        return counts
+
+    def _counted_natively(self) -> NDArray[np.int64]:
         counter = FileCounter(has_checks=self._handler.options.verify != "off")
         counts = np.full(len(self._paths), -1, np.int64)
         for _ in range(_MOST_SHOWN):
@@ -130,12 +173,11 @@ class JoinedTaking:
             Files, and their rows one after the other.
         """
         runtime = default_runtime()
-        if len(numbers) < LEAST_GROUPED or runtime.is_watched:
+        if (self._is_local and len(numbers) < LEAST_GROUPED) or runtime.is_watched:
             return
+        how = self._handler.options
         try:
-            for some, sizes in self._groups(numbers):
-                paths, how = [self._paths[number] for number in some], self._handler.options
-                small = open_together(self._filesystem, paths, sizes, runtime, how, ends_only=True, may_change=True)
+            for some, small in self._wanted(numbers):
                 small.flags[small.num_rows != counts[some]] = 0
                 for members, files in as_one(small, in_order=False):
                     file = opened_as_one(files, runtime, how)
@@ -150,9 +192,41 @@ class JoinedTaking:
             # Read one by one, the files tell what is wrong; or they can be read.
             return
 
-    def _groups(self, numbers: Sequence[int]) -> Iterator[tuple[list[int], NDArray[np.int64]]]:
-        """Divide files into groups whose ends may be read together; yield them and their sizes."""
-        sizes = np.array([os.stat(self._paths[number]).st_size for number in numbers], np.int64)
-        group_of = np.cumsum(sizes) // ENDS_BYTES
-        for group in np.split(np.arange(len(numbers)), np.flatnonzero(np.diff(group_of)) + 1):
-            yield [numbers[place] for place in group.tolist()], sizes[group]
+    def _wanted(self, numbers: Sequence[int]) -> Iterator[tuple[list[int], SmallFiles]]:
+        """Yield files whose ends are here, or are read now; those that are not wanted have no flag."""
+        left = np.zeros(len(self._paths), np.uint8)
+        left[list(numbers)] = 1
+        for some, small in self._kept:
+            if left[some].any():
+                yield some, replace(small, flags=small.flags & left[some])
+                left[some] = 0
+        for some in self._groups(np.flatnonzero(left).tolist()):
+            yield some, self._opened(some)
+
+    def _opened(self, numbers: Sequence[int]) -> SmallFiles:
+        """Open files by their ends."""
+        paths, sizes = [self._paths[number] for number in numbers], self._sizes[list(numbers)]
+        return open_together(
+            self._filesystem,
+            paths,
+            sizes,
+            default_runtime(),
+            self._handler.options,
+            ends_only=True,
+            may_change=True,
+        )
+
+    def _groups(self, numbers: Sequence[int]) -> Iterator[list[int]]:
+        """Divide files into groups whose ends may be read together; too large ones are in none."""
+        fitting = np.array([number for number in numbers if self._sizes[number] <= ENDS_BYTES], np.int64)
+        group_of = np.cumsum(self._sizes[fitting]) // ENDS_BYTES
+        for group in np.split(fitting, np.flatnonzero(np.diff(group_of)) + 1):
+            if len(group):
+                yield group.tolist()
+
+
+def _local_size(path: str) -> int | None:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return None
