@@ -12,7 +12,7 @@ from typing import Any
 from unittest.mock import patch
 
 from lance_arrow.io import fsspec_sink
-from lance_arrow.table import cleanup, commit, conflicts, strategies, table_upkeep, tags
+from lance_arrow.table import cleanup, commit, conflicts, strategies, tags
 from lance_arrow.table.operations import base
 from lance_arrow.table.written_files import WrittenFiles
 
@@ -70,12 +70,11 @@ def _early_cleanup() -> AbstractContextManager[Any]:
 
 def _early_versions() -> AbstractContextManager[Any]:
     """A cleanup removes versions of any age."""
-    plain = cleanup.CleanupRules
 
-    def rules(**given: Any) -> cleanup.CleanupRules:
-        return plain(**{**given, "older_than": datetime.timedelta()})
+    def forget(self: cleanup.CleanupRules) -> None:
+        object.__setattr__(self, "older_than", datetime.timedelta())
 
-    return patch.object(table_upkeep, "CleanupRules", rules)
+    return patch.object(cleanup.CleanupRules, "__post_init__", forget)
 
 
 def _blind_cleanup() -> AbstractContextManager[Any]:
