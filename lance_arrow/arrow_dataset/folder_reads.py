@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_arrow.arrow_dataset.bridge.loading import bridge
-from lance_arrow.arrow_dataset.places import file_place
+from lance_arrow.arrow_dataset.places import file_place, size_of
+from lance_arrow.arrow_dataset.scan_handler import FileScanHandler
 from lance_arrow.io import is_local
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.groups.file_groups import FileGroups, FilesAlike, OtherSchemaError
@@ -52,18 +53,23 @@ class FolderReads:
     def of(cls, dataset: DatasetOfFragments) -> FolderReads | None:
         """Return what reads a dataset; None where it consists of something else than whole files of known sizes."""
         paths, sizes, guarantee_of, guarantees = bridge.files_of(dataset)
-        if len(paths) < 2 or -1 in sizes or any(guarantee_of) or not guarantees[0].equals(_TRUE):
+        handler = dataset.format.handler
+        if not isinstance(handler, FileScanHandler) or len(paths) < 2:
+            return None
+        if any(guarantee_of) or not guarantees[0].equals(_TRUE):
             return None
         place = file_place(paths[0], bridge.filesystem_of(dataset), None, None)
         location = place.location()
         # Of a part of a filesystem the paths begin further down.
         if location is None or location.path != place.path or not place.path.endswith(paths[0]):
             return None
-        before = place.path[: -len(paths[0])]
-        handler, own_sizes = dataset.format.handler, np.array(sizes, np.int64)
-        files = FilesAlike(
-            location.filesystem, [before + path for path in paths], own_sizes, dataset.schema, handler.files
-        )
+        places = [place.path[: -len(paths[0])] + path for path in paths]
+        if location.is_local:
+            # pyarrow does not look at files that are named one by one.
+            sizes = [size_of(one) if size < 0 else size for one, size in zip(places, sizes, strict=True)]
+        if -1 in sizes:
+            return None
+        files = FilesAlike(location.filesystem, places, np.array(sizes, np.int64), dataset.schema, handler.files)
         return cls(files, dataset.schema)
 
     def read(self, columns: Sequence[str] | None, filter: Predicate | None) -> pa.Table | None:

@@ -9,7 +9,6 @@ Arrow scans fragment by fragment: a file of 1,000 rows costs it, the bridge, and
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -28,7 +27,7 @@ from lance_arrow.arrow_dataset.fragment_group import FragmentGroup
 from lance_arrow.arrow_dataset.group_scan import GroupState
 from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
 from lance_arrow.arrow_dataset.narrow_schema import OF_FILES, named_paths
-from lance_arrow.arrow_dataset.places import file_place
+from lance_arrow.arrow_dataset.places import file_place, size_of
 from lance_arrow.arrow_dataset.scan_handler import FileScanHandler
 from lance_arrow.arrow_dataset.scanner_options import ScannerOptions
 from lance_arrow.arrow_dataset.table_parts import TablePart
@@ -195,7 +194,7 @@ class GroupedView:
             return None
         if location.is_local and -1 in sizes:
             # pyarrow does not look at files that are named one by one.
-            sizes[:] = [_size_of(before + path) if size < 0 else size for path, size in zip(paths, sizes, strict=True)]
+            sizes[:] = [size_of(before + path) if size < 0 else size for path, size in zip(paths, sizes, strict=True)]
         try:
             opened = self._format.handler.opened(place)
         except (LanceError, OSError):
@@ -267,13 +266,6 @@ def _wanted_paths(columns: Any, schema: pa.Schema) -> tuple[Path, ...] | None:
     if any(path and path[0] in OF_FILES for path in found):
         return None
     return tuple(dict.fromkeys(found))
-
-
-def _size_of(path: str) -> int:
-    try:
-        return os.stat(path).st_size
-    except OSError:
-        return -1
 
 
 def _most_files(num_files: int) -> int:

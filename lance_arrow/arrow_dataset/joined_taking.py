@@ -6,7 +6,6 @@ far files: ends of all, which are kept ─────────────�
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
@@ -15,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment, as_stored
+from lance_arrow.arrow_dataset.places import size_of
 from lance_arrow.arrow_dataset.scan_handler import FileScanHandler
 from lance_arrow.arrow_dataset.scanner_options import ScannerOptions
 from lance_arrow.container.joined_files import SmallFiles
@@ -93,8 +93,8 @@ class JoinedTaking:
             )
             if location is None:
                 return None
-            size = _local_size(location.path) if location.is_local else place.size
-            if size is None:
+            size = size_of(location.path) if location.is_local else place.size
+            if size is None or size < 0:
                 # The file tells what is wrong, or how large it is.
                 return None
             filesystem = location.filesystem
@@ -223,10 +223,3 @@ class JoinedTaking:
         for group in np.split(fitting, np.flatnonzero(np.diff(group_of)) + 1):
             if len(group):
                 yield group.tolist()
-
-
-def _local_size(path: str) -> int | None:
-    try:
-        return os.stat(path).st_size
-    except OSError:
-        return None

@@ -65,6 +65,14 @@ def resolve(file: object, filesystem: object | None) -> tuple[object, FileSystem
     return path, filesystem
 
 
+def size_of(path: str) -> int:
+    """Return the size of a local file; -1 where there is none."""
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return -1
+
+
 def as_arrow(filesystem: AnyFileSystem | None, searched: str | None = None) -> FileSystem:
     """Return a filesystem as pyarrow's datasets want it; None is the local one.
 
@@ -132,10 +140,11 @@ class _ListsOnce(FSSpecHandler):  # type: ignore[misc]
         if self._searched is None or paths != [self._searched]:
             return super().get_file_info(paths)
         listed = self.fs.find(self._searched, withdirs=True, detail=True)
-        if not listed:
+        if self._searched in listed:
+            # It is a file, whose end could not be read.
             return super().get_file_info(paths)
         self._listed = listed
-        return [FileInfo(self._searched, FileType.Directory)]
+        return [FileInfo(self._searched, FileType.Directory if listed else FileType.NotFound)]
 
     def get_file_info_selector(self, selector: Any) -> list[Any]:
         found, self._listed = self._listed, None

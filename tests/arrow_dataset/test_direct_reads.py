@@ -14,9 +14,9 @@ import pytest
 
 import lance_arrow
 from lance_arrow import LanceDataset, LanceFormat, LanceTable
-from lance_arrow.arrow_dataset.direct_reads import FileReads, direct_reads
+from lance_arrow.arrow_dataset.direct_reads import FileReads, TableReads, direct_reads
+from lance_arrow.arrow_dataset.folder_reads import FolderReads
 from lance_arrow.arrow_dataset.scanner_options import ScannerOptions
-from lance_arrow.scan.fragments.table_reader import TableReader
 
 F = pc.field
 _NUM_ROWS = 2500
@@ -43,10 +43,18 @@ COLUMNS = [None, ["s"], ["nested", "id"]]
 def datasets(folder: Path) -> Iterator[tuple[str, type, LanceDataset]]:
     lance_arrow.write_table(ROWS, folder / "one.lance")
     yield "file", FileReads, lance_arrow.dataset(folder / "one.lance")
+    for name, num_files in (("some", 3), ("many", 25)):
+        (folder / name).mkdir()
+        step = -(-_NUM_ROWS // num_files)
+        for number in range(num_files):
+            part = ROWS.slice(number * step, step)
+            lance_arrow.write_table(part, folder / name / f"{number:02}.lance")
+        yield name, FolderReads, lance_arrow.dataset(folder / name)
+    yield "named", FolderReads, lance_arrow.dataset([folder / "some" / f"{number:02}.lance" for number in (0, 1, 2)])
     table = LanceTable.create(folder / "table", ROWS, max_rows_per_file=1000)
-    yield "table", TableReader, lance_arrow.dataset(folder / "table")
+    yield "table", TableReads, lance_arrow.dataset(folder / "table")
     table.delete("id % 3 = 0")
-    yield "deletions", TableReader, lance_arrow.dataset(folder / "table")
+    yield "deletions", TableReads, lance_arrow.dataset(folder / "table")
 
 
 def test_rows_and_schemas_are_those_of_the_scanner(tmp_path: Path) -> None:
@@ -58,6 +66,32 @@ def test_rows_and_schemas_are_those_of_the_scanner(tmp_path: Path) -> None:
                 found, scanned = dataset.to_table(columns, where), dataset.scanner(columns, where).to_table()
                 assert found.schema.equals(scanned.schema, check_metadata=True), (name, columns)
                 assert found.equals(scanned), (name, columns, where)
+
+
+def test_files_of_other_schemas_are_for_arrow(tmp_path: Path) -> None:
+    lance_arrow.write_table(ROWS, tmp_path / "a.lance")
+    lance_arrow.write_table(ROWS.drop_columns(["s"]), tmp_path / "b.lance")
+    dataset = lance_arrow.dataset(tmp_path)
+    expected = pa.concat_tables([ROWS, ROWS.drop_columns(["s"])], promote_options="default")
+    for where in FILTERS:
+        found = expected if where is None else expected.filter(where)
+        assert dataset.count_rows(where) == found.num_rows, where
+        assert dataset.to_table(filter=where).equals(found), where
+    reads = dataset._folder_reads
+    assert reads is not None
+    assert reads.read(None, None) is None
+    assert reads.count(FILTERS[1]) is None
+
+
+def test_metadata_of_files_may_differ(tmp_path: Path) -> None:
+    for number in range(10):
+        field = ROWS.schema.field("id").with_metadata({"number": str(number)})
+        schema = pa.schema([field, *list(ROWS.schema)[1:]], {"number": str(number)})
+        lance_arrow.write_table(ROWS.cast(schema), tmp_path / f"{number}.lance")
+    dataset = lance_arrow.dataset(tmp_path)
+    found = dataset.to_table(filter=F("id") < 10)
+    assert found.schema.equals(dataset.scanner(filter=F("id") < 10).to_table().schema, check_metadata=True)
+    assert found["id"].to_pylist() == 10 * list(range(10))
 
 
 def test_the_filter_of_the_dataset_counts(tmp_path: Path) -> None:
@@ -93,7 +127,6 @@ def test_other_datasets_are_for_arrow(tmp_path: Path) -> None:
     other = pa.schema({"id": pa.int64(), "new": pa.string()})
     guaranteed = LanceFormat().make_fragment(fragment.path, fragment.filesystem, F("id") < 10)
     cases = {
-        "two files": lance_arrow.dataset([tmp_path / "a.lance", tmp_path / "b.lance"]),
         "another schema": file.replace_schema(other),
         "some rows": LanceDataset([fragment.subset(rows=(2, 5))], file.schema, file.format, fragment.filesystem),
         "a guarantee": LanceDataset([guaranteed], file.schema, file.format, fragment.filesystem),

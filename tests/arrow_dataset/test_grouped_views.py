@@ -22,7 +22,7 @@ from small_files import bare_files, mixed_rows, noted_ends
 
 import lance_arrow
 from lance_arrow import LanceFormat, LanceFragmentScanOptions, LanceTable, write_table
-from lance_arrow.arrow_dataset import file_group, grouped_view
+from lance_arrow.arrow_dataset import grouped_view
 from lance_arrow.arrow_dataset.file_group import BareFiles
 from lance_arrow.arrow_dataset.fragment_group import FragmentGroup
 from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
@@ -31,7 +31,7 @@ from lance_arrow.arrow_dataset.scan_handler import FileScanHandler
 from lance_arrow.errors import InvalidArgumentError, LanceError
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan import open_files
-from lance_arrow.scan.groups import group_sizes
+from lance_arrow.scan.groups import group_sizes, opened_together
 from lance_arrow.spi import ReadReport
 
 _POOLS: list[pa.MemoryPool] = []
@@ -102,10 +102,11 @@ def _larger_groups(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def check(open_: Callable[[], LanceDataset], **how: Any) -> pa.Table:
-    """Compare a scan, its batches and its count with those of a scan file by file."""
-    expected = one_by_one(lambda: open_().to_table(**how))
+    """Compare a read, a scan, its batches and its count with those of a scan file by file."""
+    expected = one_by_one(lambda: open_().scanner(**how).to_table())
     found = open_().to_table(**how)
     assert_same(expected, found)
+    assert_same(expected, open_().scanner(**how).to_table())
     for batch_size, use_threads in ((7, True), (1000, False)):
         scanner = open_().scanner(batch_size=batch_size, use_threads=use_threads, **how)
         batches = list(scanner.to_batches())
@@ -183,13 +184,13 @@ def test_a_filter_that_fails_is_told_as_for_one_file(place: Path) -> None:
 def test_files_that_zone_maps_exclude_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = files(tmp_path / "bare")
     sizes: list[int] = []
-    read = file_group.read_small_files
+    read = opened_together.read_small_files
 
     def counted(filesystem, paths, *others):
         sizes.append(len(paths))
         return read(filesystem, paths, *others)
 
-    monkeypatch.setattr(file_group, "read_small_files", counted)
+    monkeypatch.setattr(opened_together, "read_small_files", counted)
     dataset = lance_arrow.dataset(folder)
     assert dataset.to_table(filter=(F("id") >= 300) & (F("id") < 330))["id"].to_pylist() == list(range(300, 330))
     assert sum(sizes) <= 4
@@ -218,11 +219,12 @@ def test_an_index_leaves_out_fragments(tmp_path: Path, planned: list[int]) -> No
 
 def test_files_that_are_named_one_by_one(tmp_path: Path, planned: list[int]) -> None:
     paths = sorted(files(tmp_path / "bare").iterdir())
-    assert_same(mixed_rows(0, 600), lance_arrow.dataset(paths).to_table())
+    assert_same(mixed_rows(0, 600), lance_arrow.dataset(paths).scanner().to_table())
     assert max(planned) > 8
     paths[30].unlink()
-    with pytest.raises(FileNotFoundError, match=paths[30].name):
-        lance_arrow.dataset(paths).to_table()
+    for read in (LanceDataset.to_table, lambda dataset: dataset.scanner().to_table()):
+        with pytest.raises(FileNotFoundError, match=paths[30].name):
+            read(lance_arrow.dataset(paths))
 
 
 def test_files_elsewhere(tmp_path: Path, planned: list[int]) -> None:

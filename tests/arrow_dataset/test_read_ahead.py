@@ -15,11 +15,12 @@ from same import assert_same
 from small_files import bare_files, mixed_rows
 
 from lance_arrow import LanceFormat, LanceFragmentScanOptions, LanceTable, write_table
-from lance_arrow.arrow_dataset import file_group, read_ahead
+from lance_arrow.arrow_dataset import read_ahead
 from lance_arrow.arrow_dataset.file_group import BareFiles
 from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
 from lance_arrow.arrow_dataset.scan_handler import FileScanHandler
 from lance_arrow.errors import InvalidArgumentError, LanceError
+from lance_arrow.scan.groups import opened_together
 from lance_arrow.spi import ReadReport
 
 F = pc.field
@@ -136,13 +137,13 @@ def test_filters(folder: Path, condition: pc.Expression, groups: list[int]) -> N
 
 def test_files_that_zone_maps_exclude_are_not_read_ahead(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
-    read_small_files = file_group.read_small_files
+    read_small_files = opened_together.read_small_files
 
     def counted(filesystem, paths, *others):
         read.extend(paths)
         return read_small_files(filesystem, paths, *others)
 
-    monkeypatch.setattr(file_group, "read_small_files", counted)
+    monkeypatch.setattr(opened_together, "read_small_files", counted)
     condition = (F("id") >= 300) & (F("id") < 330)
     assert opened(folder).to_table(filter=condition)["id"].to_pylist() == list(range(300, 330))
     assert {Path(path).name for path in read} <= {"0030.lance", "0031.lance", "0032.lance"}

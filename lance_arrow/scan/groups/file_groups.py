@@ -134,7 +134,7 @@ class FileGroups:
         self._nodes: PerTree[tuple[ColumnNode, ...]] = PerTree(
             lambda roots: all_roots(roots) if paths is None else project(roots, paths)
         )
-        self._pruning = Lock()
+        self._pruning, self._is_shown = Lock(), False
 
     @property
     def num_ahead(self) -> int | None:
@@ -246,11 +246,15 @@ class FileGroups:
         paths = self._files.paths
 
         def asked(some: Sequence[int]) -> list[int]:
+            # What knows no file gives up at once.
+            if not self._is_shown:
+                return list(some)
             return [some[place] for place in pruner.native.left([paths[number] for number in some])]
 
         def show(number: int) -> None:
             with self._pruning:
                 pruner.register(self._files.open(number).rows)
+                self._is_shown = True
 
         try:
             return left_by_shown(numbers, asked, show, lambda: pruner.native.is_idle)
