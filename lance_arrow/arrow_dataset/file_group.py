@@ -33,7 +33,7 @@ from lance_arrow.scan.row_restriction import RowRestriction
 from lance_arrow.scan.row_weights import check_expansion
 from lance_arrow.scan.windows import WINDOW_ROWS
 from lance_arrow.spi.rows import RowRanges
-from lance_arrow.structure.row_selection import by_page
+from lance_arrow.structure.row_selection import by_page, rows_before
 
 
 class ScansFiles(Protocol):
@@ -159,6 +159,26 @@ class BareFiles(FileGroup):
             held = held_rows(one.reading, one.row_starts, wanted)
             if held is not None:
                 yield ReadFiles([self.paths[number] for number in one.numbers], *held)
+
+    def counts(self, handler: ScansFiles, request: ScanRequest) -> Iterator[tuple[Sequence[str], NDArray[np.int64]]]:
+        """Count the wanted rows of each of the files that can be read together; ``(n,)`` counts of some paths.
+
+        Parameters
+        ----------
+        handler
+            Scans single files.
+        request
+            What is wanted; its filter gives the same answer each time.
+        """
+        for one in self._together(range(len(self.paths)), handler, request, is_count=True):
+            if not isinstance(one, _Joined):
+                continue
+            try:
+                rows = one.reading.matching_all()
+            except LanceError:
+                # The file to blame tells what is wrong with it when its turn comes.
+                continue
+            yield [self.paths[number] for number in one.numbers], np.diff(rows_before(rows, one.row_starts))
 
     def _planning(self) -> AbstractContextManager[object]:
         """Hold the lock of `GroupState`, unless opening mostly waits for a store."""

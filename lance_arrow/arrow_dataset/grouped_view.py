@@ -217,9 +217,11 @@ class GroupedView:
         kinds = map(kind_of, range(len(paths)))
         # Far files one by one would be waited for one after another.
         least = LEAST_GROUPED if location.is_local else 2
+        # The first rows of few far files come as late as those of many: they wait for the same requests.
+        num_slow = _SLOW_GROUPS if location.is_local else 0
         groups = _slowly(
             lambda groups: in_groups(
-                kinds, limits.group_bytes, lambda: len(groups) >= _SLOW_GROUPS, _most_files(len(paths)), least
+                kinds, limits.group_bytes, lambda: len(groups) >= num_slow, _most_files(len(paths)), least
             )
         )
         if len(groups) == len(paths):
@@ -228,7 +230,8 @@ class GroupedView:
 
         def fragment(group: Sequence[int]) -> Fragment:
             first = group[0]
-            if len(group) == 1:
+            # A far file alone would have those that follow it read ahead, which are in other groups.
+            if len(group) == 1 and (location.is_local or kind_of(first)[1] is None):
                 return self._fragments[first]
             theirs = tuple(before + paths[number] for number in group)
             their_sizes = np.array([sizes[number] for number in group], np.int64)

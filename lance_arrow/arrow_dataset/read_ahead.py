@@ -23,12 +23,12 @@ from lance_arrow.arrow_dataset.handler_protocol import READ_AHEAD, ReadyRows, Sc
 from lance_arrow.arrow_dataset.table_files import TableFiles
 from lance_arrow.arrow_dataset.table_session import FoundPart, TableSession
 from lance_arrow.container.joined_files import JOINED_VERSIONS
-from lance_arrow.io import AnyFileSystem, Location, coalescing_of, locate
+from lance_arrow.io import AnyFileSystem, Location, locate, reads_small_files
 from lance_arrow.pruning.zone_predicates import Tree
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.file_place import FilePlace, Following
 from lance_arrow.scan.filters.filter_plan import FilterPlan
-from lance_arrow.scan.groups.group_sizes import GroupSizes, bytes_by_end, may_read_ends, share_of
+from lance_arrow.scan.groups.group_sizes import BareSizes
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.open_files import MOST_OPEN_FILES
 from lance_arrow.scan.projection import have_blobs
@@ -37,7 +37,8 @@ from lance_arrow.scan.windows import LEAST_GROUPED, SMALL_FILE_BYTES, may_be_sli
 _ASKED_ALONE = 2
 # Of larger files, codes are counted sooner than a scan makes values of them.
 _MOST_COUNTED_BYTES = 4 << 20
-_MOST_FILES = 128
+MOST_AHEAD = 128
+"""Most files of a group."""
 # Arrow has so many files in flight: its threads ask for some of them before their group is read.
 _MOST_OUT_OF_ORDER = 16
 _TRUE = pc.scalar(True)
@@ -53,8 +54,8 @@ _TOTAL = frozenset(
 class OpensFiles(ScansFiles, Protocol):
     """Opens files and scans single ones, as `FileScanHandler`."""
 
-    def opened(self, place: FilePlace) -> OpenFile | None:
-        """Open a file."""
+    def example(self, place: FilePlace, schema: pa.Schema) -> OpenFile | None:
+        """Open a file; of a store, another one of the schema that is open may stand for it."""
 
     def table_files(self, session: TableSession, filesystem: AnyFileSystem) -> TableFiles:
         """Return what reads the files of a table together."""
@@ -100,6 +101,7 @@ class ReadAhead:
         self._num_asked = 0
         # There are as many files, or more.
         self._num_files = 0
+        self._is_far = False
         # Files that follow those that were asked for, or read.
         self._next: set[str] = set()
         # The first file after the last group.
@@ -151,10 +153,13 @@ class ReadAhead:
         self._num_asked += 1
         if not self._num_files:
             self._num_files = 1 + len(place.following(MOST_OPEN_FILES)[0])
-        is_in_order = place.path in self._next and self._num_asked > _ASKED_ALONE
+            self._is_far = place.is_far
+        # Far files one by one would be waited for one after another.
+        alone, least = (1, 1) if self._is_far else (_ASKED_ALONE, LEAST_GROUPED)
+        is_in_order = place.path in self._next and self._num_asked > alone
         num_following = len(place.following(self._most)[0])
         # Of so few files it pays to keep what is learnt of each.
-        if not is_in_order or (self._most == LEAST_GROUPED and num_following < LEAST_GROUPED):
+        if not is_in_order or (self._most == LEAST_GROUPED and num_following < least):
             self._next.update(place.following(1)[0])
             return
         self._read_group(handler, place)
@@ -180,7 +185,7 @@ class ReadAhead:
             self.rows.add(names, one.num_rows.tolist(), one.batches)
             self._is_off = False
         self._next = set(paths[count : count + 1])
-        self._most = _MOST_FILES
+        self._most = MOST_AHEAD
         self._upcoming = None
         if count and len(paths) > count:
             following = _Skipping(place.following, count)
@@ -198,7 +203,7 @@ class ReadAhead:
         if isinstance(place.payload, FoundPart):
             table = handler.table_files(place.payload.session, location.filesystem)
             return table.read(paths, self._request, self._plan, self._num_files)
-        count, ends_only = self._count_of(handler, place, sizes) if location.is_local else (0, False)
+        count, ends_only = self._count_of(handler, place, location, sizes)
         if count < 2:
             return 0, iter(())
         first = replace(place, path=location.path, following=None)
@@ -206,33 +211,27 @@ class ReadAhead:
         group = BareFiles(location.filesystem, first, tuple(paths[:count]), own_sizes, GroupState(), ends_only)
         return count, group.read_files(handler, self._judged, self._request)
 
-    def _count_of(self, handler: OpensFiles, place: FilePlace, sizes: Sequence[int]) -> tuple[int, bool]:
+    def _count_of(
+        self, handler: OpensFiles, place: FilePlace, location: Location, sizes: Sequence[int]
+    ) -> tuple[int, bool]:
         """Return how many bare files, from the first on, make a group, and whether it is opened by their ends."""
-        opened = handler.opened(place)
-        if opened is None or opened.rows.file.version not in JOINED_VERSIONS:
+        filesystem = location.filesystem
+        opened = handler.example(place, self._request.dataset_schema)
+        if opened is None or opened.rows.file.version not in JOINED_VERSIONS or not reads_small_files(filesystem):
             return 0, False
         roots = opened.rows.roots
         nodes = asked_of(self._request).nodes.of(roots)
         # The rows of a file are slices of those of the group.
         if have_blobs(nodes) or not may_be_sliced(nodes):
             return 0, False
-        limits, share = _sizes(), share_of(nodes, roots)
-        most_bytes = limits.most_of_a_file(share, is_judged=self._plan is not None)
-        num_learnt = None if self._plan is None else self._num_files
-        if sizes[0] <= most_bytes or not may_read_ends(None, default_runtime().settings.limits, num_learnt):
-            return _fitting(sizes, most_bytes), False
-        if self._plan is not None:
-            # Zone maps may leave little of the other columns.
-            share = share_of(self._plan.nodes(roots), roots)
-        tail_bytes = coalescing_of(None).tail_bytes
-        read = [size if size < 0 else bytes_by_end(size, share, tail_bytes) for size in sizes]
-        count = _fitting(read, limits.group_bytes)
-        if self._plan is None:
+        limits = BareSizes(filesystem, roots, nodes, self._plan, self._num_files, default_runtime())
+        count, ends_only = limits.fitting(sizes)
+        if ends_only and self._plan is None:
             # All rows are held. Those of other files take about as much.
-            row_bytes = float(opened.rows.weights(nodes).totals[-1]) / sizes[0]
+            row_bytes = float(opened.rows.weights(nodes).totals[-1]) / max(1, opened.source.size())
             held = np.cumsum(sizes[:count]) * row_bytes
             count = min(count, int(np.searchsorted(held, usual_held_bytes(), "right")))
-        return count, True
+        return count, ends_only
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -256,12 +255,11 @@ def may_be_ahead(filter: FilterPlan | None) -> bool:
 
 
 def is_counted_by_scan(place: FilePlace, filter: FilterPlan) -> bool:
-    """Whether a file is one of many local ones, which a scan reads in groups and counts sooner."""
+    """Whether a file is one of many, local or of a table, which a scan reads in groups and counts sooner."""
     if place.following is None or place.size is None or place.size > _MOST_COUNTED_BYTES or not may_be_ahead(filter):
         return False
-    location = locate(place.path, filesystem=place.filesystem)  # type: ignore[arg-type]
-    if location is None or not location.is_local:
-        return False
+    if place.is_far:
+        return place.payload is not None and bool(place.following(1)[0])
     # Of files that stay open, what counting them took is kept.
     least = LEAST_GROUPED if place.size <= SMALL_FILE_BYTES else MOST_OPEN_FILES
     return len(place.following(least)[0]) >= least
@@ -277,17 +275,3 @@ def _is_total(tree: Tree) -> bool:
                 return False
             waiting += node[2]
     return True
-
-
-def _sizes() -> GroupSizes:
-    return GroupSizes(default_runtime(), is_local=True)
-
-
-def _fitting(sizes: Sequence[int], most_bytes: int) -> int:
-    """Return how many of some files, from the first on, make a group."""
-    total, group_bytes = 0, _sizes().group_bytes
-    for number, size in enumerate(sizes):
-        total += size
-        if size < 0 or size > most_bytes or total > group_bytes:
-            return number
-    return len(sizes)

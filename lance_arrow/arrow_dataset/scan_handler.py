@@ -146,12 +146,19 @@ class FileScanHandler:
         part = _part_of(place)
         # The first bare files tell the file pruner what files look like.
         is_known = part is not None or asked_of(request).num_files >= _FIRST_TO_REGISTER
-        if plan is not None and is_known and place.following is not None and self._may_read_ahead(scan_options):
+        may_be_ahead = place.following is not None and self._may_read_ahead(scan_options)
+        if plan is not None and is_known and may_be_ahead:
             from lance_arrow.arrow_dataset.read_ahead import is_counted_by_scan  # noqa: PLC0415 - as in `plan`
 
             if is_counted_by_scan(place, plan):
                 request.kept[COUNTED_BY_SCAN] = True
                 return None
+        if part is None and may_be_ahead and place.is_far and (plan is None or plan.is_repeatable):
+            from lance_arrow.arrow_dataset.count_ahead import CountAhead  # noqa: PLC0415 - for far files alone
+
+            counted = CountAhead.of(request).count(self, place, request)
+            if counted is not None:
+                return counted
         if part is not None:
             if part.fragment is None:
                 return 0
@@ -172,6 +179,11 @@ class FileScanHandler:
     def opened(self, place: FilePlace) -> OpenFile | None:
         """Return the open file; None for one that stands for rows of a table."""
         return self._open(place) if _part_of(place) is None else None
+
+    def example(self, place: FilePlace, schema: pa.Schema) -> OpenFile | None:
+        """Return the open file; of a store, where to open it is a request, one of a schema that is held already."""
+        held = self.files.like(schema) if place.is_far else None
+        return self.opened(place) if held is None else held
 
     def make_writer(
         self, stream: pa.NativeFile, schema: pa.Schema, options: DatasetWriteOptions | None, path: str

@@ -114,10 +114,15 @@ class SourceScan:
             count = num_threads * -(-rows.num_rows // (num_threads * most))
             if count <= in_flight and (few := self._even_windows(count, budget_bytes / (count + num_threads))):
                 return few
+        weights = self._found.weights()
+        borders = self._found.borders() if reading.is_far and is_sliceable else None
+        if borders is not None:
+            cut_there = Windows(rows, None, weights=weights, max_bytes=max_bytes, max_rows=most, borders=borders)
+            return [window.rows for window in cut_there]
         windows = Windows(
             rows,
             batch_rows,
-            weights=self._found.weights(),
+            weights=weights,
             max_bytes=max_bytes,
             max_rows=most if is_sliceable else batch_rows,
             whole_batches=False,
@@ -228,6 +233,9 @@ class SourceScan:
         return np.diff(rows_before(joined_ranges(starts, stops), row_starts)), self._batches(batches)
 
     def _side_by_side(self, function: Callable[[T], R], items: Sequence[T]) -> list[R]:
+        if self._request.use_threads and self._reading.is_far:
+            # They wait, each for its pages.
+            return list(self._runtime.ahead(function, items, is_far=True))
         if self._request.use_threads:
             return self._runtime.side_by_side(function, items)
         return [function(item) for item in items]

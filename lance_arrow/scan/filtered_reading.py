@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
 from lance_arrow.arrays.column_tree import ColumnNode
@@ -13,12 +14,18 @@ from lance_arrow.errors import FileChangedError, LanceError, located
 from lance_arrow.runtime import computed_once
 from lance_arrow.scan.read_counts import UNWATCHED, Receipt
 from lance_arrow.scan.row_weights import RowWeights, check_expansion
-from lance_arrow.scan.windows import even_windows
+from lance_arrow.scan.windows import WINDOW_ROWS, Windows, even_windows
 from lance_arrow.spi.rows import RowRanges
-from lance_arrow.structure.row_selection import difference, disjoint_union, intersection, marked, rows_before
+from lance_arrow.structure.row_selection import (
+    difference,
+    disjoint_union,
+    intersection,
+    joined_ranges,
+    marked,
+    rows_before,
+)
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from lance_arrow.scan.filters.filter_plan import FilterPlan
@@ -29,6 +36,8 @@ if TYPE_CHECKING:
     from lance_arrow.scan.row_source import ColumnReading, RowSource
 
 _NOTHING = RowRanges.one(0, 0)
+_JUDGED_ROWS = 4 * WINDOW_ROWS
+"""Rows of which the filter's columns alone are read at once."""
 
 
 class FilteredReading:
@@ -225,6 +234,24 @@ class FilteredReading:
             return rows
         found = self._filter.of(undecided, self.receipt.tally)
         return disjoint_union(intersection(rows, self.sure), marked(found.rows, found.mask))
+
+    def matching_all(self) -> RowRanges:
+        """Return the rows that satisfy the filter; of those that zone maps do not decide, its columns are read.
+
+        Raises
+        ------
+        InvalidArgumentError, LanceError
+            As `read`.
+        ResourceLimitError
+            As `check_looked_at`.
+        """
+        if self._filter is None or not len(self.undecided):
+            return self.rows
+        windows = Windows(self.rows, None, max_rows=_JUDGED_ROWS, borders=self.borders())
+        read = self.source.runtime.ahead(self.matching, (window.rows for window in windows), is_far=self.looks_far)
+        found = list(read)
+        starts, stops = (np.concatenate([getattr(one, side) for one in found]) for side in ("starts", "stops"))
+        return joined_ranges(starts, stops)
 
     def count(self, pool: pa.MemoryPool | None = None, *, use_threads: bool = True) -> int:
         """Count the rows; those that satisfy the filter for sure are not read.

@@ -103,6 +103,22 @@ class BareSizes:
             return False, size
         return (True, bytes_by_end(size, self._share, self._tail_bytes)) if self._reads_ends else None
 
+    def fitting(self, sizes: Sequence[int]) -> tuple[int, bool]:
+        """Return how many of some files, from the first on, make a group, and whether it is opened by their ends.
+
+        A small file among larger ones is read by its end, too.
+        """
+        count = total = 0
+        first = self.of(sizes[0])
+        ends_only = first is not None and first[0]
+        for size in sizes:
+            read = self.of(size)
+            total += 0 if read is None else read[1]
+            if read is None or (read[0] and not ends_only) or total > self.group_bytes:
+                break
+            count += 1
+        return count, ends_only
+
 
 def bytes_by_end(size: int, share: float, tail_bytes: int) -> int:
     """Return what is read of a file piece by piece: its end, and about as much as the share of wanted columns.
