@@ -250,5 +250,5 @@ def test_rows_that_take_too_much_memory_are_read_file_by_file(
 ) -> None:
     monkeypatch.setattr("lance_arrow.settings.Settings.window_bytes", lambda self, *others: 1 << 14)
     assert_same(mixed_rows(0, NUM_FILES * FILE_ROWS), opened(folder).to_table())
-    monkeypatch.setattr(read_ahead, "_MOST_FILES", 16)
+    monkeypatch.setattr(read_ahead, "MOST_AHEAD", 16)
     assert_same(mixed_rows(0, NUM_FILES * FILE_ROWS), opened(folder).to_table())
