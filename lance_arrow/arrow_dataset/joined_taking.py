@@ -1,7 +1,7 @@
 """Rows by number of many bare files: the ends of wanted ones are read together.
 
 local files: counted natively ─► ends of wanted ones ─┐
-far files: ends of all, which are kept ───────────────┴─► those of one schema as one file ─► rows
+far files: ends of all, for the first take ───────────┴─► those of one schema as one file ─► rows
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from lance_arrow.scan.windows import ENDS_BYTES, LEAST_GROUPED
 
 # Files of other schemas are counted one by one, and shown to the native counter, up to so many.
 _MOST_SHOWN = 8
-# Ends of far files take at most this part of the memory budget as long as a dataset is open.
+# Ends of far files that are kept take at most this part of the memory budget.
 _PART_OF_BUDGET = 8
 
 
@@ -70,7 +70,7 @@ class JoinedTaking:
         self._fragments, self._handler = fragments, handler
         self._filesystem, self._paths, self._sizes = filesystem, paths, sizes
         self._is_local = is_local(filesystem)
-        # Far files whose ends were read to count them.
+        # Far files whose ends were read to count them, for the rows that are taken next.
         self._kept: list[tuple[list[int], SmallFiles]] = []
 
     @classmethod
@@ -196,7 +196,9 @@ class JoinedTaking:
         """Yield files whose ends are here, or are read now; those that are not wanted have no flag."""
         left = np.zeros(len(self._paths), np.uint8)
         left[list(numbers)] = 1
-        for some, small in self._kept:
+        # Once: files may be replaced after that, and what lies in the ends would not be asked for again.
+        kept, self._kept = self._kept, []
+        for some, small in kept:
             if left[some].any():
                 yield some, replace(small, flags=small.flags & left[some])
                 left[some] = 0
