@@ -134,6 +134,48 @@ def read_small_files(
 
 
 @foreign_errors()
+def read_each(filesystem: AnyFileSystem | None, paths: Sequence[str], most_bytes: Sequence[int]) -> list[bytes | None]:
+    """Read small files whole, all at once, without requests for their sizes.
+
+    Parameters
+    ----------
+    filesystem, paths
+        Filesystem (None is the local one) and paths.
+    most_bytes
+        Expected upper limit of the size of each in bytes.
+
+    Returns
+    -------
+    list
+        None for files that are larger, empty or missing, or cannot be read: by themselves, they tell what is wrong.
+
+    Raises
+    ------
+    StoreError, OSError
+        The wave was given up as a whole.
+    """
+    if is_local(filesystem):
+        return [_local_content(path, most) for path, most in zip(paths, most_bytes, strict=True)]
+    if not reads_small_files(filesystem):
+        return [None] * len(paths)
+    assert filesystem is not None
+    answers = ask_files(filesystem, paths, [0] * len(paths), most_bytes)
+    return [
+        bytes(answer) if isinstance(answer, bytes | bytearray | memoryview) and 0 < len(answer) < most else None
+        for answer, most in zip(answers, most_bytes, strict=True)
+    ]
+
+
+def _local_content(path: str, most_bytes: int) -> bytes | None:
+    try:
+        with open(path, "rb", buffering=0) as file:
+            data = file.read(most_bytes)
+    except OSError:
+        return None
+    return data if data and len(data) < most_bytes else None
+
+
+@foreign_errors()
 def ask_files(
     filesystem: AnyFileSystem,
     paths: Sequence[str],

@@ -6,14 +6,15 @@ Offsets count the rows of the fragment's files, independent of row ids.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyroaring
 from numpy.typing import NDArray
 
-from lance_arrow.errors import CorruptManifestError, MissingFileError, located
-from lance_arrow.io import Location, open_source, read_whole
+from lance_arrow.errors import CorruptManifestError, LanceError, MissingFileError, located
+from lance_arrow.io import AnyFileSystem, Location, open_source, read_each, read_whole
 from lance_arrow.manifests.arrow_numbers import read_numbers
 from lance_arrow.manifests.fragments import DeletionFileMeta
 from lance_arrow.manifests.seals import DELETIONS, RECORD, arrow_footer, check_seal
@@ -24,6 +25,7 @@ _BYTES_PER_OFFSET = 8
 _MOST_BYTES_PER_ROW = 8
 _OTHER_BYTES = 16 << 10
 """Bytes to read if the size is unknown: deletion files have at most four bytes per row, and little else."""
+_WAVE_BYTES = 16 << 20
 _END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
 
 
@@ -99,12 +101,60 @@ def read_deletions(
     """
     with located(path=place.name):
         limits = limits if limits is not None else Limits()
-        count = num_rows if meta.num_deleted_rows is None else min(num_rows, meta.num_deleted_rows)
-        expected_bytes = min(_MOST_BYTES_PER_ROW * count + _OTHER_BYTES, limits.max_metadata_bytes)
-        data = _content(place, expected_bytes, manifest_path, limits)
-        bounds = _Bounds(num_rows, meta.num_deleted_rows, manifest_path, limits)
-        read = _bitmap if meta.is_bitmap else _arrow
-        return DeletionVector(read(data, meta.name.encode(), bounds), num_rows)
+        data = _content(place, _expected_bytes(meta, num_rows, limits), manifest_path, limits)
+        return _vector(data, meta, num_rows, manifest_path, limits)
+
+
+def read_many_deletions(
+    filesystem: AnyFileSystem | None,
+    paths: Sequence[str],
+    metas: Sequence[DeletionFileMeta],
+    num_rows: Sequence[int],
+    *,
+    manifest_path: str,
+    limits: Limits,
+) -> list[DeletionVector | None]:
+    """Read deletion files of many fragments, as many at once as have a few megabytes.
+
+    Parameters
+    ----------
+    filesystem, paths
+        Where they are.
+    metas, num_rows, manifest_path, limits
+        For each file, and for all, as `read_deletions`.
+
+    Returns
+    -------
+    list
+        None for files that `read_deletions` is to read: it tells what is wrong with them, if anything is.
+    """
+    expected = [_expected_bytes(meta, count, limits) for meta, count in zip(metas, num_rows, strict=True)]
+    found: list[DeletionVector | None] = []
+    wave_of = np.cumsum(expected) // _WAVE_BYTES
+    for wave in np.split(np.arange(len(paths)), np.flatnonzero(np.diff(wave_of)) + 1):
+        some = wave.tolist()
+        try:
+            read = read_each(filesystem, [paths[one] for one in some], [expected[one] for one in some])
+        except (LanceError, OSError):
+            read = [None] * len(some)
+        for one, data in zip(some, read, strict=True):
+            try:
+                vector = None if data is None else _vector(data, metas[one], num_rows[one], manifest_path, limits)
+            except LanceError:
+                vector = None
+            found.append(vector)
+    return found
+
+
+def _expected_bytes(meta: DeletionFileMeta, num_rows: int, limits: Limits) -> int:
+    count = num_rows if meta.num_deleted_rows is None else min(num_rows, meta.num_deleted_rows)
+    return min(_MOST_BYTES_PER_ROW * count + _OTHER_BYTES, limits.max_metadata_bytes)
+
+
+def _vector(data: bytes, meta: DeletionFileMeta, num_rows: int, manifest_path: str, limits: Limits) -> DeletionVector:
+    bounds = _Bounds(num_rows, meta.num_deleted_rows, manifest_path, limits)
+    read = _bitmap if meta.is_bitmap else _arrow
+    return DeletionVector(read(data, meta.name.encode(), bounds), num_rows)
 
 
 @dataclass(frozen=True, slots=True)

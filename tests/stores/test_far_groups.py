@@ -24,6 +24,7 @@ from lance_arrow.container.joined_source import JoinedSource
 from lance_arrow.errors import CorruptFileError, MissingFileError, StoreError
 from lance_arrow.io import obstore_filesystem, read_ends
 from lance_arrow.runtime import default_runtime
+from lance_arrow.scan.fragments import fragment_rows
 from lance_arrow.scan.groups.group_sizes import may_read_ends
 from lance_arrow.watching import receipts
 
@@ -149,6 +150,32 @@ def test_requests(opened: Any, work: Any, most: int, server: Bucket) -> None:
     server.requests.clear()
     work(table)
     assert NUM_FRAGMENTS <= len(server.requests) <= most
+
+
+@pytest.mark.parametrize("opened", [LanceTable.open, lance_arrow.dataset])
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda table: table.to_table(columns=["x"]),
+        lambda table: table.to_table(filter=FILTERS["rare"]),
+        lambda table: table.count_rows("x < 5"),
+        lambda table: table.take(np.arange(0, 300_000, 5_000)),
+    ],
+    ids=["column", "filter", "count", "take"],
+)
+def test_deletion_files_are_asked_for_together(
+    opened: Any, work: Any, server: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def alone(*args: Any, **named: Any) -> Any:
+        raise AssertionError("a deletion file is read by itself")
+
+    table = opened("deletions", filesystem=server.store())
+    server.requests.clear()
+    monkeypatch.setattr(fragment_rows, "read_deletions", alone)
+    work(table)
+    asked = [one for one in server.requests if "_deletions" in one]
+    assert len(asked) == len(set(asked))
+    assert 2 * len(asked) > NUM_FRAGMENTS
 
 
 @pytest.mark.cover(1)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,7 @@ from lance_arrow.spi.rows import RowRanges
 if TYPE_CHECKING:
     from lance_arrow.scan.filters.filter_plan import FilterPlan
     from lance_arrow.scan.fragments.fragment_pruner import FragmentPruner
+    from lance_arrow.scan.fragments.fragment_rows import FragmentRows
 
 # Decoding so few rows of a file takes less time than looking at its zone maps.
 _MOST_UNJUDGED = 1 << 14
@@ -89,6 +90,7 @@ class FragmentGroups:
         self._reader = reader
         self._nodes = nodes
         self._filter = filter
+        self._runtime = runtime
         self._limits = runtime.settings.limits
         self._judged = () if filter is None else filter.nodes(columns.all_roots)
         self._looked_at = [*nodes, *self._judged]
@@ -207,7 +209,7 @@ class FragmentGroups:
         made: list[FilteredReading | list[int]] = []
         try:
             if files:
-                found = opening.joined(fragments, files, in_order=True)
+                found, _held = self._joined_files(opening, numbers, fragments, files)
         except LanceError:
             return [list(numbers)]
         done = 0
@@ -220,6 +222,20 @@ class FragmentGroups:
         if done < len(numbers):
             made.append(list(numbers[done:]))
         return made
+
+    def _joined_files(
+        self, opening: FilesOpening, numbers: Sequence[int], fragments: Sequence[FragmentMeta], files: Sequence[int]
+    ) -> tuple[list[tuple[NDArray[np.intp], dict[int, JoinedFiles]]], Sequence[FragmentRows]]:
+        """Open files of fragments together; of a store, their deletion files are asked for at the same time.
+
+        The fragments hold their deletions.
+        """
+        open_files = partial(opening.joined, fragments, files, in_order=True)
+        if self.is_local or all(one.deletion is None for one in fragments):
+            return open_files(), ()
+        both: tuple[Callable[[], Any], ...] = open_files, partial(self._reader.with_deletions, numbers)
+        found, held = self._runtime.ahead(lambda read: read(), both, is_far=True)
+        return found, held
 
     def _joined(
         self,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import errno
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,8 +19,8 @@ from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.errors import CorruptManifestError, MissingFileError, located
 from lance_arrow.io import AnyFileSystem, Location, redact
-from lance_arrow.manifests.deletions import DeletionVector, read_deletions
-from lance_arrow.manifests.fragments import NO_COLUMN, DataFileMeta, FragmentMeta
+from lance_arrow.manifests.deletions import DeletionVector, read_deletions, read_many_deletions
+from lance_arrow.manifests.fragments import NO_COLUMN, DataFileMeta, DeletionFileMeta, FragmentMeta
 from lance_arrow.manifests.row_ids import RowIds, RowVersions, parse_row_ids, parse_row_versions
 from lance_arrow.pruning.zone_predicates import ZonePredicate
 from lance_arrow.pruning.zone_pruning import PruneResult
@@ -142,14 +142,39 @@ class FragmentRows(TableSource):
         deletion = self.meta.deletion
         if deletion is None:
             return None
-        facts = self.columns.facts
-        place = Location(
-            self._filesystem,
-            facts.deletion_path(deletion, allow_external_bases=self.columns.options.allow_external_bases),
+        place = Location(self._filesystem, self._deletion_path(deletion))
+        manifest_path = self.columns.facts.manifest_path
+        return read_deletions(place, deletion, self.num_physical, manifest_path=manifest_path, limits=self._limits)
+
+    def _deletion_path(self, deletion: DeletionFileMeta) -> str:
+        is_allowed = self.columns.options.allow_external_bases
+        return self.columns.facts.deletion_path(deletion, allow_external_bases=is_allowed)
+
+    @staticmethod
+    def read_deletions_of(fragments: Iterable[FragmentRows]) -> None:
+        """Read the deletion files of fragments of one version at once, unless they were read.
+
+        What is wrong with a file is told when `deletions` is asked for.
+        """
+        missing = [
+            (one, one.meta.deletion)
+            for one in fragments
+            if one.meta.deletion is not None and one.meta.physical_rows is not None and "deletions" not in one.__dict__
+        ]
+        if len(missing) < 2:
+            return
+        first, _ = missing[0]
+        found = read_many_deletions(
+            first._filesystem,
+            [one._deletion_path(deletion) for one, deletion in missing],
+            [deletion for _, deletion in missing],
+            [one.num_physical for one, _ in missing],
+            manifest_path=first.columns.facts.manifest_path,
+            limits=first._limits,
         )
-        return read_deletions(
-            place, deletion, self.num_physical, manifest_path=facts.manifest_path, limits=self._limits
-        )
+        for (one, _), vector in zip(missing, found, strict=True):
+            if vector is not None:
+                one.__dict__["deletions"] = vector
 
     @property
     def num_rows(self) -> int:

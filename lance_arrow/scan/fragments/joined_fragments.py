@@ -50,6 +50,9 @@ class OpensFragment(Protocol):
     def fragment(self, number: int) -> FragmentRows:
         """Return them."""
 
+    def with_deletions(self, numbers: Sequence[int]) -> list[FragmentRows]:
+        """Return those of several fragments, whose deletion files are read at once."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FilesOpening:
@@ -159,17 +162,10 @@ class JoinedFragments(TableSource):
 
     @cached_property
     def live(self) -> RowRanges:
-        """Live rows, as ranges of rows of the files; deletion files are read one by one. Errors are theirs."""
+        """Live rows, as ranges of rows of the files; errors are those of deletion files."""
         if all(fragment.deletion is None for fragment in self._fragments):
             return RowRanges.one(0, self.num_physical)
-        return self.placed(
-            [
-                RowRanges.one(0, fragment.physical_rows or 0)
-                if fragment.deletion is None
-                else self._reader.fragment(int(number)).live
-                for number, fragment in zip(self.numbers, self._fragments, strict=True)
-            ]
-        )
+        return self.placed([rows.live for rows in self._reader.with_deletions(self.numbers.tolist())])
 
     def placed(self, parts: Sequence[RowRanges]) -> RowRanges:
         """Return rows of each fragment as rows of all of them."""

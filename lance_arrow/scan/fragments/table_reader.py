@@ -225,10 +225,13 @@ class TableReader:
         numbers = np.searchsorted(self.starts, live, side="right") - 1
         offsets = live - self.starts[numbers]
         borders = np.flatnonzero(np.diff(numbers, prepend=-1, append=-1))
-        for start, stop in pairwise(borders.tolist()):
-            if self.fragments[int(numbers[start])].deletion is not None:
-                rows = self.fragment(int(numbers[start]))
-                offsets[start:stop] = rows.offsets_of(offsets[start:stop])
+        spans = {
+            int(numbers[start]): slice(start, stop)
+            for start, stop in pairwise(borders.tolist())
+            if self.fragments[int(numbers[start])].deletion is not None
+        }
+        for rows, span in zip(self.with_deletions(list(spans)), spans.values(), strict=True):
+            offsets[span] = rows.offsets_of(offsets[span])
         return self._taken(numbers, offsets, order.positions, projection)
 
     def head(self, num_rows: int, columns: Sequence[str] | None) -> pa.Table:
@@ -332,6 +335,15 @@ class TableReader:
             else:
                 self._rows.move_to_end(number)
             return held
+
+    def with_deletions(self, numbers: Sequence[int]) -> list[FragmentRows]:
+        """Return the rows of fragments; their deletion files are read at once.
+
+        What is wrong with one of these is told when its rows are asked for.
+        """
+        found = [self.fragment(number) for number in numbers]
+        FragmentRows.read_deletions_of(found)
+        return found
 
     def numbers_left(self, filter: FilterPlan | None) -> Sequence[int]:
         """Return the numbers of the fragments that indices leave to a filter; no data file is opened for that."""

@@ -220,8 +220,9 @@ class TableTaking:
         for number in np.unique(numbers[(counts < 0) & (numbers >= 0)]).tolist():
             counts[numbers == number] = self._reader.fragment(number).num_physical
         is_live: NDArray[np.bool_] = rows < counts
-        for number in np.unique(numbers[self._has_deletions[numbers] & (numbers >= 0)]).tolist():
-            deletions = self._reader.fragment(number).deletions
+        with_deletions = np.unique(numbers[self._has_deletions[numbers] & (numbers >= 0)]).tolist()
+        for number, fragment in zip(with_deletions, self._reader.with_deletions(with_deletions), strict=True):
+            deletions = fragment.deletions
             if deletions is not None and len(deletions.offsets):
                 mine = np.flatnonzero(numbers == number)
                 at = np.minimum(np.searchsorted(deletions.offsets, rows[mine]), len(deletions.offsets) - 1)
