@@ -159,6 +159,19 @@ class Runtime:
             return [function(item) for item in items]
         return self._executor().map(function, items)
 
+    def each(
+        self, function: Callable[[T], R], items: Iterable[T], *, is_far: bool, num_ahead: int | None = None
+    ) -> Iterator[R]:
+        """Apply `function` to items in order; what waits for a store is begun for many of them, as by `ahead`.
+
+        Examples
+        --------
+        >>> runtime = lance_arrow.Runtime(lance_arrow.Settings(num_threads=2))
+        >>> list(runtime.each(str, [1, 2], is_far=False))
+        ['1', '2']
+        """
+        return self.ahead(function, items, num_ahead=num_ahead, is_far=True) if is_far else map(function, items)
+
     def side_by_side(self, function: Callable[[T], R], items: Sequence[T]) -> list[R]:
         """Apply `function` to few items at once, the caller working too; results in order.
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from lance_arrow.arrays.column_paths import Path, leaf_at, parse_dot_path
 from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.ordering.sort_keys import as_sortable
 from lance_arrow.scan.predicates import MISFITS, type_at
 from lance_arrow.spi.rows import RowRanges
@@ -23,6 +24,10 @@ from lance_arrow.statistics.zone_maps import ZoneMap
 
 if TYPE_CHECKING:
     from lance_arrow.arrow_dataset.dataset_parts import DatasetOfFragments
+    from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
+
+# So many fragments of a table are held at a time.
+_AT_ONCE = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,20 +123,27 @@ def _type_of(dataset: DatasetOfFragments, column: str) -> pa.DataType:
 
 
 def _sources(dataset: DatasetOfFragments, paths: Sequence[Path]) -> Iterator[_Source]:
-    table = dataset._table
+    table, runtime = dataset._table, default_runtime()
     if table is not None:
-        for number in range(len(table.fragments)):
-            rows = table.fragment(number)
-            yield _Source(rows.zone_maps(paths), rows.num_physical, rows.live)
+        count, is_far = len(table.fragments), dataset._is_far
+        for first in range(0, count, _AT_ONCE):
+            some = table.with_deletions(range(first, min(first + _AT_ONCE, count)))
+            yield from runtime.each(
+                lambda rows: _Source(rows.zone_maps(paths), rows.num_physical, rows.live), some, is_far=is_far
+            )
         return
-    for fragment in dataset.fragments:
+
+    def source(fragment: LanceFileFragment) -> _Source:
         opened = fragment.opened_rows()
         if opened is None:
             raise InvalidArgumentError(f"no rows are known of {fragment.path!r}", column=".".join(paths[0]))
         file, live = opened
         leaves = [leaf_at(file.rows.roots, path) for path in paths]
         maps = iter(file.zones.get([leaf for leaf in leaves if leaf is not None]))
-        yield _Source([None if leaf is None else next(maps) for leaf in leaves], file.num_physical, live)
+        return _Source([None if leaf is None else next(maps) for leaf in leaves], file.num_physical, live)
+
+    fragments = dataset.fragments
+    yield from runtime.each(source, fragments, is_far=dataset._is_far)
 
 
 class _JoinedZones:

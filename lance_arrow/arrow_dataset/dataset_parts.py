@@ -16,6 +16,7 @@ from pyarrow.fs import FileSystem
 from lance_arrow.arrays.view_arrays import without_views
 from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
+from lance_arrow.arrow_dataset.places import file_place
 from lance_arrow.arrow_dataset.table_parts import TablePart
 from lance_arrow.io import locate
 from lance_arrow.scan.predicates import Predicate, as_expression, fitting
@@ -149,6 +150,12 @@ class DatasetOfFragments(FileSystemDataset):
             parts += [fragment] if is_whole else fragment.split_by_zone(max_rows=max_rows)
         datasets = [self._over([part]) for part in parts]
         return datasets if own is None else [one.filter(own) for one in datasets]
+
+    @cached_property
+    def _is_far(self) -> bool:
+        """Whether reading mostly waits for a store."""
+        filesystem = bridge.filesystem_of(self)
+        return filesystem is not None and file_place("", filesystem, None, None).is_far
 
     def know_table(self, table: TableReader) -> None:
         """Tell which table this is a dataset of, which its fragments tell unless there are none."""

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from lance_arrow.arrays.column_paths import project
 from lance_arrow.arrow_dataset.column_statistics import ColumnStatistics, statistics_of
 from lance_arrow.html_repr import html_table
+from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.ordering.sort_keys import as_sortable
 from lance_arrow.scan.predicates import MISFITS
 from lance_arrow.scan.projection import column_paths, have_blobs
@@ -229,8 +230,13 @@ def _stored_bytes(dataset: LanceDataset, names: Sequence[str]) -> Callable[[str]
         nodes = project(roots, column_paths(list(names), roots), missing_ok=True)
         if {node.field.name for node in nodes} == set(names):
             sums = dict.fromkeys(names, 0)
-            for number in range(len(table.fragments)):
-                for name, size in table.fragment(number).reading(nodes).column_bytes().items():
+            sizes = default_runtime().each(
+                lambda number: table.fragment(number).reading(nodes).column_bytes(),
+                range(len(table.fragments)),
+                is_far=dataset._is_far,
+            )
+            for own in sizes:
+                for name, size in own.items():
                     sums[name] += size
             return sums.__getitem__
         sources = [table.fragment(number) for number in range(len(table.fragments))]
@@ -238,7 +244,7 @@ def _stored_bytes(dataset: LanceDataset, names: Sequence[str]) -> Callable[[str]
             one.reading(project(one.roots, column_paths([name], one.roots), missing_ok=True)).stored_bytes
             for one in sources
         )
-    opened = [fragment.opened_rows() for fragment in dataset.fragments]
+    opened = list(default_runtime().each(lambda one: one.opened_rows(), dataset.fragments, is_far=dataset._is_far))
     if any(one is None or one[1].num_rows != one[0].num_physical for one in opened):
         return None
     files = [one[0] for one in opened if one is not None]

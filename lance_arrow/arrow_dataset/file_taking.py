@@ -87,9 +87,7 @@ class FileTaking:
 
     def _of_each(self, read: Callable[[int], T], numbers: Sequence[int]) -> Iterator[T]:
         """Apply a function to fragments, by their numbers, in order."""
-        if not self._is_far:
-            return map(read, numbers)
-        return default_runtime().ahead(read, numbers, is_far=True)
+        return default_runtime().each(read, numbers, is_far=self._is_far)
 
     def take(
         self,

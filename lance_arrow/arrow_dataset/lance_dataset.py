@@ -354,7 +354,7 @@ class LanceDataset(DatasetOfFragments, FrameReads):
         >>> plan.total("num_rows"), plan.total("rows_to_read")
         (100, 0)
         """
-        from lance_arrow.arrow_dataset.scan_plan import FilePlan, ScanExplainer  # noqa: PLC0415 - for plans alone
+        from lance_arrow.arrow_dataset.scan_plan import ScanExplainer, plans_of  # noqa: PLC0415 - for plans alone
 
         wanted = self._expression(filter)
         own = self._own_filter
@@ -363,22 +363,7 @@ class LanceDataset(DatasetOfFragments, FrameReads):
         self.scanner(columns=columns, filter=wanted)
         with self._fitting():
             explainer = ScanExplainer(without_views(self.schema), columns, both)
-        left = self._left_by_guarantees(both)
-        left.reverse()
-        plans, fragment_rows = [], self._rows_of_fragments()
-        for fragment, rows in zip(self.fragments, fragment_rows, strict=True):
-            if not (left and left[-1].path == fragment.path and left[-1].rows == fragment.rows):
-                plans.append(FilePlan(path=fragment.path, is_left_out=True))
-                continue
-            left.pop()
-            opened = None if rows is not None else fragment.opened_rows()
-            if rows is not None:
-                plans.append(explainer.fragment(fragment.path, rows))
-            elif opened is not None:
-                plans.append(explainer.file(fragment.path, *opened))
-            else:
-                plans.append(FilePlan(path=fragment.path, is_opaque=True))
-        return explainer.plan(plans)
+        return explainer.plan(plans_of(self, explainer, both))
 
     def count_rows(
         self,

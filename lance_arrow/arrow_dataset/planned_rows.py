@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from lance_arrow.arrays.column_paths import Path, leaf_at
 from lance_arrow.pruning.zone_pruning import prune_rows
+from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.filters.filter_plan import FilterPlan
 from lance_arrow.scan.filters.kept_plans import kept_plan
 from lance_arrow.spi.rows import RowRanges
@@ -15,6 +16,7 @@ from lance_arrow.statistics.zone_maps import ZoneMap
 
 if TYPE_CHECKING:
     from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
+    from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
     from lance_arrow.scan.open_file import OpenFile
     from lance_arrow.scan.predicates import Predicate
 
@@ -72,18 +74,27 @@ def planned_rows(dataset: LanceDataset, filter: Predicate) -> tuple[tuple[Path, 
 
 
 def _parts(dataset: LanceDataset, plan: FilterPlan) -> Iterator[PlannedPart]:
-    table = dataset._table
+    table, runtime = dataset._table, default_runtime()
     if table is not None:
-        for number, meta in enumerate(table.fragments):
+
+        def of_table(number: int) -> PlannedPart:
             rows = table.fragment(number)
-            yield PlannedPart(f"fragment {meta.id}", rows.num_physical, rows.prune(plan.predicate).rows, rows.zone_map)
+            kept = rows.prune(plan.predicate).rows
+            return PlannedPart(f"fragment {rows.meta.id}", rows.num_physical, kept, rows.zone_map)
+
+        yield from runtime.each(of_table, range(len(table.fragments)), is_far=dataset._is_far)
         return
-    for fragment in dataset.fragments:
+
+    def of_file(fragment: LanceFileFragment) -> PlannedPart | None:
         opened = fragment.opened_rows()
-        if opened is not None:
-            file, held = opened
-            kept = prune_rows(file.rows, file.zones, plan.predicate, held).rows
-            yield PlannedPart(fragment.path, file.num_physical, kept, _maps_of(file))
+        if opened is None:
+            return None
+        file, held = opened
+        kept = prune_rows(file.rows, file.zones, plan.predicate, held).rows
+        return PlannedPart(fragment.path, file.num_physical, kept, _maps_of(file))
+
+    parts = runtime.each(of_file, dataset.fragments, is_far=dataset._is_far)
+    yield from (part for part in parts if part is not None)
 
 
 def _maps_of(file: OpenFile) -> Callable[[Path], ZoneMap | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -19,6 +20,7 @@ from lance_arrow.html_repr import html_table
 from lance_arrow.io import requests_for
 from lance_arrow.pruning.zone_predicates import Tree, ZonePredicate, is_understood
 from lance_arrow.pruning.zone_pruning import PruneResult, prune_rows
+from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.expression_text import text_of
 from lance_arrow.scan.native_pages import positional_of
 from lance_arrow.scan.open_file import OpenFile
@@ -28,6 +30,8 @@ from lance_arrow.statistics.zone_types import bounds_type, is_repeated
 from lance_arrow.structure.row_selection import rows_before
 
 if TYPE_CHECKING:
+    from lance_arrow.arrow_dataset.dataset_parts import DatasetOfFragments
+    from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
     from lance_arrow.scan.fragments.fragment_rows import FragmentRows
 
 _WHOLE_BUFFER_BYTES = 64 << 10
@@ -170,7 +174,7 @@ class _Conjunct:
 
 
 class ScanExplainer:
-    """Plans of one scan, file by file.
+    """Plans of one scan, file by file; threads share it.
 
     Parameters
     ----------
@@ -205,6 +209,7 @@ class ScanExplainer:
             paths += ZonePredicate(self._filter).fields
         self._paths = tuple(dict.fromkeys(paths))
         self._conjuncts = [_Conjunct(tree) for tree in _conjuncts_of(self._filter)]
+        self._lock = Lock()
 
     def file(self, path: str, file: OpenFile, held: RowRanges) -> FilePlan:
         """Plan what is read of one file; reads its metadata and zone maps."""
@@ -216,9 +221,7 @@ class ScanExplainer:
             for conjunct in self._conjuncts:
                 alone = prune_rows(file.rows, file.zones, ZonePredicate(conjunct.tree), held)
                 pruned = _pruned(zones, alone.rows) if zones.columns else 0
-                conjunct.zones_pruned += pruned
-                if pruned < len(zones):
-                    conjunct.reasons.update(dict.fromkeys(_reasons(conjunct.tree, _FileColumns(file))))
+                self._note(conjunct, pruned, None if pruned == len(zones) else _FileColumns(file))
         nodes = project(file.rows.roots, self._paths, missing_ok=True)
         return _file_plan(path, held, prune_result, [(file, nodes)])
 
@@ -230,11 +233,17 @@ class ScanExplainer:
             prune_result = rows.prune(ZonePredicate(self._filter))
             for conjunct in self._conjuncts:
                 alone = rows.prune(ZonePredicate(conjunct.tree))
-                conjunct.zones_pruned += alone.zones_pruned
-                if alone.zones_pruned < alone.zones_total or not alone.zones_total:
-                    conjunct.reasons.update(dict.fromkeys(_reasons(conjunct.tree, _FragmentColumns(rows))))
+                are_all = 0 < alone.zones_total == alone.zones_pruned
+                self._note(conjunct, alone.zones_pruned, None if are_all else _FragmentColumns(rows))
         parts = rows.reading(project(rows.roots, self._paths, missing_ok=True)).parts
         return _file_plan(path, held, prune_result, [(part.opened[0], part.nodes) for part in parts])
+
+    def _note(self, conjunct: _Conjunct, pruned: int, columns: _FileColumns | _FragmentColumns | None) -> None:
+        """Note how many zones a condition has pruned of a file, and why no more of these columns."""
+        reasons = () if columns is None else _reasons(conjunct.tree, columns)
+        with self._lock:
+            conjunct.zones_pruned += pruned
+            conjunct.reasons.update(dict.fromkeys(reasons))
 
     def plan(self, files: Sequence[FilePlan]) -> ScanPlan:
         """Put the plans of all files together."""
@@ -247,6 +256,37 @@ class ScanExplainer:
                 for one in self._conjuncts
             ),
         )
+
+
+def plans_of(dataset: DatasetOfFragments, explainer: ScanExplainer, filter: pc.Expression | None) -> list[FilePlan]:
+    """Plan what a scan reads of each fragment of a dataset.
+
+    Raises
+    ------
+    LanceError, OSError
+        A file cannot be opened.
+    """
+    left = dataset._left_by_guarantees(filter)
+    left.reverse()
+    parts: list[tuple[LanceFileFragment, FragmentRows | None, bool]] = []
+    for fragment, rows in zip(dataset.fragments, dataset._rows_of_fragments(), strict=True):
+        is_left = bool(left) and left[-1].path == fragment.path and left[-1].rows == fragment.rows
+        if is_left:
+            left.pop()
+        parts.append((fragment, rows, is_left))
+
+    def planned(part: tuple[LanceFileFragment, FragmentRows | None, bool]) -> FilePlan:
+        fragment, rows, is_left = part
+        if not is_left:
+            return FilePlan(path=fragment.path, is_left_out=True)
+        if rows is not None:
+            return explainer.fragment(fragment.path, rows)
+        opened = fragment.opened_rows()
+        if opened is None:
+            return FilePlan(path=fragment.path, is_opaque=True)
+        return explainer.file(fragment.path, *opened)
+
+    return list(default_runtime().each(planned, parts, is_far=dataset._is_far))
 
 
 def _file_plan(

@@ -155,7 +155,8 @@ class _SomeRows:
             return None
         plan = None if self._filter is None else kept_plan(self._filter, without_views(self._dataset.schema))
         runtime = default_runtime()
-        opened = list(runtime.ahead(lambda fragment: fragment.opened_rows(), fragments))
+        is_far = self._dataset._is_far
+        opened = list(runtime.ahead(lambda fragment: fragment.opened_rows(), fragments, is_far=is_far))
         starts = np.cumsum([0, *(0 if one is None else one[1].num_rows for one in opened)])
         sources = []
         for one, (first, _) in zip(opened, pairwise(starts.tolist()), strict=True):

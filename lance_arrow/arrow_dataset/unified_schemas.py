@@ -24,9 +24,8 @@ def unified(dataset: LanceDataset) -> LanceDataset:
     if dataset._table is not None:
         return dataset
     schema = dataset.schema
-    for fragment, own in zip(
-        fragments, default_runtime().ahead(lambda one: one.physical_schema, fragments), strict=True
-    ):
+    schemas = default_runtime().ahead(lambda one: one.physical_schema, fragments, is_far=dataset._is_far)
+    for fragment, own in zip(fragments, schemas, strict=True):
         if own.equals(schema):
             continue
         try:

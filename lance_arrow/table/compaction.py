@@ -301,8 +301,7 @@ def carry_rows(reader: TableReader, group: range, new: Sequence[DataFragment]) -
     carried = []
     for kind in (VirtualColumn.ROW_ID, VirtualColumn.CREATED_AT, VirtualColumn.UPDATED_AT):
         parts = [np.empty(0, np.uint64)]
-        for number in group:
-            rows = reader.fragment(number)
+        for rows in reader.with_deletions(group):
             offsets = expanded(rows.live.starts, rows.live.stops)
             parts.append(rows.virtual(kind.value, offsets, None).to_numpy())
         carried.append(np.concatenate(parts))

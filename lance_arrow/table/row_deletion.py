@@ -93,8 +93,9 @@ def write_deleted(
     numbers = {number: at for at, number in enumerate(fragment_ids(base.fragments).tolist())}
     changed: list[tuple[DataFragment, pyroaring.BitMap]] = []
     removed: list[int] = []
-    for fragment_id, offsets in rows.by_fragment():
-        held = reader.fragment(numbers[fragment_id])
+    found = list(rows.by_fragment())
+    fragments = reader.with_deletions([numbers[fragment_id] for fragment_id, _ in found])
+    for (fragment_id, offsets), held in zip(found, fragments, strict=True):
         gone = with_deleted(held, offsets)
         if len(gone) == held.num_physical:
             removed.append(fragment_id)

@@ -7,14 +7,15 @@ decodes. Of a deletion file: it decodes and deletes as many rows as the manifest
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.errors import InvalidArgumentError, LanceError, MissingFileError
 from lance_arrow.files.verification import Finding, VerifyCounts, VerifyReport
 from lance_arrow.files.verification import verify as verify_file
 from lance_arrow.io import AnyFileSystem, Location, locate
+from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.path_kinds import PathKind, files_in, kind_of
 from lance_arrow.manifests.versions import VersionChoice, open_version, table_location
@@ -28,6 +29,9 @@ Progress = Callable[[int, int | None], None]
 """Gets how many bytes of files were verified, and of how many; None where the manifest does not tell."""
 
 _AS_STORED = ReadOptions()
+_FAR_AT_ONCE = 8
+
+T = TypeVar("T")
 
 
 def verify(
@@ -113,8 +117,13 @@ def verify_version(
     total = None if None in sizes else sum(size or 0 for size in sizes)
     found = []
     done = 0
-    for fragment in manifest.fragments:
-        found.append(verify_fragment(FragmentRows(columns, fragment, files, root.filesystem), root.filesystem, runtime))
+
+    def verified(fragment: FragmentMeta) -> VerifyReport:
+        return verify_fragment(FragmentRows(columns, fragment, files, root.filesystem), root.filesystem, runtime)
+
+    reports = _each(verified, manifest.fragments, root)
+    for fragment, report in zip(manifest.fragments, reports, strict=True):
+        found.append(report)
         done += sum(file.size_bytes or 0 for file in fragment.files)
         if on_progress is not None:
             on_progress(done, total)
@@ -184,15 +193,23 @@ def _verify_data_file(
 
 
 def _verify_folder(folder: Location, runtime: Runtime | None, on_progress: Progress | None) -> VerifyReport:
-    reports = []
-    for place in files_in(folder):
+    def verified(place: Location) -> VerifyReport:
         try:
-            reports.append(_placed(verify_file(place, runtime=runtime), place))
+            return _placed(verify_file(place, runtime=runtime), place)
         except LanceError as error:
-            reports.append(_failed(place, error))
+            return _failed(place, error)
+
+    reports = []
+    for report in _each(verified, files_in(folder), folder):
+        reports.append(report)
         if on_progress is not None:
             on_progress(sum(one.checked.checked_bytes for one in reports), None)
     return _joined(folder.name, reports)
+
+
+def _each(verify: Callable[[T], VerifyReport], items: Sequence[T], place: Location) -> Iterator[VerifyReport]:
+    """Verify files one after another; in a store a few at a time, since each takes waves of requests, and memory."""
+    return default_runtime().each(verify, items, is_far=not place.is_local, num_ahead=_FAR_AT_ONCE)
 
 
 def _finding(error: LanceError, path: str) -> Finding:

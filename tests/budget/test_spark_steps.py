@@ -55,7 +55,7 @@ STEPS = {
         "made = load('source').reader(schema); save('parts', made.partitions()); save('reader', made)",
         98,
     ),
-    "read": (TASK, "assert sum(one.num_rows for one in load('reader').read(load('parts')[0])) == 1000", 189),
+    "read": (TASK, "assert sum(one.num_rows for one in load('reader').read(load('parts')[0])) == 1000", 190),
 }
 
 

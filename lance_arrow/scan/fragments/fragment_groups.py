@@ -231,9 +231,10 @@ class FragmentGroups:
         The fragments hold their deletions.
         """
         open_files = partial(opening.joined, fragments, files, in_order=True)
-        if self.is_local or all(one.deletion is None for one in fragments):
+        deleted = [number for number, one in zip(numbers, fragments, strict=True) if one.deletion is not None]
+        if self.is_local or not deleted:
             return open_files(), ()
-        both: tuple[Callable[[], Any], ...] = open_files, partial(self._reader.with_deletions, numbers)
+        both: tuple[Callable[[], Any], ...] = open_files, partial(self._reader.with_deletions, deleted)
         found, held = self._runtime.ahead(lambda read: read(), both, is_far=True)
         return found, held
 

@@ -154,7 +154,7 @@ class FragmentRows(TableSource):
     def read_deletions_of(fragments: Iterable[FragmentRows]) -> None:
         """Read the deletion files of fragments of one version at once, unless they were read.
 
-        What is wrong with a file is told when `deletions` is asked for.
+        Errors of a file are raised when `deletions` is asked for.
         """
         missing = [
             (one, one.meta.deletion)

@@ -29,7 +29,6 @@ from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.fragments.fragment_reading import FragmentReading
 from lance_arrow.scan.fragments.fragment_rows import ADDRESS_BITS, FragmentRows, TableSource, owned_ids
 from lance_arrow.scan.fragments.table_columns import TableColumns, VirtualColumn
-from lance_arrow.scan.groups.opened_together import open_together, runs_of
 from lance_arrow.scan.joined_rows import JoinedRowReader, opened_as_one
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.projection import Projection
@@ -107,11 +106,15 @@ class FilesOpening:
             groups.setdefault(tuple(keys[member]), []).append(member)
         found = list(groups.items())
         if in_order:
+            from lance_arrow.scan.groups.opened_together import runs_of  # noqa: PLC0415 - for many fragments alone
+
             found = [(key, run.tolist()) for key, members in found for run in runs_of(np.array(members))]
             found.sort(key=lambda one: one[1])
         return [(np.array(members), _joined(opened, key, np.array(members))) for key, members in found]
 
     def _opened(self, files: Sequence[DataFileMeta]) -> SmallFiles:
+        from lance_arrow.scan.groups.opened_together import open_together  # noqa: PLC0415 - as above
+
         options = self.columns.options
         sizes = np.array([file.size_bytes for file in files], np.int64)
         paths = self.columns.facts.data_paths(files, allow_external_bases=options.allow_external_bases)
@@ -163,9 +166,20 @@ class JoinedFragments(TableSource):
     @cached_property
     def live(self) -> RowRanges:
         """Live rows, as ranges of rows of the files; errors are those of deletion files."""
-        if all(fragment.deletion is None for fragment in self._fragments):
+        found = [
+            number
+            for number, fragment in zip(self.numbers.tolist(), self._fragments, strict=True)
+            if fragment.deletion is not None
+        ]
+        if not found:
             return RowRanges.one(0, self.num_physical)
-        return self.placed([rows.live for rows in self._reader.with_deletions(self.numbers.tolist())])
+        left = iter(self._reader.with_deletions(found))
+        return self.placed(
+            [
+                RowRanges.one(0, fragment.physical_rows or 0) if fragment.deletion is None else next(left).live
+                for fragment in self._fragments
+            ]
+        )
 
     def placed(self, parts: Sequence[RowRanges]) -> RowRanges:
         """Return rows of each fragment as rows of all of them."""

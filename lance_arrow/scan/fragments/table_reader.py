@@ -339,7 +339,7 @@ class TableReader:
     def with_deletions(self, numbers: Sequence[int]) -> list[FragmentRows]:
         """Return the rows of fragments; their deletion files are read at once.
 
-        What is wrong with one of these is told when its rows are asked for.
+        Errors of these are raised when rows are asked for.
         """
         found = [self.fragment(number) for number in numbers]
         FragmentRows.read_deletions_of(found)

@@ -138,10 +138,8 @@ class GroupedRows:
                 for found in opened:
                     if not isinstance(found, list):
                         yield found
-                    elif is_local:
-                        yield from map(alone, found)
                     else:
-                        yield from self._runtime.ahead(alone, found, is_far=True)
+                        yield from self._runtime.each(alone, found, is_far=not is_local)
 
     def _open(self, alone: Callable[[int], T], numbers: list[int]) -> Sequence[FilteredReading | T | list[int]]:
         if len(numbers) == 1:

@@ -81,8 +81,9 @@ def first_positions(
         return np.empty(0, np.int64)
     found = top.settle()
     wave, rest = _first_wave(sources, keys[0], most)
+    is_far = any(source.found.reading.is_far for source in sources)
     while len(wave):
-        for columns, positions in runtime.ahead(_read_window, _windows(sources, wave, keys, runtime)):
+        for columns, positions in runtime.ahead(_read_window, _windows(sources, wave, keys, runtime), is_far=is_far):
             top.add(columns, positions)
         found = top.settle()
         wave, rest = _next_wave(sources, keys, wave, rest, top)

@@ -109,10 +109,9 @@ class OrderedTable:
         numbers = range(first, last + 1)
         part = self._table.part(numbers)
         within = []
-        for number in numbers:
+        for number, rows in zip(numbers, part.with_deletions(range(len(numbers))), strict=True):
             before, count = int(starts[number]), int(starts[number + 1] - starts[number])
-            live = part.fragment(number - first).live
-            within.append(cut(live, max(start - before, 0), min(stop - before, count)))
+            within.append(cut(rows.live, max(start - before, 0), min(stop - before, count)))
         return part.batches(self._projection, None, batch_size, within=within, is_held=is_held)
 
     def _positions(self) -> NDArray[np.int64]:
@@ -128,7 +127,7 @@ class OrderedTable:
             zones = table.fragment(number).bounded_zones(path) if len(found.rows) else None
             return OrderedSource(found, self._key_columns, zones, int(firsts[number]))
 
-        sources = list(runtime.ahead(opened, table.numbers_left(plan)))
+        sources = list(runtime.ahead(opened, table.numbers_left(plan), is_far=not groups.is_local))
         found = first_positions(sources, self._keys, self._limits.stop, runtime)
         groups.receipt.count(len(found))
         groups.receipt.send()
