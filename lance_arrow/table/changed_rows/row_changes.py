@@ -8,7 +8,7 @@ a row is its address.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -25,6 +25,7 @@ from lance_arrow.settings import Limits
 
 Numbers = NDArray[np.uint64]
 _BYTES_PER_ROW = 4 * 8
+_AT_ONCE = 512
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,6 +158,10 @@ class VersionRows:
         self._count(len(offsets))
         return self._rows(self._fragment(fragment_id), offsets)
 
+    def with_deletions(self, fragment_ids: Sequence[int]) -> list[FragmentRows]:
+        """Return those of some fragments that this version has; their deletion files are read at once."""
+        return self.reader.with_deletions([self.numbers[one] for one in fragment_ids if one in self.numbers])
+
     def _fragment(self, fragment_id: int) -> FragmentRows:
         return self.reader.fragment(self.numbers[fragment_id])
 
@@ -193,19 +198,14 @@ def changed_rows(before: VersionRows, after: VersionRows) -> RowChanges:
     """
     left: list[RowSet] = []
     came: list[RowSet] = []
-    for fragment_id in before.numbers.keys() | after.numbers.keys():
+    for fragment_id in _with_deletions(before, after):
         if fragment_id not in after.numbers:
             left.append(before.live(fragment_id))
             continue
         if fragment_id not in before.numbers:
             came.append(after.live(fragment_id))
             continue
-        message = before.message(fragment_id)
-        if message is not None and message == after.message(fragment_id):
-            continue
         old, new = before.meta(fragment_id), after.meta(fragment_id)
-        if old == new:
-            continue
         if replace(old, deletion=new.deletion) == new:
             gone, gone_since = before.deleted(fragment_id), after.deleted(fragment_id)
             left.append(before.at(fragment_id, np.setdiff1d(gone_since, gone, assume_unique=True)))
@@ -215,6 +215,26 @@ def changed_rows(before: VersionRows, after: VersionRows) -> RowChanges:
         left.append(before.live(fragment_id))
         came.append(after.live(fragment_id))
     return _matched(RowSet.joined(left), RowSet.joined(came), before, after)
+
+
+def _with_deletions(before: VersionRows, after: VersionRows) -> Iterator[int]:
+    """Yield the ids of fragments that differ; deletion files of many of them are read at once."""
+    found = [one for one in before.numbers.keys() | after.numbers.keys() if _differs(one, before, after)]
+    for first in range(0, len(found), _AT_ONCE):
+        some = found[first : first + _AT_ONCE]
+        # As long as they are held, their deletions are.
+        held = [version.with_deletions(some) for version in (before, after)]
+        yield from some
+        held.clear()
+
+
+def _differs(fragment_id: int, before: VersionRows, after: VersionRows) -> bool:
+    if fragment_id not in after.numbers or fragment_id not in before.numbers:
+        return True
+    message = before.message(fragment_id)
+    if message is not None and message == after.message(fragment_id):
+        return False
+    return before.meta(fragment_id) != after.meta(fragment_id)
 
 
 def _matched(left: RowSet, came: RowSet, before: VersionRows, after: VersionRows) -> RowChanges:

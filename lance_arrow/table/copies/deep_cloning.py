@@ -21,6 +21,7 @@ from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.writing import check_fragment_known, editable
 from lance_arrow.manifests.zone_indices import INDICES, uuid_text
 from lance_arrow.proto.table_pb2 import IndexSection
+from lance_arrow.runtime import default_runtime
 from lance_arrow.table.copies.cloning import CloneSource, clone_transaction, commit_first, refuse_existing
 from lance_arrow.table.writable_branch import WritableBranch
 from lance_arrow.table.written_files import WritesAtOnce, WrittenFiles
@@ -121,17 +122,21 @@ def deep_clone(
 def _copies(source: CloneSource, indices: IndexSection, *, allow_external_bases: bool) -> Iterator[_Copy]:
     """List the files of a version."""
     facts, filesystem = source.manifest.facts, source.line.filesystem
+    sidecars: list[tuple[str, str]] = []
     for fragment in source.manifest.fragments:
         for file in fragment.files:
             path = facts.data_path(file, allow_external_bases=allow_external_bases)
             yield _Copy(path, posixpath.join(DATA, file.path), file.size_bytes)
             # A folder with the name of the data file holds the bytes of its large blobs.
-            yield from _folder(
-                filesystem, path.removesuffix(".lance"), posixpath.join(DATA, file.path[: -len(".lance")])
-            )
+            sidecars.append((path.removesuffix(".lance"), posixpath.join(DATA, file.path[: -len(".lance")])))
         if fragment.deletion is not None:
             path = facts.deletion_path(fragment.deletion, allow_external_bases=allow_external_bases)
             yield _Copy(path, posixpath.join(DELETIONS, fragment.deletion.name))
+    listed = default_runtime().each(
+        lambda one: _folder(filesystem, *one), sidecars, is_far=not Location(filesystem, "").is_local
+    )
+    for found in listed:
+        yield from found
     for index in indices.indices:
         base_id = index.base_id if index.HasField("base_id") else None
         uuid = uuid_text(index.uuid.uuid)
@@ -139,9 +144,9 @@ def _copies(source: CloneSource, indices: IndexSection, *, allow_external_bases:
         yield from _folder(filesystem, folder, posixpath.join(INDICES, uuid))
 
 
-def _folder(filesystem: AnyFileSystem, path: str, name: str) -> Iterator[_Copy]:
-    for file, size_bytes in sorted(list_sizes(filesystem, path).items()):
-        yield _Copy(posixpath.join(path, file), posixpath.join(name, file), size_bytes)
+def _folder(filesystem: AnyFileSystem, path: str, name: str) -> list[_Copy]:
+    found = sorted(list_sizes(filesystem, path).items())
+    return [_Copy(posixpath.join(path, file), posixpath.join(name, file), size_bytes) for file, size_bytes in found]
 
 
 def _copy_file(filesystem: AnyFileSystem, one: _Copy, place: Location, manifest_path: str) -> None:
