@@ -20,7 +20,10 @@ from lance_arrow.manifests.base_paths import DATA
 from lance_arrow.manifests.fragments import MAX_ROWS
 from lance_arrow.proto.table_pb2 import DataFile, DataFragment
 from lance_arrow.table.method_arguments import DEFAULT_ROWS_PER_FILE
-from lance_arrow.table.written_files import WrittenFiles
+from lance_arrow.table.written_files import WritesAtOnce, WrittenFiles
+
+# Each holds the parts that a store has not taken yet.
+_FILES_AT_ONCE = 4
 
 
 def write_fragments(
@@ -73,23 +76,25 @@ def write_fragments(
     fragments: list[DataFragment] = []
     writer: DataFileWriter | None = None
     name = ""
-    try:
-        for piece in _pieces(rows, limit):
-            if writer is None:
-                name, writer = _begin(line, schema, fields, files, options, prefix)
-            if isinstance(piece, CopiedRows):
-                writer.copy(piece)
-            else:
-                writer.write(piece)
-            if writer.num_rows == limit:
-                fragments.append(_finish(writer, name))
+    # The end of a file is sent while the next one is encoded.
+    with WritesAtOnce(line, _FILES_AT_ONCE) as writes:
+        try:
+            for piece in _pieces(rows, limit):
+                if writer is None:
+                    name, writer = _begin(line, schema, fields, files, options, prefix)
+                if isinstance(piece, CopiedRows):
+                    writer.copy(piece)
+                else:
+                    writer.write(piece)
+                if writer.num_rows == limit:
+                    _finish(writer, name, fragments, writes)
+                    writer = None
+            if writer is not None:
+                _finish(writer, name, fragments, writes)
                 writer = None
-        if writer is not None:
-            fragments.append(_finish(writer, name))
-            writer = None
-    finally:
-        if writer is not None:
-            writer.abort()
+        finally:
+            if writer is not None:
+                writer.abort()
     return fragments
 
 
@@ -139,7 +144,13 @@ def _begin(
     return name, DataFileWriter(place, schema, fields, options)
 
 
-def _finish(writer: DataFileWriter, name: str) -> DataFragment:
-    writer.close()
-    file = data_file(name, writer.form, writer.num_bytes)
-    return DataFragment(files=[file], physical_rows=writer.num_rows)
+def _finish(writer: DataFileWriter, name: str, fragments: list[DataFragment], writes: WritesAtOnce) -> None:
+    """Add the fragment of a file, and end the file; what is known of it then is known when all are written."""
+    fragment = DataFragment(physical_rows=writer.num_rows)
+    fragments.append(fragment)
+
+    def close() -> None:
+        writer.close()
+        fragment.files.append(data_file(name, writer.form, writer.num_bytes))
+
+    writes.begin(close)

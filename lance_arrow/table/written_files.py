@@ -24,13 +24,16 @@ class WritesAtOnce:
     ----------
     line
         Folder of the table, or of its branch.
+    most
+        How many at once.
     """
 
-    def __init__(self, line: Location) -> None:
+    def __init__(self, line: Location, most: int = _FAR_WRITES) -> None:
+        self._most = most
         self._threads: ThreadPoolExecutor | None = None
         self._pending: deque[Future[None]] = deque()
         if may_write_at_once(line.filesystem):
-            self._threads = ThreadPoolExecutor(_FAR_WRITES, thread_name_prefix="lance-arrow-writes")
+            self._threads = ThreadPoolExecutor(most, thread_name_prefix="lance-arrow-writes")
 
     def begin(self, write: Callable[[], None]) -> None:
         """Call `write`, now or in a thread; wait for the first of those before where they are many.
@@ -43,7 +46,7 @@ class WritesAtOnce:
         if self._threads is None:
             write()
             return
-        if len(self._pending) >= _FAR_WRITES:
+        if len(self._pending) >= self._most:
             self._pending.popleft().result()
         self._pending.append(self._threads.submit(write))
 

@@ -9,6 +9,8 @@ import posixpath
 import time
 import uuid
 from collections.abc import Iterator, Sequence
+from itertools import groupby, pairwise
+from operator import itemgetter
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +27,7 @@ from lance_arrow.manifests.index_section import read_indices
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.zone_indices import INDICES, ZONE_FILE
 from lance_arrow.proto.table_pb2 import IndexMetadata, ZoneMapIndexDetails
+from lance_arrow.scan.fragments.fragment_rows import ADDRESS_BITS
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.statistics.zone_types import has_order
 from lance_arrow.table.field_paths import field_at
@@ -127,15 +130,23 @@ def zone_schema(bounds: pa.DataType, rows_per_zone: int) -> pa.Schema:
 
 def _zones(reader: TableReader, column: str, rows_per_zone: int, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """Yield the zones of each fragment."""
-    wanted = [column, ADDRESS]
-    for number, fragment in enumerate(reader.fragments):
-        part = reader.part([number])
+    batches = reader.batches(reader.projection([column, ADDRESS]), None, None, wants_all=True)
+    for fragment, parts in groupby(_by_fragment(batches), key=itemgetter(0)):
         rows = []
-        for values, offsets in _cut(part.batches(part.projection(wanted), None, None), rows_per_zone):
+        for values, offsets in _cut((part for _, part in parts), rows_per_zone):
             start = int(offsets[0])
-            rows.append(zone_row(values, fragment.id, start, int(offsets[-1]) + 1 - start))
-        if rows:
-            yield zone_batch(rows, schema)
+            rows.append(zone_row(values, fragment, start, int(offsets[-1]) + 1 - start))
+        yield zone_batch(rows, schema)
+
+
+def _by_fragment(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Cut batches where fragments end; yield the id of the fragment with each part."""
+    for batch in batches:
+        owners = batch.column(1).to_numpy(zero_copy_only=False) >> np.uint64(ADDRESS_BITS)
+        borders = np.flatnonzero(np.diff(owners)) + 1
+        for start, stop in pairwise([0, *borders.tolist(), len(owners)]):
+            if start < stop:
+                yield int(owners[start]), batch.slice(start, stop - start)
 
 
 def zone_row(values: pa.Array, fragment: int, start: int, length: int) -> list[object]:
