@@ -14,7 +14,7 @@ from itertools import accumulate
 import numpy as np
 
 from lance_arrow.engine import FileState, ManyFiles
-from lance_arrow.errors import FileChangedError, InvalidArgumentError, LanceError, StoreError
+from lance_arrow.errors import InvalidArgumentError, LanceError, StoreError
 from lance_arrow.io import (
     AnyFileSystem,
     Bytes,
@@ -22,15 +22,14 @@ from lance_arrow.io import (
     Positional,
     Positions,
     ask_files,
+    check_states,
     coalescing_of,
     fill_parts,
     is_local,
 )
 from lance_arrow.io.kept_bytes import KeptBytes
-from lance_arrow.io.local_source import state_of
 from lance_arrow.io.patience import attempted, patience, told
 from lance_arrow.io.source import check_ranges, joined, truncated
-from lance_arrow.redaction import redact
 
 _REQUESTS_OF_A_FILE = 4
 _Piece = tuple[int, int, int, int]
@@ -99,9 +98,8 @@ class JoinedSource:
         FileChangedError
             One was replaced since its end was read.
         """
-        for path, known in () if self._versions is None else self._versions.items():
-            if state_of(path) != known:
-                raise FileChangedError("the file was replaced while it was read; open it again", path=redact(path))
+        if self._versions is not None:
+            check_states(self._versions)
 
     @cached_property
     def _positional(self) -> Positional | None:

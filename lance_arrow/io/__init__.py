@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from lance_arrow.io.ranges import requests_for as requests_for
     from lance_arrow.io.sink import ByteSink as ByteSink
     from lance_arrow.io.small_files import ask_files as ask_files
+    from lance_arrow.io.small_files import check_states as check_states
     from lance_arrow.io.small_files import coalescing_of as coalescing_of
     from lance_arrow.io.small_files import compares_versions as compares_versions
     from lance_arrow.io.small_files import fill_parts as fill_parts
@@ -131,6 +132,7 @@ else:
             "lance_arrow.io.sink": ("ByteSink",),
             "lance_arrow.io.small_files": (
                 "ask_files",
+                "check_states",
                 "coalescing_of",
                 "compares_versions",
                 "fill_parts",

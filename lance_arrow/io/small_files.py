@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -242,9 +242,8 @@ def fill_parts(
     """
     flags = np.zeros(len(paths), np.uint8)
     read_files(_names(paths), sizes, begins, stops, places, out, flags)
-    for path, known in () if versions is None else [(path, versions[path]) for path in dict.fromkeys(paths)]:
-        if state_of(path) != known:
-            raise FileChangedError("the file was replaced while it was read; open it again", path=redact(path))
+    if versions is not None:
+        check_states({path: versions[path] for path in paths})
     if not flags.all():
         failed = int(np.argmin(flags))
         raise StoreError(
@@ -252,6 +251,19 @@ def fill_parts(
             path=redact(paths[failed]),
             byte_range=(int(begins[failed]), int(stops[failed])),
         )
+
+
+def check_states(known: Mapping[str, object]) -> None:
+    """Compare local files, by their paths, with the versions that `read_ends` noted.
+
+    Raises
+    ------
+    FileChangedError
+        One was replaced.
+    """
+    for path, state in known.items():
+        if state_of(path) != state:
+            raise FileChangedError("the file was replaced while it was read; open it again", path=redact(path))
 
 
 def _names(paths: Sequence[str]) -> list[bytes]:
