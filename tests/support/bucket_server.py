@@ -193,7 +193,8 @@ class Answers(BaseHTTPRequestHandler):
     def do_PUT(self) -> None:
         key = self._key(urllib.parse.urlsplit(self.path).path)
         data = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        time.sleep(self.server.seconds)
+        with self.server.waiting():
+            time.sleep(self.server.seconds)
         if self._refused(f"PUT {key}"):
             return
         file, source = self.server.folder / key, self.headers.get("x-amz-copy-source")
