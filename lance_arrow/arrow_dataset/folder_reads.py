@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_arrow.arrow_dataset.bridge.loading import bridge
-from lance_arrow.arrow_dataset.places import file_place, size_of
+from lance_arrow.arrow_dataset.places import file_place
 from lance_arrow.arrow_dataset.scan_handler import FileScanHandler
-from lance_arrow.io import is_local
+from lance_arrow.io import AnyFileSystem, Location, is_local, size_of_file
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.groups.file_groups import FileGroups, FilesAlike, OtherSchemaError
 from lance_arrow.scan.groups.grouped_rows import GroupedRows
@@ -64,11 +64,13 @@ class FolderReads:
         if location is None or location.path != place.path or not place.path.endswith(paths[0]):
             return None
         places = [place.path[: -len(paths[0])] + path for path in paths]
-        if location.is_local:
-            # pyarrow does not look at files that are named one by one.
-            sizes = [size_of(one) if size < 0 else size for one, size in zip(places, sizes, strict=True)]
         if -1 in sizes:
-            return None
+            # pyarrow does not look at files that are named one by one.
+            try:
+                sizes = _asked(location.filesystem, places, sizes, is_far=not location.is_local)
+            except OSError:
+                # The scan tells what is wrong with one of them.
+                return None
         files = FilesAlike(location.filesystem, places, np.array(sizes, np.int64), dataset.schema, handler.files)
         return cls(files, dataset.schema)
 
@@ -113,3 +115,11 @@ class FolderReads:
 
             plan = kept_plan(as_expression(filter, self._schema), self._schema)
         return GroupedRows(FileGroups(self._files, columns, plan, self._runtime), None, self._runtime)
+
+
+def _asked(filesystem: AnyFileSystem, paths: Sequence[str], sizes: Sequence[int], *, is_far: bool) -> list[int]:
+    """Return sizes of files; those that are unknown are asked for, in a store many at a time."""
+    asked = [Location(filesystem, path) if size < 0 else size for path, size in zip(paths, sizes, strict=True)]
+    return list(
+        default_runtime().each(lambda one: one if isinstance(one, int) else size_of_file(one), asked, is_far=is_far)
+    )

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from lance_arrow.io.folders import may_write_at_once as may_write_at_once
     from lance_arrow.io.folders import remove_file as remove_file
     from lance_arrow.io.folders import remove_files as remove_files
+    from lance_arrow.io.folders import size_of_file as size_of_file
     from lance_arrow.io.folders import write_file as write_file
     from lance_arrow.io.foreign_errors import foreign_errors as foreign_errors
     from lance_arrow.io.local_source import LocalSource as LocalSource
@@ -111,6 +112,7 @@ else:
             "lance_arrow.io.fetching": ("fetch", "fetch_into", "fetch_segments", "read_coalesced", "read_end"),
             "lance_arrow.io.folders": (
                 "file_exists",
+                "size_of_file",
                 "has_file",
                 "list_first",
                 "list_folders",

@@ -236,6 +236,26 @@ def file_exists(place: Location) -> bool:
 
 
 @foreign_errors()
+def size_of_file(place: Location) -> int:
+    """Ask how many bytes a file has.
+
+    Raises
+    ------
+    FileNotFoundError, OSError
+        Errors of the filesystem, without credentials in their text.
+    """
+    filesystem = place.filesystem
+    if isinstance(filesystem, arrow_fs.FileSystem):
+        info = filesystem.get_file_info(place.path)
+        if info.type != arrow_fs.FileType.File:
+            raise FileNotFoundError(place.name)
+        return int(info.size)
+    if place.is_local:
+        return os.stat(place.path).st_size
+    return int(store_calls.call_store(filesystem, "size", place.path, name=place.name))
+
+
+@foreign_errors()
 def remove_file(place: Location) -> None:
     """Remove a file; do nothing if it does not exist.
 

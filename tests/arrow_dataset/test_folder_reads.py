@@ -202,6 +202,19 @@ def test_far_folders_take_few_waves(server: Bucket, monkeypatch: pytest.MonkeyPa
     assert len(server.requests) == NUM_FILES
 
 
+def test_far_files_that_are_named_one_by_one(server: Bucket, direct: list[str]) -> None:
+    rows = mixed_rows(0, NUM_FILES * FILE_ROWS)
+    folder = bare_files(server.folder / "named", rows, FILE_ROWS)
+    names = [f"named/{path.name}" for path in sorted(folder.iterdir())]
+    dataset = lance_arrow.dataset(names, filesystem=server.store())
+    assert_same(rows, dataset.to_table())
+    assert dataset.count_rows(F("id") < 77) == 77
+    assert direct == ["read", "count"]
+    (folder / "0003.lance").unlink()
+    with pytest.raises(FileNotFoundError, match=r"0003\.lance"):
+        lance_arrow.dataset(names, filesystem=server.store()).to_table()
+
+
 def test_small_files_are_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, direct: list[str]) -> None:
     monkeypatch.setattr(group_sizes.GroupSizes, "most_of_a_file", _most_of_a_file)
     ends = noted_ends(monkeypatch)
