@@ -145,7 +145,8 @@ class BareFiles(FileGroup):
         handler
             Scans single files.
         judged, request
-            What the scan wants, with its filter and without.
+            What the scan wants, with its filter; and what is wanted of files that are read whole. Arrow filters their
+            rows again, so that it has no filter unless that may fail on a value.
         """
         left = handler.left_by_pruner(self.place, self.paths, judged)
         excluded = sorted({*range(len(self.paths))} - {*left})

@@ -131,7 +131,7 @@ class ReadyRows(Protocol):
     """Rows of files that a scan has read before it asks for them; those of the bridge are native."""
 
     def begin(self) -> int:
-        """Begin a group; return how many files are left of the one that is given up for it."""
+        """Begin a group; return how many files with rows are left of the one that is given up for it."""
         ...
 
     def add(self, paths: Sequence[str], num_rows: Sequence[int], batches: Sequence[pyarrow.RecordBatch]) -> None:

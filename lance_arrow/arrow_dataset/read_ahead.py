@@ -107,7 +107,9 @@ class ReadAhead:
         # The first file after the last group.
         self._upcoming: FilePlace | None = None
         self._most = LEAST_GROUPED
-        # If a filter may fail on a value, files are read one by one, so that the error names the file.
+        # If a filter may fail on a value, it is applied here: where it does, files are read one by one, so that those
+        # before are read.
+        self._whole = self._request if plan is None or _cannot_fail(plan) else self._judged
         self._is_off = not may_be_ahead(plan)
 
     @classmethod
@@ -209,7 +211,7 @@ class ReadAhead:
         first = replace(place, path=location.path, following=None)
         own_sizes = np.array(sizes[:count], np.int64)
         group = BareFiles(location.filesystem, first, tuple(paths[:count]), own_sizes, GroupState(), ends_only)
-        return count, group.read_files(handler, self._judged, self._request)
+        return count, group.read_files(handler, self._judged, self._whole)
 
     def _count_of(
         self, handler: OpensFiles, place: FilePlace, location: Location, sizes: Sequence[int]
@@ -250,8 +252,8 @@ class _Skipping:
 
 
 def may_be_ahead(filter: FilterPlan | None) -> bool:
-    """Whether files may be read before a scan with this filter asks for them: it cannot fail on a value."""
-    return filter is None or (filter.predicate is not None and _is_total(filter.predicate.tree))
+    """Whether files may be read before a scan with this filter asks for them: it finds the same rows each time."""
+    return filter is None or filter.is_repeatable
 
 
 def is_counted_by_scan(place: FilePlace, filter: FilterPlan) -> bool:
@@ -265,9 +267,11 @@ def is_counted_by_scan(place: FilePlace, filter: FilterPlan) -> bool:
     return len(place.following(least)[0]) >= least
 
 
-def _is_total(tree: Tree) -> bool:
-    """Whether a filter cannot fail."""
-    waiting = [tree]
+def _cannot_fail(filter: FilterPlan) -> bool:
+    """Whether a filter gives an answer for every value."""
+    if filter.predicate is None:
+        return False
+    waiting: list[Tree] = [filter.predicate.tree]
     while waiting:
         node = waiting.pop()
         if node[0] == "call":

@@ -180,7 +180,7 @@ class _SomeRows:
             return None
         projection = Projection.of(file.roots, None, self._names)
         found = FilteredReading(file, projection.nodes, plan, receipt=receipt)
-        return OrderedSource(found, projection, _zones(file, paths[0]), first)
+        return OrderedSource(found, projection, _zones(file, paths[0]), np.array([first], np.int64))
 
     def _kept_while_scanned(self) -> Iterator[pa.RecordBatch]:
         """Scan everything, and keep the first rows in order."""

@@ -149,10 +149,34 @@ def test_files_that_zone_maps_exclude_are_not_read_ahead(folder: Path, monkeypat
     assert {Path(path).name for path in read} <= {"0030.lance", "0031.lance", "0032.lance"}
 
 
-def test_a_filter_that_fails_names_the_file(folder: Path, groups: list[int]) -> None:
-    with pytest.raises(InvalidArgumentError):
-        opened(folder).to_table(filter=pc.divide(pc.scalar(1), F("id") - 511) > 0)
-    assert groups == []
+def test_a_filter_that_fails_is_the_error_of_a_file(
+    folder: Path, groups: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read() -> str:
+        with pytest.raises(InvalidArgumentError) as caught:
+            opened(folder).to_table(filter=pc.divide(pc.scalar(1), F("id") - 511) > 0)
+        return str(caught.value)
+
+    found = read()
+    assert groups
+    assert found == alone(read, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        pc.divide(pc.scalar(1000), F("id") + 1) > 100,
+        pc.match_substring(F("s"), "7"),
+        pc.match_like(F("word"), "%1"),
+        F("id") * 2 + 1 == 301,
+    ],
+    ids=str,
+)
+def test_filters_that_may_fail_are_read_ahead(folder: Path, condition: pc.Expression, groups: list[int]) -> None:
+    expected = mixed_rows(0, NUM_FILES * FILE_ROWS).filter(condition)
+    assert_same(expected, opened(folder).to_table(filter=condition))
+    assert opened(folder).count_rows(filter=condition) == expected.num_rows
+    assert len(groups) > 1
 
 
 def test_wishes_have_files_read_alone(folder: Path, groups: list[int], tmp_path: Path) -> None:

@@ -40,7 +40,8 @@ class ReadyRows {
     return bridged != nullptr && IsWholeFile(file) && origin_.Has(*bridged);
   }
 
-  // Begin a group. Returns how many files were left of the group that is given up for it.
+  // Begin a group. Returns how many files with rows were left of the group that is given up for it: Arrow does not ask
+  // for files that the file pruner excludes.
   int64_t Begin() {
     Files given_up;  // ends outside of the lock
     std::lock_guard<std::mutex> lock(mutex_);
@@ -49,7 +50,7 @@ class ReadyRows {
     if (groups_.size() <= kMostGroups) return 0;
     given_up = std::move(groups_.front());
     groups_.pop_front();
-    return static_cast<int64_t>(given_up.size());
+    return std::count_if(given_up.begin(), given_up.end(), [](const auto& file) { return !file.second.empty(); });
   }
 
   // Cut rows of neighbours to those of each file, for the group that was begun.

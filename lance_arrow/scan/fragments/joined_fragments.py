@@ -200,14 +200,19 @@ class JoinedFragments(TableSource):
         from lance_arrow.scan.fragments.table_zones import prune_fragment  # noqa: PLC0415 - for filters alone
 
         zones = {}
-        for path in () if predicate is None or not self._opening.ends_only else predicate.fields:
-            found = self._zones(path)
+        for path in () if predicate is None else predicate.fields:
+            found = self.bounded_zones(path)
             if found is not None:
                 zones[path] = found
         return prune_fragment(zones, self.num_physical, predicate, within)
 
-    def _zones(self, path: Path) -> BoundedZones | None:
-        """Return the zones of a column in all files; None for fields of structs, and where there are none."""
+    def bounded_zones(self, path: Path) -> BoundedZones | None:
+        """Return the zones of a column in all files; None for fields of structs, and where there are none.
+
+        Nor are there some of files that are held whole: to decode all rows takes less time.
+        """
+        if not self._opening.ends_only:
+            return None
         from lance_arrow.scan.fragments.table_zones import BoundedZones  # noqa: PLC0415 - for filters alone
 
         leaf = leaf_at(self.columns.all_roots, path) if len(path) == 1 else None

@@ -44,14 +44,25 @@ class OrderedSource:
         Cuts the keys out of these columns.
     zones
         Zones of the first key; None where there are none.
-    first_position
-        Position of the source's row 0; positions of sources do not overlap.
+    firsts
+        ``(m,) int64``, ascending: position of the first row of each file. Positions of sources do not overlap.
+    row_starts
+        ``(m,) int64``: which row of the source that is; None where the source is one file.
     """
 
     found: FilteredReading
     projection: Projection
     zones: BoundedZones | None
-    first_position: int
+    firsts: NDArray[np.int64]
+    row_starts: NDArray[np.int64] | None = None
+
+    def positions(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the positions of rows of the source, ``(n,) int64``."""
+        if self.row_starts is None:
+            return self.firsts[0] + rows
+        members = np.searchsorted(self.row_starts, rows, side="right") - 1
+        found: NDArray[np.int64] = self.firsts[members] + rows - self.row_starts[members]
+        return found
 
 
 def first_positions(
@@ -125,7 +136,10 @@ def _next_wave(
         ties = signs == 0
         if len(keys) == 1:
             # Of equal rows, the earlier one is better.
-            before = np.array([source.first_position for source in sources])[rest.sources] + rest.starts
+            before = np.empty(len(rest), np.int64)
+            for number in np.unique(rest.sources).tolist():
+                own = rest.sources == number
+                before[own] = sources[number].positions(rest.starts[own])
             ties &= before < top.last_position
         rest = rest.chosen(may_be | ties)
     most_rows = _GROWTH * int(wave.num_rows.sum())
@@ -177,4 +191,4 @@ def _read_window(task: _Task) -> tuple[list[KeyColumn], NDArray[np.int64]]:
     for number, key in enumerate(task.keys):
         arrays = [as_sortable(batch.column(number)) for batch in shown]
         columns.append(key.column(arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays)))
-    return columns, source.first_position + expanded(rows.starts, rows.stops)
+    return columns, source.positions(expanded(rows.starts, rows.stops))

@@ -7,7 +7,7 @@ filter:    scan, until there are enough rows
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -15,7 +15,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from lance_arrow.arrays.column_paths import leaf_at
+from lance_arrow.errors import LanceError
+from lance_arrow.manifests.fragments import physical_counts
 from lance_arrow.runtime import default_runtime
+from lance_arrow.scan.filtered_reading import FilteredReading
+from lance_arrow.scan.fragments.joined_fragments import JoinedFragments
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.scan.ordering.growing_parts import growing_batches
 from lance_arrow.scan.ordering.ordered_scan import OrderedSource, first_positions
@@ -122,13 +126,37 @@ class OrderedTable:
         groups = table.groups(nodes, plan)
         firsts = self._starts
 
-        def opened(number: int) -> OrderedSource:
+        def alone(number: int) -> OrderedSource:
             found = groups.alone(number)
             zones = table.fragment(number).bounded_zones(path) if len(found.rows) else None
-            return OrderedSource(found, self._key_columns, zones, int(firsts[number]))
+            return OrderedSource(found, self._key_columns, zones, firsts[number : number + 1])
 
-        sources = list(runtime.ahead(opened, table.numbers_left(plan), is_far=not groups.is_local))
-        found = first_positions(sources, self._keys, self._limits.stop, runtime)
+        def opened(numbers: Sequence[int]) -> list[OrderedSource]:
+            if len(numbers) == 1:
+                return [alone(numbers[0])]
+            made = []
+            for found in groups.opened(numbers, None):
+                if isinstance(found, FilteredReading):
+                    group = found.source
+                    assert isinstance(group, JoinedFragments)
+                    zones = group.bounded_zones(path) if len(found.rows) else None
+                    starts = group.row_starts[:-1]
+                    made.append(OrderedSource(found, self._key_columns, zones, firsts[group.numbers], starts))
+                else:
+                    made += runtime.each(alone, found, is_far=not groups.is_local)
+            return made
+
+        def first_of(planned: Iterable[Sequence[int]]) -> NDArray[np.int64]:
+            parts = runtime.ahead(opened, planned, is_far=not groups.is_local)
+            sources = [source for part in parts for source in part]
+            return first_positions(sources, self._keys, self._limits.stop, runtime)
+
+        numbers = list(table.numbers_left(plan))
+        try:
+            found = first_of(groups.planned(numbers, lambda: True))
+        except LanceError:
+            # Fragments that cannot be read together are read one by one: they tell which of them is to blame.
+            found = first_of([number] for number in numbers)
         groups.receipt.count(len(found))
         groups.receipt.send()
         return found[self._limits.offset :]
@@ -136,7 +164,9 @@ class OrderedTable:
     @cached_property
     def _starts(self) -> NDArray[np.int64]:
         """``(num_fragments + 1,) int64``: position of the first row of the files of each fragment."""
-        counts = [self._table.fragment(number).num_physical for number in range(len(self._table.fragments))]
+        counts = physical_counts(self._table.fragments).copy()
+        for number in np.flatnonzero(counts < 0).tolist():
+            counts[number] = self._table.fragment(number).num_physical
         return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).astype(np.int64)
 
     def _taken(self, positions: NDArray[np.int64]) -> pa.Table:
