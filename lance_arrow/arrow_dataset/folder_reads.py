@@ -19,6 +19,7 @@ from lance_arrow.arrow_dataset.places import file_place
 from lance_arrow.arrow_dataset.scan_handler import FileScanHandler
 from lance_arrow.io import AnyFileSystem, Location, is_local, size_of_file
 from lance_arrow.runtime import default_runtime
+from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.groups.file_groups import FileGroups, FilesAlike, OtherSchemaError
 from lance_arrow.scan.groups.grouped_rows import GroupedRows
 from lance_arrow.scan.predicates import as_expression
@@ -107,6 +108,34 @@ class FolderReads:
         except OtherSchemaError:
             self._are_alike = False
             return None
+
+    def sources(self, columns: Sequence[str], plan: FilterPlan | None) -> list[FilteredReading] | None:
+        """Open all files, those together that can be read so; None where a file has another schema.
+
+        Raises
+        ------
+        LanceError, OSError
+            A file cannot be opened.
+        """
+        if not self._are_alike:
+            return None
+        groups = FileGroups(self._files, columns, plan, self._runtime, is_pruned=False)
+
+        def opened(numbers: Sequence[int]) -> list[FilteredReading]:
+            if len(numbers) == 1:
+                return [groups.alone(numbers[0])]
+            made: list[FilteredReading] = []
+            for found in groups.opened(numbers, None):
+                made += [found] if isinstance(found, FilteredReading) else map(groups.alone, found)
+            return made
+
+        planned = groups.planned(range(len(self._files)), lambda: True)
+        try:
+            parts = list(self._runtime.ahead(opened, planned, is_far=not groups.is_local))
+        except OtherSchemaError:
+            self._are_alike = False
+            return None
+        return [found for part in parts for found in part]
 
     def _scan(self, columns: Sequence[str] | None, filter: Predicate | None) -> GroupedRows:
         plan: FilterPlan | None = None

@@ -16,16 +16,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow.dataset import Scanner
 
-from lance_arrow.arrays.column_paths import Path, leaf_at
+from lance_arrow.arrays.column_paths import leaf_at
 from lance_arrow.arrays.view_arrays import filtered, taken, without_views
 from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
 from lance_arrow.arrow_dataset.scanner_options import ScannerOptions
+from lance_arrow.errors import LanceError
 from lance_arrow.late_arrow import pc
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.filters.filter_plan import FilterPlan
 from lance_arrow.scan.filters.kept_plans import kept_plan
-from lance_arrow.scan.fragments.table_zones import BoundedZones
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.ordering.ordered_scan import OrderedSource, first_positions
 from lance_arrow.scan.ordering.ordered_table import OrderedTable
@@ -134,11 +134,13 @@ class _SomeRows:
 
     def _ordered(self) -> Iterator[pa.RecordBatch]:
         receipt = receipt_for(default_runtime(), (), self._filter)
-        sources = self._sources(receipt)
-        if sources is None:
-            yield from self._kept_while_scanned()
-            return
-        found = first_positions(sources, self._keys, self._limits.stop, default_runtime())
+        found = self._first_of_groups()
+        if found is None:
+            sources = self._sources(receipt)
+            if sources is None:
+                yield from self._kept_while_scanned()
+                return
+            found = first_positions(sources, self._keys, self._limits.stop, default_runtime())
         receipt.count(len(found))
         receipt.send()
         positions = found[self._limits.offset :]
@@ -147,6 +149,33 @@ class _SomeRows:
         size = min(self._options.batch_size, WINDOW_ROWS)
         for start in range(0, len(positions), size):
             yield from whole.take(positions[start : start + size], **options).to_batches()
+
+    def _first_of_groups(self) -> NDArray[np.int64] | None:
+        """Return the positions of the wanted rows of files that are read in groups; None where they are not."""
+        dataset, runtime = self._dataset, default_runtime()
+        may = self._is_plain and not runtime.is_watched and all(name in dataset.schema.names for name in self._names)
+        reads = dataset._folder_reads if may else None
+        if reads is None:
+            return None
+        plan = None if self._filter is None else kept_plan(self._filter, without_views(dataset.schema))
+        sources: list[OrderedSource] = []
+        first = 0
+        try:
+            for found in reads.sources(self._names, plan) or ():
+                file = found.source
+                assert isinstance(file, OpenFile)
+                projection = self._projection(file)
+                if projection is None:
+                    return None
+                starts = file.row_starts
+                firsts = np.array([first], np.int64) if starts is None else first + starts[:-1]
+                zones = file.bounded_zones((self._names[0],))
+                sources.append(OrderedSource(found, projection, zones, firsts, None if starts is None else starts[:-1]))
+                first += file.num_physical
+            return first_positions(sources, self._keys, self._limits.stop, runtime) if sources else None
+        except LanceError:
+            # Read one by one, the files tell what is wrong; or they can be read.
+            return None
 
     def _sources(self, receipt: Receipt) -> list[OrderedSource] | None:
         """Open the files; None where one is no bare file, or shows the keys, or rows, in another way."""
@@ -169,18 +198,22 @@ class _SomeRows:
     def _source(
         self, file: OpenFile, rows: RowRanges, plan: FilterPlan | None, first: int, receipt: Receipt
     ) -> OrderedSource | None:
-        paths = column_paths(self._names, file.roots)
-        leaves = [leaf_at(file.roots, path) for path in paths]
+        projection = self._projection(file)
+        # Positions are rows of whole files.
+        if projection is None or len(rows) != 1 or rows.num_rows != file.num_physical:
+            return None
+        found = FilteredReading(file, projection.nodes, plan, receipt=receipt)
+        (path, *_) = column_paths(self._names, file.roots)
+        return OrderedSource(found, projection, file.bounded_zones(path), np.array([first], np.int64))
+
+    def _projection(self, file: OpenFile) -> Projection | None:
+        """Return the keys of a file; None where it shows them in another way."""
+        leaves = [leaf_at(file.roots, path) for path in column_paths(self._names, file.roots)]
         for key, leaf in zip(self._keys, leaves, strict=True):
             if leaf is not None:
                 key.check(leaf)
         types = [None if leaf is None else leaf.shown.type for leaf in leaves]
-        # Positions are rows of whole files.
-        if types != self._key_types or len(rows) != 1 or rows.num_rows != file.num_physical:
-            return None
-        projection = Projection.of(file.roots, None, self._names)
-        found = FilteredReading(file, projection.nodes, plan, receipt=receipt)
-        return OrderedSource(found, projection, _zones(file, paths[0]), np.array([first], np.int64))
+        return Projection.of(file.roots, None, self._names) if types == self._key_types else None
 
     def _kept_while_scanned(self) -> Iterator[pa.RecordBatch]:
         """Scan everything, and keep the first rows in order."""
@@ -237,12 +270,3 @@ class _KeptRows:
             return schema.empty_table()
         held = np.concatenate(self._positions)
         return taken(pa.Table.from_batches(self._batches, schema), pa.array(np.searchsorted(held, positions)))
-
-
-def _zones(file: OpenFile, path: Path) -> BoundedZones | None:
-    """Return the zones of a column of a file."""
-    leaf = leaf_at(file.roots, path)
-    zone_map = None if leaf is None else file.zones.get([leaf])[0]
-    if zone_map is None or not zone_map.num_zones or zone_map.is_repeated:
-        return None
-    return BoundedZones.of_map(zone_map, file.num_physical)

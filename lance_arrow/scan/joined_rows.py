@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from lance_arrow.arrays.column_paths import leaf_at
+from lance_arrow.arrays.column_paths import Path, leaf_at
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.container.joined_files import JoinedColumn, JoinedFiles
@@ -33,6 +33,7 @@ from lance_arrow.structure.row_selection import pages_with
 if TYPE_CHECKING:
     from lance_arrow.pruning.zone_predicates import ZonePredicate
     from lance_arrow.pruning.zone_pruning import PruneResult
+    from lance_arrow.scan.fragments.table_zones import BoundedZones
 
 _OBJECTS_OF_A_PAGE = 4
 
@@ -49,17 +50,24 @@ class JoinedOpenFile(OpenFile):
 
     def prune(self, predicate: ZonePredicate | None, within: RowRanges) -> PruneResult:
         """Ask the zone maps of files whose ends are here; see `prune_rows`."""
-        from lance_arrow.scan.fragments.table_zones import BoundedZones, prune_fragment  # noqa: PLC0415 - for filters
+        from lance_arrow.scan.fragments.table_zones import prune_fragment  # noqa: PLC0415 - for filters alone
 
         zones = {}
-        for path in () if predicate is None or not self.rows.file.has_ends else predicate.fields:
-            leaf = leaf_at(self.roots, path) if len(path) == 1 else None
-            if leaf is None or leaf.column < 0 or bounds_type(leaf) is None:
-                continue
-            found = self.rows.zones(leaf)
+        for path in () if predicate is None else predicate.fields:
+            found = self.bounded_zones(path)
             if found is not None:
-                zones[path] = BoundedZones(*found)
+                zones[path] = found
         return prune_fragment(zones, self.num_physical, predicate, within)
+
+    def bounded_zones(self, path: Path) -> BoundedZones | None:
+        """Return the zones of a column in all files; as `JoinedFragments.bounded_zones`."""
+        from lance_arrow.scan.fragments.table_zones import BoundedZones  # noqa: PLC0415 - as above
+
+        leaf = leaf_at(self.roots, path) if len(path) == 1 and self.rows.file.has_ends else None
+        if leaf is None or leaf.column < 0 or bounds_type(leaf) is None:
+            return None
+        found = self.rows.zones(leaf)
+        return None if found is None else BoundedZones(*found)
 
 
 def opened_as_one(files: JoinedFiles, runtime: Runtime, options: ReadOptions) -> OpenFile:

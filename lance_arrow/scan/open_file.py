@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from lance_arrow.arrays.column_paths import Path, leaf_at
 from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.container.columns import stored_bytes_of
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from lance_arrow.pruning.zone_pruning import PruneResult
     from lance_arrow.scan.blobs.blob_reader import BlobReader
     from lance_arrow.scan.blobs.pending_batch import PendingBatch
+    from lance_arrow.scan.fragments.table_zones import BoundedZones
     from lance_arrow.scan.pages_ahead import PagesAhead, ScanAhead
     from lance_arrow.scan.zone_reader import ZoneReader
 
@@ -119,6 +121,16 @@ class OpenFile:
     def row_starts(self) -> NDArray[np.int64] | None:
         """As `RowSource.row_starts`."""
         return None
+
+    def bounded_zones(self, path: Path) -> BoundedZones | None:
+        """Return the zones of a column; None where there are none."""
+        from lance_arrow.scan.fragments.table_zones import BoundedZones  # noqa: PLC0415 - for orders alone
+
+        leaf = leaf_at(self.roots, path)
+        zone_map = None if leaf is None else self.zones.get([leaf])[0]
+        if zone_map is None or not zone_map.num_zones or zone_map.is_repeated:
+            return None
+        return BoundedZones.of_map(zone_map, self.num_physical)
 
     @property
     def num_physical(self) -> int:

@@ -12,9 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from small_files import bare_files
 
 import lance_arrow
 from lance_arrow import LanceTable, errors
+from lance_arrow.scan import open_files
+from lance_arrow.scan.groups.group_sizes import GroupSizes
 from lance_arrow.spi import ReadReport
 
 ZONE_ROWS = 64
@@ -98,8 +101,16 @@ KINDS = ["int", "double", "half", "string", "dictionary", "decimal", "bool", "ti
 
 @pytest.mark.share(2)
 @pytest.mark.parametrize("seed", range(24))
-def test_rows_are_those_of_arrows_sort(seed: int, tmp_path: Path, whole_run: bool) -> None:
-    rng = random.Random(seed)
+@pytest.mark.parametrize("many", [False, True], ids=["few", "many"])
+def test_rows_are_those_of_arrows_sort(
+    seed: int, many: bool, tmp_path: Path, whole_run: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = random.Random(f"{seed} {many}")
+    if many:
+        # Files are read in groups; half of the cases by their ends, which have the zone maps.
+        monkeypatch.setattr(open_files, "MOST_OPEN_FILES", 4)
+        if seed // 2 % 2:
+            monkeypatch.setattr(GroupSizes, "most_of_a_file", lambda self, share, is_judged: 100)
     kinds = [KINDS[seed % len(KINDS)], rng.choice(KINDS)]
     columns = {name: random_column(kind, rng) for name, kind in zip("ab", kinds, strict=True)}
     nested = pa.StructArray.from_arrays(
@@ -108,7 +119,10 @@ def test_rows_are_those_of_arrows_sort(seed: int, tmp_path: Path, whole_run: boo
     rows = pa.table({"id": NUMBERS, **columns, "s": nested})
     rows_per_zone = rng.choice([ZONE_ROWS, ZONE_ROWS, None])
     lance_arrow.write_table(rows, tmp_path / "f.lance", rows_per_zone=rows_per_zone)
-    options: dict[str, Any] = {"rows_per_zone": rows_per_zone, "max_rows_per_file": rng.choice([300, NUM_ROWS])}
+    options: dict[str, Any] = {
+        "rows_per_zone": rows_per_zone,
+        "max_rows_per_file": 90 if many else rng.choice([300, NUM_ROWS]),
+    }
     table = LanceTable.create(tmp_path / "t", rows, **options)
     if rows_per_zone is None and kinds[0] not in ("dictionary", "half"):
         table.create_zone_map("a")
@@ -122,6 +136,9 @@ def test_rows_are_those_of_arrows_sort(seed: int, tmp_path: Path, whole_run: boo
         (table.dataset(), live),
         (lance_arrow.dataset(tmp_path / "f.lance"), rows),
     ]
+    if many:
+        folder = bare_files(tmp_path / "files", rows, 90, rows_per_zone=rows_per_zone)
+        doors.append((lance_arrow.dataset(folder), rows))
     for _ in range(6 if whole_run else 2):
         keys: list[tuple[str, ...]] = [(rng.choice(["a", "b", "s.x"]), rng.choice(["ascending", "descending"]))]
         if rng.random() < 0.5:

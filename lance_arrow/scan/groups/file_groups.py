@@ -111,6 +111,8 @@ class FileGroups:
         Of the scan.
     runtime
         Threads, and how much memory there is.
+    is_pruned
+        Whether files are left out natively that have no row for the filter; their rows are not counted then.
 
     Attributes
     ----------
@@ -125,9 +127,16 @@ class FileGroups:
     receipt = UNWATCHED
 
     def __init__(
-        self, files: FilesAlike, names: Sequence[str] | None, filter: FilterPlan | None, runtime: Runtime
+        self,
+        files: FilesAlike,
+        names: Sequence[str] | None,
+        filter: FilterPlan | None,
+        runtime: Runtime,
+        *,
+        is_pruned: bool = True,
     ) -> None:
         self.joins = True
+        self._is_pruned = is_pruned
         self.is_local = is_local(files.filesystem)
         self._files, self._filter, self._runtime = files, filter, runtime
         paths = None if names is None else [(name,) for name in names]
@@ -236,7 +245,7 @@ class FileGroups:
     def _pruner(self) -> FilePruner | None:
         """What leaves out files before Python opens them."""
         predicate = None if self._filter is None else self._filter.predicate
-        if predicate is None or not self.is_local:
+        if predicate is None or not self.is_local or not self._is_pruned:
             return None
         from lance_arrow.pruning.file_pruner import file_pruner  # noqa: PLC0415 - for filters alone
 
