@@ -68,11 +68,11 @@ class FolderReads:
         if -1 in sizes:
             # pyarrow does not look at files that are named one by one.
             try:
-                sizes = _asked(location.filesystem, places, sizes, is_far=not location.is_local)
+                sizes = _asked(location.given, places, sizes, is_far=not location.is_local)
             except OSError:
                 # The scan tells what is wrong with one of them.
                 return None
-        files = FilesAlike(location.filesystem, places, np.array(sizes, np.int64), dataset.schema, handler.files)
+        files = FilesAlike(location.given, places, np.array(sizes, np.int64), dataset.schema, handler.files)
         return cls(files, dataset.schema)
 
     def read(self, columns: Sequence[str] | None, filter: Predicate | None) -> pa.Table | None:
@@ -146,7 +146,7 @@ class FolderReads:
         return GroupedRows(FileGroups(self._files, columns, plan, self._runtime), None, self._runtime)
 
 
-def _asked(filesystem: AnyFileSystem, paths: Sequence[str], sizes: Sequence[int], *, is_far: bool) -> list[int]:
+def _asked(filesystem: AnyFileSystem | None, paths: Sequence[str], sizes: Sequence[int], *, is_far: bool) -> list[int]:
     """Return sizes of files; those that are unknown are asked for, in a store many at a time."""
     asked = [Location(filesystem, path) if size < 0 else size for path, size in zip(paths, sizes, strict=True)]
     return list(

@@ -54,7 +54,7 @@ class JoinedTaking:
     handler
         Opens files.
     filesystem, paths
-        Where they are.
+        Where they are; None is the local filesystem.
     sizes
         ``(n,) int64``: what they have.
     """
@@ -63,7 +63,7 @@ class JoinedTaking:
         self,
         fragments: Sequence[LanceFileFragment],
         handler: FileScanHandler,
-        filesystem: AnyFileSystem,
+        filesystem: AnyFileSystem | None,
         paths: Sequence[str],
         sizes: Positions,
     ) -> None:
@@ -97,11 +97,12 @@ class JoinedTaking:
             if size is None or size < 0:
                 # The file tells what is wrong, or how large it is.
                 return None
-            filesystem = location.filesystem
+            filesystem = location.given
             paths.append(location.path)
             sizes.append(size)
-        may = filesystem is not None and reads_small_files(filesystem) and compares_versions(filesystem)
-        if not may or not may_read_ends(filesystem, limits, len(fragments)):
+        if not reads_small_files(filesystem) or not compares_versions(filesystem):
+            return None
+        if not may_read_ends(filesystem, limits, len(fragments)):
             return None
         return cls(fragments, handler, filesystem, paths, np.array(sizes, np.int64))
 

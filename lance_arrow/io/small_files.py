@@ -271,7 +271,7 @@ def _names(paths: Sequence[str]) -> list[bytes]:
     return [b"" if "\0" in path else os.fsencode(path) for path in paths]
 
 
-def compares_versions(filesystem: AnyFileSystem) -> bool:
+def compares_versions(filesystem: AnyFileSystem | None) -> bool:
     """Return whether ranges of many files may be asked for although the files may change."""
     return is_local(filesystem) or hasattr(filesystem, "read_views")
 

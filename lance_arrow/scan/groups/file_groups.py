@@ -51,7 +51,7 @@ class FilesAlike:
     Parameters
     ----------
     filesystem, paths
-        Where they are.
+        Where they are; None is the local filesystem.
     sizes
         ``(n,) int64``: what they have.
     schema
@@ -61,7 +61,12 @@ class FilesAlike:
     """
 
     def __init__(
-        self, filesystem: AnyFileSystem, paths: Sequence[str], sizes: Positions, schema: pa.Schema, files: OpenFiles
+        self,
+        filesystem: AnyFileSystem | None,
+        paths: Sequence[str],
+        sizes: Positions,
+        schema: pa.Schema,
+        files: OpenFiles,
     ) -> None:
         self.filesystem, self.paths, self.sizes = filesystem, paths, sizes
         self._schema = schema
