@@ -172,10 +172,11 @@ class Runtime:
         """
         return self.ahead(function, items, num_ahead=num_ahead, is_far=True) if is_far else map(function, items)
 
-    def side_by_side(self, function: Callable[[T], R], items: Sequence[T]) -> list[R]:
+    def side_by_side(self, function: Callable[[T], R], items: Sequence[T], *, is_far: bool = False) -> list[R]:
         """Apply `function` to few items at once, the caller working too; results in order.
 
-        The caller also runs items that no thread has started, so busy threads never make it wait.
+        The caller also runs items that no thread has started, so busy threads never make it wait. So it may be one of
+        these threads itself, where `ahead` could wait for ever. With `is_far`, they are those that wait for a store.
 
         Examples
         --------
@@ -185,7 +186,7 @@ class Runtime:
         """
         if self.settings.num_threads == 1 or len(items) < 2:
             return [function(item) for item in items]
-        executor = self._executor()
+        executor = self._executor(is_far=is_far)
         futures = [executor.submit(function, item) for item in items[1:]]
         results = [function(items[0])]
         for item, future in zip(items[1:], futures, strict=True):

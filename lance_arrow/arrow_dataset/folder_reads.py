@@ -131,7 +131,7 @@ class FolderReads:
 
         planned = groups.planned(range(len(self._files)), lambda: True)
         try:
-            parts = list(self._runtime.ahead(opened, planned, is_far=not groups.is_local))
+            parts = list(self._runtime.ahead(opened, planned, num_ahead=groups.num_ahead, is_far=not groups.is_local))
         except OtherSchemaError:
             self._are_alike = False
             return None

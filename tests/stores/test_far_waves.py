@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 from bucket_server import Bucket, bucket
 
 import lance_arrow
-from lance_arrow import LanceFormat, LanceTable
+from lance_arrow import LanceFormat, LanceTable, runtime
 from lance_arrow.io.obstore_filesystem import as_filesystem
 
 NUM_FILES, NUM_ROWS = 16, 500
@@ -140,3 +141,20 @@ def test_a_write_that_fails_leaves_no_file(server: Bucket) -> None:
         server.refusal = lambda _: None
     assert sorted((server.folder / "failing" / "data").iterdir()) == before
     assert LanceTable.open("failing", filesystem=store).count_rows() == 10
+
+
+def test_many_readers_at_once_do_not_wait_for_each_other(server: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Fewer threads than groups that are opened at once: what a group reads besides must not need a thread of its own.
+    monkeypatch.setattr(runtime, "FAR_THREADS", 2)
+    own = lance_arrow.Runtime(lance_arrow.Settings(num_threads=2))
+    with ThreadPoolExecutor(6) as readers:
+        counts = [readers.submit(_count_with, own, server) for _ in range(6)]
+        assert {one.result(60) for one in counts} == {TOTAL - TOTAL // 10 - TOTAL // 100}
+
+
+def _count_with(own: lance_arrow.Runtime, server: Bucket) -> int:
+    reader = table(server.store())._reader
+    reader._runtime = own
+    groups = reader.groups(reader.projection(["x"]).nodes, None)
+    opened = own.ahead(lambda numbers: groups.opened(numbers, None), [[n, n + 1] for n in range(0, 16, 2)], is_far=True)
+    return sum(one.rows.num_rows for found in opened for one in found if not isinstance(one, list))

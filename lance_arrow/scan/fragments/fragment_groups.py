@@ -235,7 +235,7 @@ class FragmentGroups:
         if self.is_local or not deleted:
             return open_files(), ()
         both: tuple[Callable[[], Any], ...] = open_files, partial(self._reader.with_deletions, deleted)
-        found, held = self._runtime.ahead(lambda read: read(), both, is_far=True)
+        found, held = self._runtime.side_by_side(lambda read: read(), both, is_far=True)
         return found, held
 
     def _joined(

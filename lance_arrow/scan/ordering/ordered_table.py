@@ -143,11 +143,11 @@ class OrderedTable:
                     starts = group.row_starts[:-1]
                     made.append(OrderedSource(found, self._key_columns, zones, firsts[group.numbers], starts))
                 else:
-                    made += runtime.each(alone, found, is_far=not groups.is_local)
+                    made += map(alone, found)
             return made
 
         def first_of(planned: Iterable[Sequence[int]]) -> NDArray[np.int64]:
-            parts = runtime.ahead(opened, planned, is_far=not groups.is_local)
+            parts = runtime.ahead(opened, planned, num_ahead=groups.num_ahead, is_far=not groups.is_local)
             sources = [source for part in parts for source in part]
             return first_positions(sources, self._keys, self._limits.stop, runtime)
 
