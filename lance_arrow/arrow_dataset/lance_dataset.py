@@ -467,7 +467,9 @@ class LanceDataset(DatasetOfFragments, FrameReads):
         made._table_reader = self._table
         made._has_guarantees, made._num_fragments = self._has_guarantees, self._num_fragments
         made._only_fragment, made._file_reads = self._only_fragment, self._file_reads
-        made._folder_reads = self._folder_reads
+        if "_folder_reads" in self.__dict__:
+            # Else sizes of far files might be asked for now.
+            made._folder_reads = self._folder_reads
         made._groups = self._groups
         return made
 

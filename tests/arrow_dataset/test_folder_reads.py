@@ -207,6 +207,11 @@ def test_far_files_that_are_named_one_by_one(server: Bucket, direct: list[str]) 
     folder = bare_files(server.folder / "named", rows, FILE_ROWS)
     names = [f"named/{path.name}" for path in sorted(folder.iterdir())]
     dataset = lance_arrow.dataset(names, filesystem=server.store())
+    server.requests.clear()
+    filtered = dataset.filter(F("id") < 50)
+    assert not server.requests
+    assert filtered.count_rows() == 50
+    direct.clear()
     assert_same(rows, dataset.to_table())
     assert dataset.count_rows(F("id") < 77) == 77
     assert direct == ["read", "count"]
