@@ -6,7 +6,7 @@
 | `opening`, `lance_dataset`, `lance_fragment` | `lance_arrow.dataset`, `LanceDataset`, fragments |
 | `scan_handler`, `asked`, `source_scan` | pyarrow's request to windows of rows, of files and tables' fragments |
 | `grouped_view`, `fragment_group`, `file_group`, `group_scan` | many small files, scanned in groups |
-| `read_ahead` | the same for datasets that pyarrow made, whose files are asked for one by one |
+| `ahead/` | the same for datasets that pyarrow made, whose files are asked for one by one |
 | `handler_protocol`, `places` | what the bridge asks of Python |
 | `scan_plan`, `fragment_zones` | what a scan would read, and why not less; zones as row groups are listed |
 | `table_dataset`, `table_parts`, `table_session`, `discovery` | versions as datasets; files found in a table's folder |

@@ -36,7 +36,7 @@ from lance_arrow.scan.row_restriction import rows_within
 from lance_arrow.scan.scan_options import ScanOptions
 
 if TYPE_CHECKING:
-    from lance_arrow.arrow_dataset.table_files import TableFiles
+    from lance_arrow.arrow_dataset.ahead.table_files import TableFiles
     from lance_arrow.manifests.fragments import FragmentMeta
     from lance_arrow.manifests.table_facts import TableFacts
     from lance_arrow.scan.fragments.fragment_rows import FragmentRows
@@ -118,7 +118,7 @@ class FileScanHandler:
         scan_options = self._scan_options(request)
         is_followed = place.following is not None and any(place.following(1))
         if place.following is not None and is_followed and self._may_read_ahead(scan_options):
-            from lance_arrow.arrow_dataset.read_ahead import ReadAhead  # noqa: PLC0415 - for many files alone
+            from lance_arrow.arrow_dataset.ahead.read_ahead import ReadAhead  # noqa: PLC0415 - for many files alone
 
             read = ReadAhead.of(request, self, place.following).scan(self, place)
             if read is not None:
@@ -148,13 +148,13 @@ class FileScanHandler:
         is_known = part is not None or asked_of(request).num_files >= _FIRST_TO_REGISTER
         may_be_ahead = place.following is not None and self._may_read_ahead(scan_options)
         if plan is not None and is_known and may_be_ahead:
-            from lance_arrow.arrow_dataset.read_ahead import is_counted_by_scan  # noqa: PLC0415 - as in `plan`
+            from lance_arrow.arrow_dataset.ahead.read_ahead import is_counted_by_scan  # noqa: PLC0415 - as in `plan`
 
             if is_counted_by_scan(place, plan):
                 request.kept[COUNTED_BY_SCAN] = True
                 return None
         if part is None and may_be_ahead and place.is_far and (plan is None or plan.is_repeatable):
-            from lance_arrow.arrow_dataset.count_ahead import CountAhead  # noqa: PLC0415 - for far files alone
+            from lance_arrow.arrow_dataset.ahead.count_ahead import CountAhead  # noqa: PLC0415 - for far files alone
 
             counted = CountAhead.of(request).count(self, place, request)
             if counted is not None:
@@ -207,7 +207,7 @@ class FileScanHandler:
     def table_files(self, session: TableSession, filesystem: AnyFileSystem) -> TableFiles:
         """Return what reads the files of a table together; errors are those of `TableSession.facts`."""
         # For tables of many files alone.
-        from lance_arrow.arrow_dataset.table_files import TableFiles  # noqa: PLC0415
+        from lance_arrow.arrow_dataset.ahead.table_files import TableFiles  # noqa: PLC0415
 
         return TableFiles(session, self.columns_of(session.facts()), filesystem, self.files)
 

@@ -17,7 +17,7 @@ from same import assert_same
 
 import lance_arrow
 from lance_arrow import LanceFormat
-from lance_arrow.arrow_dataset.count_ahead import CountAhead
+from lance_arrow.arrow_dataset.ahead.count_ahead import CountAhead
 from lance_arrow.errors import CorruptFileError, InvalidArgumentError
 from lance_arrow.io.obstore_filesystem import as_filesystem
 

@@ -15,7 +15,7 @@ from same import assert_same
 from small_files import bare_files, mixed_rows
 
 from lance_arrow import LanceFormat, LanceFragmentScanOptions, LanceTable, write_table
-from lance_arrow.arrow_dataset import read_ahead
+from lance_arrow.arrow_dataset.ahead import read_ahead
 from lance_arrow.arrow_dataset.file_group import BareFiles
 from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
 from lance_arrow.arrow_dataset.scan_handler import FileScanHandler

@@ -26,9 +26,9 @@ from small_files import mixed_rows, small_file_rows
 from values import seeded
 
 from lance_arrow import LanceFormat, LanceTable
+from lance_arrow.arrow_dataset.ahead.table_files import TableFiles
 from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
 from lance_arrow.arrow_dataset.scan_handler import FileScanHandler
-from lance_arrow.arrow_dataset.table_files import TableFiles
 from lance_arrow.arrow_dataset.table_session import TableSessions
 from lance_arrow.errors import LanceError
 

@@ -20,7 +20,8 @@ from values import seeded
 
 import lance_arrow
 from lance_arrow import LanceFormat, LanceTable
-from lance_arrow.arrow_dataset import file_group, read_ahead
+from lance_arrow.arrow_dataset import file_group
+from lance_arrow.arrow_dataset.ahead import read_ahead
 from lance_arrow.arrow_dataset.scan_handler import FileScanHandler
 from lance_arrow.container import joined_source
 from lance_arrow.container.joined_files import SmallFiles

@@ -16,11 +16,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lance_arrow.arrow_dataset.ahead.table_files import TableFiles
 from lance_arrow.arrow_dataset.asked import Asked, asked_of
 from lance_arrow.arrow_dataset.file_group import BareFiles, ReadFiles, ScansFiles, usual_held_bytes
 from lance_arrow.arrow_dataset.group_scan import GroupState
 from lance_arrow.arrow_dataset.handler_protocol import READ_AHEAD, ReadyRows, ScanRequest, ScanTasks
-from lance_arrow.arrow_dataset.table_files import TableFiles
 from lance_arrow.arrow_dataset.table_session import FoundPart, TableSession
 from lance_arrow.container.joined_files import JOINED_VERSIONS
 from lance_arrow.io import AnyFileSystem, Location, locate, reads_small_files

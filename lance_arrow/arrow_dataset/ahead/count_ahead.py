@@ -10,11 +10,11 @@ from threading import Lock
 
 import numpy as np
 
+from lance_arrow.arrow_dataset.ahead.read_ahead import MOST_AHEAD, OpensFiles
 from lance_arrow.arrow_dataset.asked import asked_of
 from lance_arrow.arrow_dataset.file_group import BareFiles
 from lance_arrow.arrow_dataset.group_scan import GroupState
 from lance_arrow.arrow_dataset.handler_protocol import ScanRequest
-from lance_arrow.arrow_dataset.read_ahead import MOST_AHEAD, OpensFiles
 from lance_arrow.container.joined_files import JOINED_VERSIONS
 from lance_arrow.io import reads_small_files
 from lance_arrow.runtime import default_runtime
