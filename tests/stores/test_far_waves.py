@@ -1,4 +1,4 @@
-"""Whatever looks at many files of a store has requests for several of them under way at once."""
+"""Operations on many files of a store: requests for several files are under way at once."""
 
 from __future__ import annotations
 
