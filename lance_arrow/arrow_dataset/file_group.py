@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -19,18 +20,14 @@ from lance_arrow.arrow_dataset.asked import asked_of
 from lance_arrow.arrow_dataset.group_scan import GroupScan, GroupState
 from lance_arrow.arrow_dataset.handler_protocol import FileGroup, ScanRequest, ScanTasks
 from lance_arrow.arrow_dataset.source_scan import SourceScan, count_rows
-from lance_arrow.container.joined_files import JoinedFiles
 from lance_arrow.errors import LanceError
 from lance_arrow.io import AnyFileSystem, Location, Positions
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.file_place import FilePlace
 from lance_arrow.scan.filtered_reading import FilteredReading
-from lance_arrow.scan.groups.opened_together import as_one, open_together
-from lance_arrow.scan.joined_rows import opened_as_one
-from lance_arrow.scan.open_file import OpenFile
+from lance_arrow.scan.groups.opened_together import open_runs
 from lance_arrow.scan.projection import have_blobs
 from lance_arrow.scan.row_restriction import RowRestriction
-from lance_arrow.scan.row_weights import check_expansion
 from lance_arrow.scan.windows import WINDOW_ROWS
 from lance_arrow.spi.rows import RowRanges
 from lance_arrow.structure.row_selection import by_page, rows_before
@@ -200,62 +197,50 @@ class BareFiles(FileGroup):
     ) -> list[_Joined | int]:
         if not self.state.joins or len(numbers) < 2:
             return list(numbers)
+        asked = asked_of(request)
         found: list[_Joined | int] = []
         done = 0
         try:
-            for first, files, file in self._joined(numbers, handler.options, request):
+            for first, stop, file in open_runs(
+                self.filesystem,
+                [self.paths[number] for number in numbers],
+                self.sizes[list(numbers)],
+                default_runtime(),
+                handler.options,
+                asked.all_nodes,
+                ends_only=self.ends_only,
+                most_rows=WINDOW_ROWS,
+            ):
+                if have_blobs(asked.all_nodes(file.roots)):
+                    # Blobs lie apart from their pages.
+                    continue
+                own = numbers[first:stop]
+                divided = partial(self._one_by_one, own, file.row_starts, handler, request, is_count=is_count)
+                reading = asked.reading(file, is_count=is_count, divided=divided)
+                # Metadata is read now: what is wrong with it, the files tell one by one.
+                file.rows.weights(asked.all_nodes(file.roots))
                 found += numbers[done:first]
-                done = first + len(files.row_starts) - 1
-                own = numbers[first:done]
-                reading = self._reading(own, files.row_starts, file, handler, request, is_count=is_count)
-                found.append(_Joined(own, reading, files.row_starts))
+                found.append(_Joined(own, reading, file.row_starts))
+                done = stop
         except LanceError:
-            # The files tell, one by one, what is wrong with them.
             found, done = [], 0
         self.state.joins = done > 0
         return [*found, *numbers[done:]]
 
-    def _reading(
+    def _one_by_one(
         self,
         numbers: Sequence[int],
         row_starts: Positions,
-        file: OpenFile,
         handler: ScansFiles,
         request: ScanRequest,
+        rows: RowRanges,
         *,
         is_count: bool,
-    ) -> FilteredReading:
-        """Read joined files."""
-
-        def divided(wanted: RowRanges) -> Iterator[FilteredReading]:
-            self.state.joins = False
-            for member, part in by_page(wanted, row_starts):
-                yield handler.reading(self._place(numbers[member], RowRestriction.of(part)), request, is_count=is_count)
-
-        return asked_of(request).reading(file, is_count=is_count, divided=divided)
-
-    def _joined(
-        self, numbers: Sequence[int], options: ReadOptions, request: ScanRequest
-    ) -> Iterator[tuple[int, JoinedFiles, OpenFile]]:
-        """Yield neighbours of one schema as one file, and where these begin among some of the files."""
-        runtime = default_runtime()
-        sizes = self.sizes[list(numbers)]
-        paths = [self.paths[number] for number in numbers]
-        small = open_together(
-            self.filesystem, paths, sizes, runtime, options, ends_only=self.ends_only, may_change=True
-        )
-        small.flags[small.num_rows > WINDOW_ROWS] = 0
-        for members, files in as_one(small, in_order=True):
-            file = opened_as_one(files, runtime, options)
-            nodes = asked_of(request).all_nodes(file.roots)
-            if have_blobs(nodes):
-                # Blobs lie apart from their pages.
-                continue
-            most_rows, least_bytes = int(small.num_rows[members].max()), int(sizes[members].min())
-            check_expansion(nodes, most_rows, least_bytes, runtime.settings.limits)
-            # Metadata is read now: what is wrong with it, the files tell one by one.
-            file.rows.weights(nodes)
-            yield int(members[0]), files, file
+    ) -> Iterator[FilteredReading]:
+        """Read files that could not be read together one by one, and join no others from now on."""
+        self.state.joins = False
+        for member, part in by_page(rows, row_starts):
+            yield handler.reading(self._place(numbers[member], RowRestriction.of(part)), request, is_count=is_count)
 
 
 def most_held_bytes() -> int:

@@ -70,7 +70,7 @@ class JoinedOpenFile(OpenFile):
         return None if found is None else BoundedZones(*found)
 
 
-def opened_as_one(files: JoinedFiles, runtime: Runtime, options: ReadOptions) -> OpenFile:
+def opened_as_one(files: JoinedFiles, runtime: Runtime, options: ReadOptions) -> JoinedOpenFile:
     """Return joined files as one open file, without blobs."""
     source = files.apart
     if source is not None and source.coalescing.is_far:

@@ -20,7 +20,7 @@ from lance_arrow import LanceDataset
 from lance_arrow.arrow_dataset.folder_reads import FolderReads
 from lance_arrow.errors import CorruptFileError, FileChangedError, InvalidArgumentError
 from lance_arrow.scan import open_files
-from lance_arrow.scan.groups import file_groups, group_sizes
+from lance_arrow.scan.groups import group_sizes, opened_together
 
 NUM_FILES, FILE_ROWS = 25, 40
 OLD_COLUMNS = ["id", "s", "f", "word", "text", "b", "same"]
@@ -171,13 +171,13 @@ def test_a_file_that_is_replaced_meanwhile(tmp_path: Path, monkeypatch: pytest.M
     path = sorted(folder.iterdir())[7]
     made = tmp_path / "new"
     lance_arrow.write_table(rows.slice(0, 20_000), made)
-    plain = file_groups.as_one
+    plain = opened_together.as_one
 
     def replaced(*args: Any, **named: Any) -> Any:
         made.replace(path)
         return plain(*args, **named)
 
-    monkeypatch.setattr(file_groups, "as_one", replaced)
+    monkeypatch.setattr(opened_together, "as_one", replaced)
     with pytest.raises(FileChangedError, match=path.name):
         dataset.to_table()
 

@@ -10,13 +10,11 @@ from threading import Lock
 
 import numpy as np
 
-from lance_arrow.arrow_dataset.ahead.read_ahead import MOST_AHEAD, OpensFiles
+from lance_arrow.arrow_dataset.ahead.read_ahead import MOST_AHEAD, OpensFiles, joinable
 from lance_arrow.arrow_dataset.asked import asked_of
 from lance_arrow.arrow_dataset.file_group import BareFiles
 from lance_arrow.arrow_dataset.group_scan import GroupState
 from lance_arrow.arrow_dataset.handler_protocol import ScanRequest
-from lance_arrow.container.joined_files import JOINED_VERSIONS
-from lance_arrow.io import reads_small_files
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.file_place import FilePlace
 from lance_arrow.scan.groups.group_sizes import BareSizes
@@ -60,10 +58,10 @@ class CountAhead:
     def _count_group(self, handler: OpensFiles, place: FilePlace, request: ScanRequest) -> None:
         location = place.location()
         assert place.following is not None
-        opened = handler.example(place, request.dataset_schema)
-        if location is None or place.size is None or location.path != place.path or opened is None:
+        if location is None or place.size is None or location.path != place.path:
             return
-        if opened.rows.file.version not in JOINED_VERSIONS or not reads_small_files(location.filesystem):
+        opened = joinable(handler, place, location.filesystem, request.dataset_schema)
+        if opened is None:
             return
         paths, sizes = place.following(MOST_AHEAD)
         paths, sizes = [place.path, *paths], [place.size, *sizes]

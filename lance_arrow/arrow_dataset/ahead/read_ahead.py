@@ -218,8 +218,8 @@ class ReadAhead:
     ) -> tuple[int, bool]:
         """Return how many bare files, from the first on, make a group, and whether it is opened by their ends."""
         filesystem = location.filesystem
-        opened = handler.example(place, self._request.dataset_schema)
-        if opened is None or opened.rows.file.version not in JOINED_VERSIONS or not reads_small_files(filesystem):
+        opened = joinable(handler, place, filesystem, self._request.dataset_schema)
+        if opened is None:
             return 0, False
         roots = opened.rows.roots
         nodes = asked_of(self._request).nodes.of(roots)
@@ -249,6 +249,14 @@ class _Skipping:
     def ready_rows(self) -> ReadyRows:
         found: ReadyRows = self.following.ready_rows()
         return found
+
+
+def joinable(handler: OpensFiles, place: FilePlace, filesystem: AnyFileSystem, schema: pa.Schema) -> OpenFile | None:
+    """Return an open file with the schema of the one at a place; None if such files cannot be read as one."""
+    opened = handler.example(place, schema)
+    if opened is None or opened.rows.file.version not in JOINED_VERSIONS or not reads_small_files(filesystem):
+        return None
+    return opened
 
 
 def may_be_ahead(filter: FilterPlan | None) -> bool:

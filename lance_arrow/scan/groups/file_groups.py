@@ -25,8 +25,7 @@ from lance_arrow.scan.file_place import FilePlace
 from lance_arrow.scan.filtered_reading import FilteredReading
 from lance_arrow.scan.groups.group_sizes import BareSizes, in_groups
 from lance_arrow.scan.groups.left_by_shown import left_by_shown
-from lance_arrow.scan.groups.opened_together import as_one, open_together
-from lance_arrow.scan.joined_rows import opened_as_one
+from lance_arrow.scan.groups.opened_together import open_runs
 from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.open_files import OpenFiles
 from lance_arrow.scan.projection import have_blobs
@@ -198,21 +197,17 @@ class FileGroups:
         made: list[FilteredReading | list[int]] = []
         done = 0
         try:
-            small = open_together(
+            for first, stop, file in open_runs(
                 files.filesystem,
                 [files.paths[number] for number in numbers],
                 own_sizes,
                 self._runtime,
                 files.options,
+                self._nodes.of,
                 ends_only=int(own_sizes.max()) > sizes.most_whole_bytes,
-                may_change=True,
-            )
-            for members, joined in as_one(small, in_order=True):
-                file = files.checked(opened_as_one(joined, self._runtime, files.options))
-                first, stop = int(members[0]), int(members[-1]) + 1
-                most_rows, least_bytes = int(small.num_rows[members].max()), int(own_sizes[members].min())
-                check_expansion(self._nodes.of(file.roots), most_rows, least_bytes, self._runtime.settings.limits)
-                divided = partial(self._one_by_one, numbers[first:stop], joined.row_starts)
+            ):
+                files.checked(file)
+                divided = partial(self._one_by_one, numbers[first:stop], file.row_starts)
                 found = FilteredReading(file, self._nodes.of(file.roots), self._filter, divided=divided)
                 # Metadata is read now: what is wrong with it, the files one by one tell.
                 if len(found.rows):
@@ -241,7 +236,6 @@ class FileGroups:
         file = self._files.open(number)
         nodes = self._nodes.of(file.roots)
         found = FilteredReading(file, nodes, self._filter, within)
-        # Where no column is wanted, as in counts, what would read the wanted ones is not made.
         with located(path=file.name):
             check_expansion(nodes, file.num_physical, file.source.size(), self._runtime.settings.limits)
         return found

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.container.joined_files import JoinedFiles, SmallFiles
 from lance_arrow.io import AnyFileSystem, Positions, read_small_files
 from lance_arrow.runtime import Runtime
+from lance_arrow.scan.joined_rows import JoinedOpenFile, opened_as_one
+from lance_arrow.scan.row_weights import check_expansion
 
 
 def open_together(
@@ -45,6 +48,43 @@ def open_together(
     num_threads = runtime.settings.num_threads
     data, starts, flags = read_small_files(filesystem, paths, sizes, runtime.side_by_side, num_threads)
     return SmallFiles.open(data, starts, sizes, flags, verify=options.verify)
+
+
+def open_runs(
+    filesystem: AnyFileSystem | None,
+    paths: Sequence[str],
+    sizes: Positions,
+    runtime: Runtime,
+    options: ReadOptions,
+    nodes: Callable[[Sequence[ColumnNode]], Sequence[ColumnNode]],
+    *,
+    ends_only: bool,
+    most_rows: int | None = None,
+) -> Iterator[tuple[int, int, JoinedOpenFile]]:
+    """Open bare files; yield neighbours of one schema as one, and where they begin and end among `paths`.
+
+    Parameters
+    ----------
+    filesystem, paths, sizes, runtime, options, ends_only
+        As `open_together`.
+    nodes
+        Finds the columns that are looked at among all of a file.
+    most_rows
+        Files with more rows are left out.
+
+    Raises
+    ------
+    LanceError
+        A file is damaged, or has far more rows than its bytes explain. Which one, it tells when it is opened by itself.
+    """
+    small = open_together(filesystem, paths, sizes, runtime, options, ends_only=ends_only, may_change=True)
+    if most_rows is not None:
+        small.flags[small.num_rows > most_rows] = 0
+    for members, joined in as_one(small, in_order=True):
+        file = opened_as_one(joined, runtime, options)
+        largest, least_bytes = int(small.num_rows[members].max()), int(sizes[members].min())
+        check_expansion(nodes(file.roots), largest, least_bytes, runtime.settings.limits)
+        yield int(members[0]), int(members[-1]) + 1, file
 
 
 def as_one(small: SmallFiles, *, in_order: bool) -> Iterator[tuple[NDArray[np.intp], JoinedFiles]]:
