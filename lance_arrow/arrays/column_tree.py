@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
@@ -21,6 +21,10 @@ from lance_arrow.container.schema import Ancestor, AncestorKind, LeafColumn
 from lance_arrow.errors import InternalError, UnsupportedError
 from lance_arrow.spi import BlockShape, FixedSizeList, FixedWidth, LeafType, PackedStruct, VariableWidth
 from lance_arrow.spi.leaf_type import NodeKind
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _VIEW_IDS = frozenset((pa.string_view().id, pa.binary_view().id))
 
@@ -179,7 +183,7 @@ class ItemJudge(Protocol):
     """Type of the values that are judged."""
     null: bool
     """Whether null satisfies the condition."""
-    numbers: tuple[int, list[int], list[int], bool] | None
+    numbers: tuple[int, NDArray[np.uint64], NDArray[np.uint64], bool] | None
     """The ranges of numbers that satisfy it, as for `engine.ReadForms`; None where items alone are judged."""
     texts: list[tuple[bytes, bytes | None]] | None
     """The same of strings."""

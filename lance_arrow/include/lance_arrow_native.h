@@ -113,6 +113,8 @@ typedef struct LaFramePrefixes {
 #define LA_UNSIGNED 1
 #define LA_FLOAT 2 /* IEEE 754, of 32 or 64 bits */
 
+#define LA_MOST_RANGES 8 /* conditions of more are not asked of codecs: the engine compares decoded numbers */
+
 typedef struct LaNumberRanges {
   int64_t kind;
   int64_t bits; /* 8, 16, 32 or 64 */

@@ -228,9 +228,9 @@ class FilePages:
 
     def bound(self, leaf: LeafType, meta: ColumnMeta, number: int) -> BoundLayout:
         """Bind a page's description as that of a column of some type."""
-        page = meta.pages[number]
+        described = meta.pages.described(number)
         try:
-            return self.runtime.binder.page(page.message, page.description, leaf, page.distribution)
+            return self.runtime.binder.page(described.message, described.value, leaf, described.distribution)
         except LanceError as error:
             located(page=number, byte_range=meta.byte_range, stage="binding a page").fill(error)
             raise

@@ -218,10 +218,10 @@ class JoinedRowReader(RowReader):
     ) -> None:
         tasks = []
         for number in numbers:
-            page = meta.pages[number]
             layout = self._bound(leaf, meta, number)  # type: ignore[arg-type]
-            natives[number] = page_without_index(layout, page, self.runtime.indices)
+            natives[number] = page_without_index(layout, meta.pages.facts(number), self.runtime.indices)
             if natives[number] is None:
+                page = meta.pages[number]
                 tasks.append((number, PageTask(leaf.path, page, layout, RowRanges.one(0, page.num_rows))))
         if tasks:
             load_indices(self.source, [task for _, task in tasks], self.runtime.indices, with_whole_pages=False)

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from lance_arrow.arrays.column_tree import LeafNode
 from lance_arrow.container.columns import ColumnMeta
 from lance_arrow.container.descriptions import Description
-from lance_arrow.container.pages import PageMeta
 from lance_arrow.engine import NativePage, OpenPages, PagesWithRows
 from lance_arrow.errors import CorruptFileError, LanceError, located
 from lance_arrow.io import MeteredSource, Positional, RangeSource
@@ -25,7 +24,7 @@ from lance_arrow.scan.file_pages import FilePages, Indices
 from lance_arrow.scan.native_take import Pages, TakePlan
 from lance_arrow.spi import LeafType
 from lance_arrow.spi.keys import BufferRole
-from lance_arrow.spi.layouts import BoundLayout, OpensManyPages, PageIndex
+from lance_arrow.spi.layouts import BoundLayout, OpensManyPages, PageFacts, PageIndex
 from lance_arrow.spi.rows import RowRanges
 from lance_arrow.structure.index_cache import IndexCache
 from lance_arrow.structure.page_scan import PageTask, load_indices
@@ -272,10 +271,7 @@ class _Unopened:
             # Most columns are like the one before.
             like.members.append(member)
             return
-        if len(table.descriptions) == 1:
-            described, num_buffers = table.descriptions[0], len(table.sizes)
-        else:
-            described = table.descriptions[table.description_of[number]]
+        described, num_buffers = table.described(number), len(table.sizes)
         if len(table.description_of) > 1:
             num_buffers = int(table.borders[number + 1] - table.borders[number])
         # Equal descriptions and types of leaves are mostly the same objects.
@@ -300,8 +296,8 @@ class _Unopened:
             together = self._together(group) if len(group.members) >= _LEAST_TOGETHER else None
             if together is None:
                 layout, cache = group.layout, self._cache
-                pages = [meta.pages[number] for _, meta, number, *_ in group.members]
-                opened.append(([page_without_index(layout, page, cache) or layout for page in pages], group.members))
+                facts = [meta.pages.facts(number) for _, meta, number, *_ in group.members]
+                opened.append(([page_without_index(layout, one, cache) or layout for one in facts], group.members))
             else:
                 opened.append((together, group.members))
         return opened
@@ -330,15 +326,15 @@ class _Unopened:
             return None
 
 
-def page_without_index(layout: BoundLayout, page: PageMeta, cache: IndexCache) -> NativePage | None:
+def page_without_index(layout: BoundLayout, page: PageFacts, cache: IndexCache) -> NativePage | None:
     """Make a page that needs no index from here; None where there is none, or its row index must be proven."""
     # The method of `ReadNatively`: a check of the protocol itself would take longer than the rest of this function.
     make = getattr(layout, "native_page", None)
     if make is None:
         return None
-    if cache.proves_rows and BufferRole.ROW_INDEX in layout.roles(page.facts):
+    if cache.proves_rows and BufferRole.ROW_INDEX in layout.roles(page):
         return None
-    made: NativePage | None = make(page.facts)
+    made: NativePage | None = make(page)
     return made
 
 

@@ -33,7 +33,7 @@ void add_ends(const std::vector<int64_t>& ends, int64_t base, uint8_t* offsets, 
 Form form_of(const LeafShape& shape, const std::vector<PageRef>& pages) {
   constexpr int64_t rows_per_lookup = 16;
   if (shape.form != Form::kStored && shape.form != Form::kJudged) return shape.form;
-  if (shape.numbers.has_value()) {
+  if (shape.numbers != nullptr) {
     const auto can_be_judged = [&](const PageRef& ref) {
       return (ref.page->has_numbers() && ref.page->value_bits == shape.numbers->bits) || ref.page->has_few_items();
     };

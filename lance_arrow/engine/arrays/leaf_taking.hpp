@@ -52,7 +52,7 @@ struct LeafShape {
   std::vector<int64_t> list_parts;  // of fixed-size lists: bits of each part, were there a bitmap of each layer
   std::optional<BlobShape> blobs;
   std::optional<KeptShape> kept;  // of the form kKept
-  std::optional<NumberCondition> numbers;  // of the form kJudged, where numbers can be judged without items
+  std::shared_ptr<const NumberCondition> numbers;  // of the form kJudged, where numbers can be judged without items
   std::optional<TextCondition> texts;  // the same of values of any length
   bool keeps_codes = false;  // whether pages of few items give codes rather than flags
 };

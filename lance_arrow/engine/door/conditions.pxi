@@ -4,11 +4,16 @@ cdef extern from "lance_arrow/text_ranges.hpp" namespace "lance_arrow" nogil:
     cbool marks_texts(const LaChunkMarks&)
 
 
-cdef NumberCondition _number_condition(ranges, int64_t bits) except *:
-    cdef NumberCondition condition
-    kind, condition.lows, condition.highs, condition.nan_flag = ranges
-    condition.kind, condition.bits = <NumberKind><int>kind, bits
-    if not condition.is_valid():
+cdef shared_ptr[NumberCondition] _number_condition(ranges, int64_t bits) except *:
+    cdef shared_ptr[NumberCondition] condition = make_shared[NumberCondition]()
+    kind, first, last, condition.get().nan_flag = ranges
+    cdef const uint64_t[::1] lows = first, highs = last
+    if lows.shape[0]:
+        condition.get().lows.assign(&lows[0], &lows[0] + lows.shape[0])
+    if highs.shape[0]:
+        condition.get().highs.assign(&highs[0], &highs[0] + highs.shape[0])
+    condition.get().kind, condition.get().bits = <NumberKind><int>kind, bits
+    if not condition.get().prepare():
         raise InvalidArgumentError("ranges of numbers must ascend, and have a width that is judged")
     return condition
 
@@ -29,11 +34,9 @@ cdef TextCondition _text_condition(ranges) except *:
 
 cdef int _add_conditions(judge, LeafShape* shape) except -1:
     """Tell a leaf by what its values are judged; see `ReadForms`."""
-    cdef NumberCondition numbers
     cdef TextCondition texts
     if judge.numbers is not None:
-        numbers = _number_condition(judge.numbers, shape.value_bits)
-        shape.numbers = numbers
+        shape.numbers = _number_condition(judge.numbers, shape.value_bits)
     if judge.texts is not None:
         texts = _text_condition(judge.texts)
         shape.texts = texts

@@ -47,7 +47,7 @@ cdef extern from "engine/plan/pages.hpp" namespace "lance_arrow::engine" nogil:
         vector[uint64_t] lows
         vector[uint64_t] highs
         cbool nan_flag
-        cbool is_valid()
+        cbool prepare() except +
 
     cdef cppclass TextCondition:
         TextCondition()
@@ -57,7 +57,7 @@ cdef extern from "engine/plan/pages.hpp" namespace "lance_arrow::engine" nogil:
 
     cdef cppclass JudgedItems:
         JudgedItems(cbool, int64_t, cbool) except +
-        void judge_numbers(const NumberCondition&) except +
+        void judge_numbers(shared_ptr[NumberCondition]) except +
         void judge_texts(const TextCondition&) except +
         void judge(const Items*, const uint8_t*) except +
 
@@ -264,7 +264,7 @@ cdef extern from "engine/arrays/leaf_taking.hpp" namespace "lance_arrow::engine"
         Form form
         optional[BlobShape] blobs
         optional[KeptShape] kept
-        optional[NumberCondition] numbers
+        shared_ptr[NumberCondition] numbers
         optional[TextCondition] texts
         cbool keeps_codes
 

@@ -198,8 +198,8 @@ cdef class RowsInTheMaking:
             return refusal_of(outcome.in_leaf(leaf))
         verdict.reset(new JudgedItems(judge.null, self.num_rows, counts))
         cdef bint has_ranges = True
-        if self.forms.shapes[leaf].numbers.has_value():
-            verdict.get().judge_numbers(self.forms.shapes[leaf].numbers.value())
+        if self.forms.shapes[leaf].numbers.get() != NULL:
+            verdict.get().judge_numbers(self.forms.shapes[leaf].numbers)
         elif self.forms.shapes[leaf].texts.has_value():
             verdict.get().judge_texts(self.forms.shapes[leaf].texts.value())
         else:
@@ -258,8 +258,8 @@ cdef class ReadForms:
         width are only counted: their offsets are empty, and `offset_bits` is minus the bits of a value. It returns a
         byte for each, 1 where the item satisfies it; or None if items cannot be judged. Its `null` tells whether null
         satisfies it. Its `numbers` are None, or ``(kind, lows, highs, nan)`` for numbers of `value_bits`: pages without items are
-        judged by them. ``kind`` is 0, 1 or 2 for numbers with a sign, without one, or floats. Then come the bits of the first and
-        of the last number of each range that satisfies the condition, and whether NaN does. Its `texts` are None, or
+        judged by them. ``kind`` is 0, 1 or 2 for numbers with a sign, without one, or floats. Then come, as ``(n,) uint64``, the bits
+        of the first and of the last number of each range that satisfies the condition, and whether NaN does. Its `texts` are None, or
         ``(low, high)`` of half-open ranges of bytes; the last `high` may be None. With `keeps_codes`, few items give codes. ``list_parts``: of fixed-size lists, the bits
         of each part of a value, were there a bitmap of each layer. ``is_text``: whether plain values of variable width
         are checked as UTF-8. ``dimensions``: as `offset_bits`, of fixed-size lists of structs the structs of each, or 0;
@@ -434,7 +434,7 @@ cdef class ReadForms:
         """Tell whether pages of the one leaf have few items each, or numbers, so that a condition can be judged by these."""
         if self.shapes.size() != 1 or not pages.are_all_read:
             return False
-        numbers, texts = self.shapes[0].numbers.has_value(), self.shapes[0].texts.has_value()
+        numbers, texts = self.shapes[0].numbers.get() != NULL, self.shapes[0].texts.has_value()
         for ref in pages.pages[0]:
             if not (ref.page.has_few_items() or numbers and ref.page.has_numbers() or texts and ref.page.has_texts()):
                 return False

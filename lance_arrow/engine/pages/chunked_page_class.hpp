@@ -206,11 +206,11 @@ class ChunkedPage : public Page {
     const Outcome outcome = out->form_values();
     if (outcome.message != nullptr) return outcome;
     const int64_t width = plain_bytes_;
-    const LaNumberRanges wanted = out->judged->numbers()->ranges();
+    const NumberCondition& wanted = *out->judged->numbers();
     return refused(out->append_marks(count, nullptr, [&](uint8_t* marks) {
       for (const Piece& piece : ranges.pieces) {
         if (piece.chunk >= 0) continue;
-        mark_numbers(wanted, fetched.data + fetched.places[piece.range] + piece.offset, piece.size / width, marks);
+        wanted.mark(fetched.data + fetched.places[piece.range] + piece.offset, piece.size / width, marks);
         marks += piece.size / width;
       }
       return kDone;
@@ -315,23 +315,25 @@ class ChunkedPage : public Page {
         if (!marks_texts(*marks_)) return LA_LEFT;
         return marks_->select_texts(marks_->self, &opened.chunk, &runs, texts, marks);
       }
-      const LaNumberRanges wanted = out->judged->numbers()->ranges();
-      if (form_.values->plain_bytes > 0) return mark_plain(opened.chunk, runs, wanted, marks);
+      const NumberCondition& numbers = *out->judged->numbers();
+      if (form_.values->plain_bytes > 0) return mark_plain(opened.chunk, runs, numbers, marks);
+      const LaNumberRanges wanted = numbers.ranges();
       const LaRefusal summary = summarise(opened.chunk, count, wanted, marks);
       if (summary == kDone || marks_->select_where == nullptr || !asks_python(summary)) return summary;
+      if (!numbers.has_few()) return LA_LEFT;
       return marks_->select_where(marks_->self, &opened.chunk, &runs, &wanted, marks);
     });
     *is_marked = !asks_python(refusal);
     return *is_marked ? refused(refusal) : success();
   }
 
-  LaRefusal mark_plain(const LaChunk& chunk, const LaRuns& runs, const LaNumberRanges& wanted, uint8_t* marks) const {
+  LaRefusal mark_plain(const LaChunk& chunk, const LaRuns& runs, const NumberCondition& wanted, uint8_t* marks) const {
     const int64_t width = form_.values->plain_bytes;
     if (!runs_fit(runs, chunk.num_values) || chunk.sizes[0] / width < chunk.num_values)
       return "a chunk is shorter than its values";
     for (int64_t run = 0; run < runs.num_runs; ++run) {
       const int64_t num_values = runs.stops[run] - runs.starts[run];
-      mark_numbers(wanted, chunk.buffers[0] + runs.starts[run] * width, num_values, marks);
+      wanted.mark(chunk.buffers[0] + runs.starts[run] * width, num_values, marks);
       marks += num_values;
     }
     return kDone;

@@ -105,7 +105,7 @@ void JudgedItems::took_marks(int64_t count, const uint16_t* def) {
 }
 
 Outcome JudgedItems::add_numbers(const uint8_t* values, int64_t count, const uint16_t* def) {
-  if (!numbers_.has_value()) return misuse("values without a dictionary are not judged");
+  if (numbers_ == nullptr) return misuse("values without a dictionary are not judged");
   numbers_->mark(values, count, place_marks(count));
   took_marks(count, def);
   return success();

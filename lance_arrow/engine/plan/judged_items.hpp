@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "engine/plan/dictionary_items.hpp"
@@ -24,7 +26,7 @@ class JudgedItems {
   }
 
   // The same condition, on numbers of pages without items.
-  void judge_numbers(const NumberCondition& condition) { numbers_ = condition; }
+  void judge_numbers(std::shared_ptr<const NumberCondition> condition) { numbers_ = std::move(condition); }
   // The same condition, on values of any length.
   void judge_texts(const TextCondition& condition) {
     texts_ = condition;
@@ -43,7 +45,7 @@ class JudgedItems {
   // Numbers of a page without items; `def` is null where none is null.
   Outcome add_numbers(const uint8_t* values, int64_t count, const uint16_t* def);
   // The condition on them; null where it is not one of numbers.
-  const NumberCondition* numbers() const { return numbers_.has_value() ? &*numbers_ : nullptr; }
+  const NumberCondition* numbers() const { return numbers_.get(); }
   // Values of any length, which lie one after the other from `bytes + begin` on.
   Outcome add_texts(const uint8_t* bytes, int64_t begin, const int64_t* ends, int64_t count, const uint16_t* def);
   // The ranges of these; null where the condition is not one of them.
@@ -77,7 +79,7 @@ class JudgedItems {
   bool counts_;
   int64_t num_rows_ = 0, num_marked_ = 0;
   std::vector<Page> pages_;
-  std::optional<NumberCondition> numbers_;
+  std::shared_ptr<const NumberCondition> numbers_;
   std::optional<TextCondition> texts_;
   LaTextRanges text_ranges_{};
   std::vector<uint8_t> marks_;  // where rows are counted, of those that were added last

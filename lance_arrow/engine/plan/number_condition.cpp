@@ -1,10 +1,67 @@
 #include "engine/plan/number_condition.hpp"
 
+#include <algorithm>
+#include <bit>
+#include <limits>
+
 #include "lance_arrow/number_ranges.hpp"
 
 namespace lance_arrow::engine {
 
-bool NumberCondition::is_valid() const {
+namespace {
+
+template <size_t num_bytes>
+struct Unsigned;
+template <>
+struct Unsigned<1> : std::type_identity<uint8_t> {};
+template <>
+struct Unsigned<2> : std::type_identity<uint16_t> {};
+template <>
+struct Unsigned<4> : std::type_identity<uint32_t> {};
+template <>
+struct Unsigned<8> : std::type_identity<uint64_t> {};
+
+// Numbers as ones without a sign that are in the same order. NaN comes before or after all others.
+template <class T>
+auto ordered(T number) {
+  using U = typename Unsigned<sizeof(T)>::type;
+  constexpr auto sign = static_cast<U>(U{1} << (8 * sizeof(U) - 1));
+  if constexpr (std::is_floating_point_v<T>) {
+    const T sum = number + T{0};  // 0 where it is -0
+    U bits;
+    std::memcpy(&bits, &sum, sizeof(bits));
+    return static_cast<U>(bits ^ (static_cast<U>(-(bits >> (8 * sizeof(U) - 1))) | sign));
+  } else {
+    return static_cast<U>(std::is_signed_v<T> ? static_cast<U>(number) ^ sign : number);
+  }
+}
+
+// Parts of the span of all ranges. There are so many for each range that most numbers outside of them lie in a part
+// without one. Most of the span of floats are numbers near zero.
+template <class T>
+constexpr uint64_t kPartsOfRange = std::is_floating_point_v<T> ? 256 : 8;
+template <class T>
+constexpr int kMostBits = std::is_floating_point_v<T> ? 22 : 19;
+constexpr int kFewestBits = 16;  // 8 KiB: of numbers that lie close together, each is a part of its own
+
+// Libraries disagree on the type of std::bit_width.
+int width_of(uint64_t number) { return static_cast<int>(std::bit_width(number)); }
+
+void set_bits(uint64_t* words, uint64_t from, uint64_t to) {
+  constexpr uint64_t all = ~uint64_t{0};
+  const uint64_t head = all << (from % 64), tail = all >> (63 - to % 64);
+  if (from / 64 == to / 64) {
+    words[from / 64] |= head & tail;
+    return;
+  }
+  words[from / 64] |= head;
+  std::fill(words + from / 64 + 1, words + to / 64, all);
+  words[to / 64] |= tail;
+}
+
+}  // namespace
+
+bool NumberCondition::prepare() {
   const bool has_width = bits == 32 || bits == 64 || (kind != NumberKind::kFloat && (bits == 8 || bits == 16));
   if (!has_width || lows.size() != highs.size()) return false;
   bool is_valid = true;
@@ -15,8 +72,61 @@ bool NumberCondition::is_valid() const {
       is_valid = is_valid && low <= high;
       if (range > 0) is_valid = is_valid && number_of<T>(highs[range - 1]) < low;
     }
+    if (is_valid && !has_few()) divide<T>();
   });
   return is_valid;
+}
+
+template <class T>
+void NumberCondition::divide() {
+  first_.resize(lows.size());
+  last_.resize(lows.size());
+  for (size_t range = 0; range < lows.size(); ++range) {
+    first_[range] = ordered(number_of<T>(lows[range]));
+    last_[range] = ordered(number_of<T>(highs[range]));
+  }
+  const uint64_t span = last_.back() - first_.front();
+  shift_ =
+      std::max(0, width_of(span) - std::clamp(width_of(kPartsOfRange<T> * lows.size()), kFewestBits, kMostBits<T>));
+  parts_.assign((span >> shift_) / 64 + 1, 0);
+  for (size_t range = 0; range < lows.size(); ++range)
+    set_bits(parts_.data(), (first_[range] - first_.front()) >> shift_, (last_[range] - first_.front()) >> shift_);
+}
+
+template <class T>
+void NumberCondition::mark_many(const uint8_t* values, int64_t count, uint8_t* marks) const {
+  using U = typename Unsigned<sizeof(T)>::type;
+  U least = std::numeric_limits<U>::max(), greatest = 0;
+  for (int64_t at = 0; at < count; ++at) {
+    const U number = ordered(load<T>(values, at));
+    least = std::min(least, number);
+    greatest = std::max(greatest, number);
+  }
+  // Pages are often sorted, or nearly so: then most ranges lie elsewhere.
+  const auto near = std::lower_bound(last_.begin(), last_.end(), uint64_t{least});
+  const auto from = near - last_.begin();
+  const auto num_near =
+      std::upper_bound(first_.begin() + from, first_.end(), uint64_t{greatest}) - first_.begin() - from;
+  if (num_near <= LA_MOST_RANGES) {
+    LaNumberRanges some = ranges();
+    some.lows += from;
+    some.highs += from;
+    some.num_ranges = num_near;
+    return mark_numbers(some, values, count, marks);
+  }
+  const uint64_t start = first_.front(), span = last_.back() - start;
+  for (int64_t at = 0; at < count; ++at) {
+    const uint64_t number = ordered(load<T>(values, at)), above = number - start;  // those below are far above
+    const uint64_t part = above <= span ? above >> shift_ : 0;
+    auto found = static_cast<uint8_t>((above <= span ? 1 : 0) & (parts_[part / 64] >> (part % 64)));
+    if (found != 0 && shift_ != 0) {
+      const auto range = std::lower_bound(near, near + num_near, number);
+      found = range != last_.end() && first_[static_cast<size_t>(range - last_.begin())] <= number ? 1 : 0;
+    }
+    marks[at] = found;
+  }
+  if constexpr (std::is_floating_point_v<T>)
+    if (nan_flag) mark_nans<T>(values, count, marks);
 }
 
 LaNumberRanges NumberCondition::ranges() const {
@@ -25,7 +135,9 @@ LaNumberRanges NumberCondition::ranges() const {
 }
 
 void NumberCondition::mark(const uint8_t* values, int64_t count, uint8_t* marks) const {
-  mark_numbers(ranges(), values, count, marks);
+  if (count <= 0) return;
+  if (has_few()) return mark_numbers(ranges(), values, count, marks);
+  with_number_type(static_cast<int64_t>(kind), bits, [&]<class T>() { mark_many<T>(values, count, marks); });
 }
 
 }  // namespace lance_arrow::engine

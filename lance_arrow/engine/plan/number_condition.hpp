@@ -1,4 +1,4 @@
-// A condition on numbers: a few ranges, in which they satisfy it. Numbers are judged where they were decoded, batch by
+// A condition on numbers: ranges, in which they satisfy it. Numbers are judged where they were decoded, batch by
 // batch, so that they never leave the cache.
 #pragma once
 
@@ -19,14 +19,28 @@ struct NumberCondition {
   std::vector<uint64_t> lows, highs;
   bool nan_flag = false;  // whether NaN satisfies it
 
-  // Whether it is what is said above.
-  bool is_valid() const;
+  // Whether it is what is said above. To be called before the others, once all is set.
+  bool prepare();
+
+  // Whether codecs are asked, too.
+  bool has_few() const { return lows.size() <= LA_MOST_RANGES; }
 
   // The same as codecs are told; it points into this condition.
   LaNumberRanges ranges() const;
 
   // Whether each number satisfies it, 0 or 1, for `count` numbers that lie one after the other.
   void mark(const uint8_t* values, int64_t count, uint8_t* marks) const;
+
+ private:
+  template <class T>
+  void divide();
+  template <class T>
+  void mark_many(const uint8_t* values, int64_t count, uint8_t* marks) const;
+
+  // Of many ranges: the first and last number of each, as numbers without a sign that are in the same order. And a bit
+  // for each part of their span, of 2^shift_ numbers, that has one of a range.
+  std::vector<uint64_t> first_, last_, parts_;
+  int shift_ = 0;
 };
 
 }  // namespace lance_arrow::engine

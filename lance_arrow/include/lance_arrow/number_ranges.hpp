@@ -1,4 +1,4 @@
-// Numbers compared with a few ranges: what `select_where` and `summarise` of a codec need (lance_arrow_native.h).
+// Numbers compared with ranges: what `select_where` and `summarise` of a codec need (lance_arrow_native.h).
 #pragma once
 
 #include <cstring>
@@ -79,12 +79,16 @@ inline MarkedNumbers judge_bounds(const LaNumberRanges& ranges, uint64_t least, 
   MarkedNumbers found = MarkedNumbers::kNone;
   with_number_type(ranges.kind, ranges.bits, [&]<class T>() {
     const T first = number_of<T>(least), last = number_of<T>(greatest);
-    for (int64_t range = 0; range < ranges.num_ranges; ++range) {
-      const T low = number_of<T>(ranges.lows[range]), high = number_of<T>(ranges.highs[range]);
-      if (last < low || first > high) continue;
-      found = low <= first && last <= high ? MarkedNumbers::kAll : MarkedNumbers::kSome;
-      return;
+    int64_t range = 0, stop = ranges.num_ranges;  // the first range that does not end before them
+    while (range < stop) {
+      const int64_t middle = range + (stop - range) / 2;
+      if (number_of<T>(ranges.highs[middle]) < first) range = middle + 1;
+      else stop = middle;
     }
+    if (range == ranges.num_ranges) return;
+    const T low = number_of<T>(ranges.lows[range]), high = number_of<T>(ranges.highs[range]);
+    if (last < low) return;
+    found = low <= first && last <= high ? MarkedNumbers::kAll : MarkedNumbers::kSome;
   });
   return found;
 }

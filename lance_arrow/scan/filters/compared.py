@@ -7,16 +7,13 @@ literal, a gap and null give is not worked out: Arrow evaluates the condition fo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import pyarrow as pa
 
 from lance_arrow.pruning.zone_predicates import Tree
 
-MOST_RANGES = 8
-"""Conditions of more ranges are left to Arrow."""
-_MOST_LITERALS = 64
 _COMPARISONS = frozenset(("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"))
 _CONNECTIVES = frozenset(
     ("and_kleene", "or_kleene", "and", "or", "invert", "true_unless_null", "is_null", "is_valid", "is_nan")
@@ -34,55 +31,56 @@ class Pattern(NamedTuple):
     is_like: bool
 
 
-def compared_with(node: Tree, type_: pa.DataType) -> Iterator[pa.Scalar | Pattern]:
-    """Yield what a condition compares a column of some type with, without nulls; patterns are those of texts.
+def compared_with(node: Tree, type_: pa.DataType) -> Iterator[pa.Array | Pattern]:
+    """Yield what a condition compares a column of some type with: arrays without nulls, and patterns of texts.
 
     Raises
     ------
     NotRanges
         It does something else, too.
     """
-    if node[0] == "literal" and isinstance(node[1], pa.Scalar) and pa.types.is_boolean(node[1].type):
-        return
-    if node[0] != "call":
-        raise NotRanges
-    function, arguments, options = node[1], node[2], node[3]
-    if function in _COMPARISONS:
-        fields = [one for one in arguments if one[0] == "field"]
-        others = [one for one in arguments if one[0] == "literal"]
-        if len(fields) != 1 or len(others) != 1 or fields[0][2] != type_:
+    # Not by recursion: a condition may be thousands of equalities, each within the next.
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        if node[0] == "literal" and isinstance(node[1], pa.Scalar) and pa.types.is_boolean(node[1].type):
+            continue
+        if node[0] != "call":
             raise NotRanges
-        yield from _of_type([others[0][1]], type_)
-    elif function in ("is_in", "starts_with", "match_like"):
-        if arguments[0][0] != "field" or arguments[0][2] != type_ or not isinstance(options, tuple):
+        function, arguments, options = node[1], node[2], node[3]
+        if function in _COMPARISONS:
+            fields = [one for one in arguments if one[0] == "field"]
+            others = [one for one in arguments if one[0] == "literal"]
+            if len(fields) != 1 or len(others) != 1 or fields[0][2] != type_:
+                raise NotRanges
+            yield _literal(others[0][1], type_)
+        elif function in ("is_in", "starts_with", "match_like"):
+            if arguments[0][0] != "field" or arguments[0][2] != type_ or not isinstance(options, tuple):
+                raise NotRanges
+            yield _members(options[0], type_) if function == "is_in" else _pattern(options, function == "match_like")
+        elif function in _CONNECTIVES:
+            waiting += [one for one in arguments if one[0] != "field"]
+        else:
             raise NotRanges
-        yield from _members(options[0], type_) if function == "is_in" else _pattern(options, function == "match_like")
-    elif function in _CONNECTIVES:
-        for one in arguments:
-            if one[0] != "field":
-                yield from compared_with(one, type_)
-    else:
+
+
+def _literal(value: object, type_: pa.DataType) -> pa.Array:
+    if not isinstance(value, pa.Scalar) or value.type != type_:
         raise NotRanges
+    return pa.array([value] if value.is_valid else [], type_)
 
 
-def _members(wanted: object, type_: pa.DataType) -> Iterator[pa.Scalar]:
-    if not isinstance(wanted, pa.Array | pa.ChunkedArray) or len(wanted) > _MOST_LITERALS:
+def _members(wanted: object, type_: pa.DataType) -> pa.Array:
+    if not isinstance(wanted, pa.Array | pa.ChunkedArray) or wanted.type != type_:
         raise NotRanges
-    return _of_type(wanted, type_)
+    whole = wanted.combine_chunks() if isinstance(wanted, pa.ChunkedArray) else wanted
+    return whole.drop_null()
 
 
-def _pattern(options: tuple[object, ...], is_like: bool) -> Iterator[Pattern]:
+def _pattern(options: tuple[object, ...], is_like: bool) -> Pattern:
     text, ignores_case = options
     if isinstance(text, bytes):
         text = text.decode()
     if not isinstance(text, str) or ignores_case:
         raise NotRanges
-    yield Pattern(text, is_like)
-
-
-def _of_type(values: Iterable[pa.Scalar], type_: pa.DataType) -> Iterator[pa.Scalar]:
-    for value in values:
-        if not isinstance(value, pa.Scalar) or value.type != type_:
-            raise NotRanges
-        if value.is_valid:
-            yield value
+    return Pattern(text, is_like)

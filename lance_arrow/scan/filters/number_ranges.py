@@ -8,6 +8,7 @@ What a literal, a gap, null and NaN give is not worked out here: Arrow evaluates
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from types import ModuleType
 from typing import Any, TypeAlias
 
@@ -17,14 +18,15 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lance_arrow.scan.filters.bound_filters import flags_of
-from lance_arrow.scan.filters.compared import MOST_RANGES, NotRanges, Pattern, compared_with
+from lance_arrow.scan.filters.compared import NotRanges, Pattern, compared_with
 from lance_arrow.scan.predicates import MISFITS
 
-_MOST_LITERALS = 64
+_MOST_LITERALS = 1 << 16
+"""Of more literals, looking up each number in Arrow's hash table takes less time."""
 _SIGNED, _UNSIGNED, _FLOAT = range(3)
 _OTHER_FLOATS = (math.nan, 0.0, -0.0)
 
-NumberRanges: TypeAlias = tuple[int, list[int], list[int], bool]
+NumberRanges: TypeAlias = tuple[int, NDArray[np.uint64], NDArray[np.uint64], bool]
 """As `engine.ReadForms` takes them: kind, bits of the first and last number of each range, whether NaN satisfies it."""
 
 
@@ -43,19 +45,17 @@ def number_ranges(native: ModuleType, schema: pa.Schema, name: str, part: pc.Exp
     Returns
     -------
     tuple or None
-        None for types that native code does not compare, and for more than a few ranges. Also for conditions that do
-        more than compare the column with literals.
+        None for types that native code does not compare, and for too many literals. Also for conditions that do more
+        than compare the column with literals.
     """
     type_ = schema.field(name).type
     dtype = _dtype_of(type_)
     if dtype is None:
         return None
     try:
-        tree = native.expression_tree(part, schema)
-        numbers = [_number(one, dtype) for one in compared_with(tree, type_)]
-        literals = sorted({one for one in numbers if one == one})  # noqa: PLR0124 - NaN satisfies no comparison
+        literals = _literals(compared_with(native.expression_tree(part, schema), type_), dtype)
         probes = _probes(literals, dtype)
-        values = np.array([*probes, *_OTHER_FLOATS] if dtype.kind == "f" else probes, dtype)
+        values = np.append(probes, np.array(_OTHER_FLOATS if dtype.kind == "f" else (), dtype))
         items = pa.Array.from_buffers(type_, len(values), [None, pa.py_buffer(values)], 0)
         flags = flags_of(native, schema, name, part, items, None)
     except (NotRanges, *MISFITS):
@@ -66,9 +66,7 @@ def number_ranges(native: ModuleType, schema: pa.Schema, name: str, part: pc.Exp
         # Lookups in a set tell them apart; comparisons do not.
         if zero != negative_zero:
             return None
-    lows, highs = _joined(values[: len(probes)], flags[: len(probes)] != 0, literals, dtype)
-    if len(lows) > MOST_RANGES:
-        return None
+    lows, highs = _joined(probes, flags[: len(probes)] != 0, literals)
     kind = {"i": _SIGNED, "u": _UNSIGNED, "f": _FLOAT}[dtype.kind]
     return kind, _bits(lows), _bits(highs), nan
 
@@ -82,51 +80,47 @@ def _dtype_of(type_: pa.DataType) -> np.dtype[Any] | None:
     return None
 
 
-def _number(value: pa.Scalar | Pattern, dtype: np.dtype[Any]) -> int | float:
-    """Return a literal as it is stored."""
-    if isinstance(value, Pattern):
-        raise NotRanges
-    stored = pa.array([value], value.type) if pa.types.is_temporal(value.type) else None
-    found: int | float = value.as_py() if stored is None else np.frombuffer(stored.buffers()[1], dtype, 1)[0].item()
-    return found
+def _literals(compared: Iterable[pa.Array | Pattern], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return different literals as they are stored, ascending, without NaN: it satisfies no comparison."""
+    found = [np.empty(0, dtype)]
+    num_literals = 0
+    for array in compared:
+        if isinstance(array, Pattern):
+            raise NotRanges
+        num_literals += len(array)
+        if num_literals > _MOST_LITERALS:
+            raise NotRanges
+        if len(array):
+            found.append(np.frombuffer(array.buffers()[1], dtype)[array.offset : array.offset + len(array)])
+    literals = np.concatenate(found)
+    return _distinct(literals[literals == literals])  # noqa: PLR0124 - as said above
 
 
-def _probes(literals: list[int | float], dtype: np.dtype[Any]) -> list[int | float]:
+def _probes(literals: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     """Return each literal, and the first number of each gap before, between and after them."""
-    if len(literals) > _MOST_LITERALS:
-        raise NotRanges
     first, last = _ends(dtype)
-    probes: list[int | float] = []
-    after: int | float | None = first
-    for literal in literals:
-        if after is not None and after < literal:
-            probes.append(after)
-        probes.append(literal)
-        after = None if literal >= last else _next(literal, dtype)
-    if after is not None:
-        probes.append(after)
-    return probes
+    first_numbers = np.array([first], dtype), literals, _neighbours(literals[literals < last], 1)
+    return _distinct(np.concatenate(first_numbers))
+
+
+def _distinct(numbers: NDArray[Any]) -> NDArray[Any]:
+    """Return different numbers, ascending. `numpy.unique` takes several times as long for thousands of integers."""
+    ordered = np.sort(numbers, kind="stable")
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 
 
 def _joined(
-    probes: NDArray[Any], flags: NDArray[np.bool_], literals: list[int | float], dtype: np.dtype[Any]
+    probes: NDArray[Any], flags: NDArray[np.bool_], literals: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the first and last number of each range: gaps go up to the number before the next literal."""
-    known = set(literals)
-    _, last = _ends(dtype)
-    lows: list[int | float] = []
-    highs: list[int | float] = []
-    was_set = False
-    for place, (start, flag) in enumerate(zip(probes.tolist(), flags.tolist(), strict=True)):
-        is_last = place + 1 == len(probes)
-        stop = start if start in known else last if is_last else _before(probes[place + 1].item(), dtype)
-        if flag and was_set:
-            highs[-1] = stop
-        elif flag:
-            lows.append(start)
-            highs.append(stop)
-        was_set = flag
-    return np.array(lows, dtype), np.array(highs, dtype)
+    _, last = _ends(probes.dtype)
+    stops = np.append(_neighbours(probes[1:], -1), probes.dtype.type(last))
+    is_literal = np.append(literals, probes.dtype.type(last))[np.searchsorted(literals, probes)] == probes
+    stops[is_literal] = probes[is_literal]
+    starts_here, ends_here = flags.copy(), flags.copy()
+    starts_here[1:] &= ~flags[:-1]
+    ends_here[:-1] &= ~flags[1:]
+    return probes[starts_here], stops[ends_here]
 
 
 def _ends(dtype: np.dtype[Any]) -> tuple[int | float, int | float]:
@@ -135,14 +129,12 @@ def _ends(dtype: np.dtype[Any]) -> tuple[int | float, int | float]:
     return int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
 
 
-def _next(number: int | float, dtype: np.dtype[Any]) -> int | float:
-    return number + 1 if dtype.kind != "f" else np.nextafter(dtype.type(number), dtype.type(math.inf)).item()
+def _neighbours(numbers: NDArray[Any], step: int) -> NDArray[Any]:
+    """Return the numbers right behind some (`step` 1), or before them (-1); none of these is the last one there."""
+    if numbers.dtype.kind == "f":
+        return np.nextafter(numbers, numbers.dtype.type(step * math.inf))
+    return numbers + numbers.dtype.type(1) if step > 0 else numbers - numbers.dtype.type(1)
 
 
-def _before(number: int | float, dtype: np.dtype[Any]) -> int | float:
-    return number - 1 if dtype.kind != "f" else np.nextafter(dtype.type(number), dtype.type(-math.inf)).item()
-
-
-def _bits(numbers: NDArray[Any]) -> list[int]:
-    found: list[int] = numbers.view(f"u{numbers.itemsize}").astype(np.uint64).tolist()
-    return found
+def _bits(numbers: NDArray[Any]) -> NDArray[np.uint64]:
+    return numbers.view(f"u{numbers.itemsize}").astype(np.uint64)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_arrow.arrays.column_tree import ColumnNode
+from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.pruning.zone_pruning import PruneResult
 from lance_arrow.runtime import computed_once
@@ -26,6 +26,8 @@ from lance_arrow.spi.rows import RowRanges
 
 _LEAST_WANTED = 3
 """Where so many columns are wanted for each of the filter's among them, these are read again without loss."""
+_MANY_NUMBERS = 9
+"""Of so many ranges of numbers, Arrow looks up each value in a hash table; fewer are comparisons."""
 _ROWS_WORTH_THREADS = 1 << 22
 """So many rows are worth threads however few bytes they take in the file."""
 
@@ -89,16 +91,18 @@ class RowFilter:
 
         Columns come as flags even if their values are wanted, along with more other columns: to mark values where they
         lie takes less time than to make a column and compare it, and they are read with the others where rows are left.
-        A store would be asked for them twice.
+        Where Arrow would look up each value among many, that pays without other columns. A store would be asked for
+        them twice.
         """
         roots, wanted = self.source.roots, {node.field.name for node in self._wanted}
         nodes = self._plan.judging_nodes(roots, wanted)
         reading = self.source.reading(nodes)
         num_shared = len(wanted.intersection([node.field.name for node in nodes])) if wanted else 0
-        if not num_shared or reading.is_far or len(wanted) < _LEAST_WANTED * num_shared:
+        if not num_shared or reading.is_far:
             return nodes, reading, nodes
         flagged = self._plan.judging_nodes(roots, wanted, flags_wanted=True)
-        return (nodes, reading, nodes) if flagged is nodes else (flagged, reading.beside(flagged), nodes)
+        pays = len(wanted) >= _LEAST_WANTED * num_shared or any([_has_many_numbers(node) for node in flagged])
+        return (flagged, reading.beside(flagged), nodes) if pays and flagged is not nodes else (nodes, reading, nodes)
 
     @computed_once
     def counting(self) -> ColumnReading | None:
@@ -235,3 +239,9 @@ class RowFilter:
     def mask(self, batch: pa.RecordBatch, pool: pa.MemoryPool | None = None) -> pa.Array:
         """Evaluate it for rows that are here, with the bytes of blobs; raises `InvalidArgumentError` as `of` does."""
         return self._plan.mask(batch, pool)
+
+
+def _has_many_numbers(node: ColumnNode) -> bool:
+    """Whether a column is compared with so many numbers that Arrow would look up each value."""
+    numbers = node.judge.numbers if isinstance(node, LeafNode) and node.judge is not None else None
+    return numbers is not None and len(numbers[1]) >= _MANY_NUMBERS

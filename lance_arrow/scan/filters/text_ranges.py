@@ -16,11 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_arrow.scan.filters.bound_filters import flags_of
-from lance_arrow.scan.filters.compared import MOST_RANGES, NotRanges, Pattern, compared_with
+from lance_arrow.scan.filters.compared import NotRanges, Pattern, compared_with
 from lance_arrow.scan.predicates import MISFITS
 from lance_arrow.statistics.zone_types import is_text
 
-_MOST_BOUNDS = 128
+_MOST_BOUNDS, _MOST_RANGES = 128, 8
 _LAST_CHARACTER = 0x10FFFF
 _SURROGATES = range(0xD800, 0xE000)
 _PATTERN_SIGNS = frozenset("%_\\")
@@ -46,9 +46,12 @@ def text_ranges(native: ModuleType, schema: pa.Schema, name: str, part: pc.Expre
     type_ = schema.field(name).type
     try:
         compared = compared_with(native.expression_tree(part, schema), type_)
-        bounds = sorted({bound for one in compared for bound in _bounds(one)})
-        if len(bounds) > _MOST_BOUNDS:
-            return None
+        found_bounds: set[bytes] = set()
+        for one in compared:
+            found_bounds.update(_bounds(one))
+            if len(found_bounds) > _MOST_BOUNDS:
+                return None
+        bounds = sorted(found_bounds)
         probes = list(_probes(bounds))
         items = pa.array([probe.decode() if is_text(type_) else probe for probe in probes], type_)
         flags = flags_of(native, schema, name, part, items, None)
@@ -63,14 +66,15 @@ def text_ranges(native: ModuleType, schema: pa.Schema, name: str, part: pc.Expre
             found[-1] = found[-1][0], stop
         else:
             found.append((probe, stop))
-    return found if len(found) <= MOST_RANGES else None
+    return found if len(found) <= _MOST_RANGES else None
 
 
-def _bounds(value: pa.Scalar | Pattern) -> list[bytes]:
+def _bounds(value: pa.Array | Pattern) -> list[bytes]:
     """Return where ranges may begin or end, of what a column is compared with."""
     if not isinstance(value, Pattern):
-        found = value.as_py()
-        return [found.encode() if isinstance(found, str) else found]
+        if len(value) > _MOST_BOUNDS:
+            raise NotRanges
+        return [one.encode() if isinstance(one, str) else one for one in value.to_pylist()]
     beginning = value.text
     if value.is_like:
         beginning = beginning.rstrip("%")
