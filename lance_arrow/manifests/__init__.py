@@ -12,6 +12,7 @@ Input: the folder of a table on any filesystem. Output: immutable, checked objec
 | `fragments` | fragments, their data files, their deletion files |
 | `base_paths`, `base_scope` | places of the files in a manifest; which names and base paths are allowed |
 | `deletions`, `arrow_numbers` | both forms of deletion file to sorted row offsets, counted before they are expanded |
+| `bitmaps` | roaring bitmaps of many numbers |
 | `seals` | checksums of manifests and deletion files |
 | `row_ids` | stable row ids, searchable without expanding them |
 | `row_id_index` | finds fragment and row of an id, over all fragments |

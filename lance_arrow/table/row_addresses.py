@@ -8,6 +8,8 @@ import numpy as np
 import pyroaring
 from numpy.typing import NDArray
 
+from lance_arrow.manifests.bitmaps import bitmap_of
+
 
 class RowAddresses:
     """Rows by their addresses, which are fragment id and offset, ``id << 32 | offset``."""
@@ -34,7 +36,7 @@ class RowAddresses:
         starts = np.flatnonzero(owners[1:] != owners[:-1]) + 1
         firsts = [0, *starts.tolist()]
         for first, part in zip(firsts, np.split(offsets, starts), strict=True):
-            self._add(int(owners[first]), pyroaring.BitMap(part))
+            self._add(int(owners[first]), bitmap_of(part))
 
     def update(self, others: RowAddresses) -> None:
         """Add rows of another set, which is left as it is."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-import numpy as np
 import pyroaring
 
 from lance_arrow.errors import UnsupportedError
 from lance_arrow.io import Location
+from lance_arrow.manifests.bitmaps import bitmap_of
 from lance_arrow.manifests.fragments import fragment_ids
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.writing import check_fragment_known, editable
@@ -117,4 +117,4 @@ def with_deleted(rows: FragmentRows, offsets: pyroaring.BitMap) -> pyroaring.Bit
     """Return some rows of a fragment and those that are deleted already."""
     if rows.deletions is None:
         return offsets
-    return offsets | pyroaring.BitMap(rows.deletions.offsets.astype(np.uint32))
+    return offsets | bitmap_of(rows.deletions.offsets)

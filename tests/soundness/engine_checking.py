@@ -149,6 +149,8 @@ def _predicate(rng: np.random.Generator, words: list[str], depth: int = 0) -> Pr
         return Predicate(f"{name} {sign} {_literal(value)}", getattr(column, method)(value))
     if kind == 2:
         members = [values[place] for place in rng.permutation(len(values))[: int(rng.integers(1, len(values) + 1))]]
+        if rng.random() < 0.3:
+            members += [f"a{number}" if name == "s" else number for number in range(40, 40 + int(rng.integers(5, 200)))]
         return Predicate(f"{name} IN ({', '.join(map(_literal, members))})", column.is_in(members))
     if kind == 3:
         return Predicate(f"{name} IS NULL", column.is_null())

@@ -212,6 +212,8 @@ class _Expressions:
         name = self._pick(self._names)
         type_, values = VALUES[name]
         wanted = [self._pick([*values, None]) for _ in range(int(self._rng.integers(0, 6)))]
+        if self._rng.random() < 0.3:
+            wanted += self._many(type_, int(self._rng.integers(5, 120)))
         if name == "f16":
             return self._comparison()
         members = pa.array(wanted, type_.value_type if pa.types.is_dictionary(type_) else type_)
@@ -220,6 +222,18 @@ class _Expressions:
         found = pc.Expression._call("is_in", [field], options)
         # As DuckDB and DataFusion say it.
         return pc.if_else(field.is_valid(), found, pc.scalar(pa.scalar(None, pa.bool_()))) if len(wanted) % 2 else found
+
+    def _many(self, type_: pa.DataType, count: int) -> list[Any]:
+        """Values that columns do not have, mostly: more than are compared one by one."""
+        if pa.types.is_integer(type_):
+            lowest = -20 if pa.types.is_signed_integer(type_) else 0
+            return self._rng.integers(lowest, 100, count).tolist()
+        if pa.types.is_floating(type_):
+            return np.round(self._rng.normal(size=count), 1).tolist()
+        texts = [f"a{number}" for number in self._rng.integers(0, 200, count)]
+        if pa.types.is_string(type_) or pa.types.is_large_string(type_):
+            return texts
+        return [text.encode() for text in texts] if pa.types.is_binary(type_) else []
 
     def _null(self) -> pc.Expression:
         field = self._pick([self._field(self._pick(self._names)), pc.field("st"), pc.field("list")])

@@ -40,7 +40,7 @@ Form form_of(const LeafShape& shape, const std::vector<PageRef>& pages) {
     return std::all_of(pages.begin(), pages.end(), can_be_judged) ? Form::kJudged : Form::kPlain;
   }
   int64_t coded = 0, others = 0;
-  bool can_be_judged = shape.texts.has_value();
+  bool can_be_judged = shape.texts != nullptr;
   for (const PageRef& ref : pages) {
     const bool is_coded = ref.page->has_few_items();
     (is_coded ? coded : others) += ref.page->num_rows;

@@ -53,7 +53,7 @@ struct LeafShape {
   std::optional<BlobShape> blobs;
   std::optional<KeptShape> kept;  // of the form kKept
   std::shared_ptr<const NumberCondition> numbers;  // of the form kJudged, where numbers can be judged without items
-  std::optional<TextCondition> texts;  // the same of values of any length
+  std::shared_ptr<const TextCondition> texts;  // the same of values of any length
   bool keeps_codes = false;  // whether pages of few items give codes rather than flags
 };
 

@@ -160,8 +160,8 @@ def mark_texts(capsule, buffers, int64_t num_values, const int64_t[::1] starts n
     cdef const LaChunkMarks* told = chunk_marks_of(capsule)
     cdef vector[uint8_t] marks
     cdef GivenChunk given
-    cdef TextCondition condition = _text_condition(ranges)
-    cdef LaTextRanges wanted = condition.ranges()
+    cdef shared_ptr[TextCondition] condition = _text_condition(ranges)
+    cdef LaTextRanges wanted = condition.get().ranges()
     cdef const char* refused
     if not marks_texts(told[0]):
         return None

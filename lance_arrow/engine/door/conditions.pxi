@@ -18,27 +18,25 @@ cdef shared_ptr[NumberCondition] _number_condition(ranges, int64_t bits) except 
     return condition
 
 
-cdef TextCondition _text_condition(ranges) except *:
-    cdef TextCondition condition
+cdef shared_ptr[TextCondition] _text_condition(ranges) except *:
+    cdef shared_ptr[TextCondition] condition = make_shared[TextCondition]()
     cdef string end
     for low, high in ranges:
         if high is None:
-            condition.add(low, NULL)
+            condition.get().add(low, NULL)
         else:
             end = high
-            condition.add(low, &end)
-    if not condition.is_valid():
+            condition.get().add(low, &end)
+    if not condition.get().prepare():
         raise InvalidArgumentError("ranges of bytes must ascend")
     return condition
 
 
 cdef int _add_conditions(judge, LeafShape* shape) except -1:
     """Tell a leaf by what its values are judged; see `ReadForms`."""
-    cdef TextCondition texts
     if judge.numbers is not None:
         shape.numbers = _number_condition(judge.numbers, shape.value_bits)
     if judge.texts is not None:
-        texts = _text_condition(judge.texts)
-        shape.texts = texts
+        shape.texts = _text_condition(judge.texts)
     shape.keeps_codes = judge.keeps_codes
     return 0

@@ -52,13 +52,13 @@ cdef extern from "engine/plan/pages.hpp" namespace "lance_arrow::engine" nogil:
     cdef cppclass TextCondition:
         TextCondition()
         void add(string, const string*) except +
-        cbool is_valid()
-        LaTextRanges ranges() except +
+        cbool prepare() except +
+        LaTextRanges ranges()
 
     cdef cppclass JudgedItems:
         JudgedItems(cbool, int64_t, cbool) except +
         void judge_numbers(shared_ptr[NumberCondition]) except +
-        void judge_texts(const TextCondition&) except +
+        void judge_texts(shared_ptr[TextCondition]) except +
         void judge(const Items*, const uint8_t*) except +
 
     cdef cppclass LeafPart:
@@ -265,7 +265,7 @@ cdef extern from "engine/arrays/leaf_taking.hpp" namespace "lance_arrow::engine"
         optional[BlobShape] blobs
         optional[KeptShape] kept
         shared_ptr[NumberCondition] numbers
-        optional[TextCondition] texts
+        shared_ptr[TextCondition] texts
         cbool keeps_codes
 
     cdef struct Region:

@@ -200,8 +200,8 @@ cdef class RowsInTheMaking:
         cdef bint has_ranges = True
         if self.forms.shapes[leaf].numbers.get() != NULL:
             verdict.get().judge_numbers(self.forms.shapes[leaf].numbers)
-        elif self.forms.shapes[leaf].texts.has_value():
-            verdict.get().judge_texts(self.forms.shapes[leaf].texts.value())
+        elif self.forms.shapes[leaf].texts.get() != NULL:
+            verdict.get().judge_texts(self.forms.shapes[leaf].texts)
         else:
             has_ranges = False
         for number in range(refs.size()):
@@ -434,7 +434,7 @@ cdef class ReadForms:
         """Tell whether pages of the one leaf have few items each, or numbers, so that a condition can be judged by these."""
         if self.shapes.size() != 1 or not pages.are_all_read:
             return False
-        numbers, texts = self.shapes[0].numbers.get() != NULL, self.shapes[0].texts.has_value()
+        numbers, texts = self.shapes[0].numbers.get() != NULL, self.shapes[0].texts.get() != NULL
         for ref in pages.pages[0]:
             if not (ref.page.has_few_items() or numbers and ref.page.has_numbers() or texts and ref.page.has_texts()):
                 return False

@@ -311,9 +311,9 @@ class ChunkedPage : public Page {
     const Outcome outcome = out->form_values(def == nullptr ? 0 : count);
     if (outcome.message != nullptr) return outcome;
     const LaRefusal refusal = out->append_marks(count, def, [&](uint8_t* marks) -> LaRefusal {
-      if (const LaTextRanges* texts = out->judged->texts()) {
-        if (!marks_texts(*marks_)) return LA_LEFT;
-        return marks_->select_texts(marks_->self, &opened.chunk, &runs, texts, marks);
+      if (const TextCondition* texts = out->judged->texts()) {
+        if (!texts->has_few() || !marks_texts(*marks_)) return LA_LEFT;
+        return marks_->select_texts(marks_->self, &opened.chunk, &runs, &texts->ranges(), marks);
       }
       const NumberCondition& numbers = *out->judged->numbers();
       if (form_.values->plain_bytes > 0) return mark_plain(opened.chunk, runs, numbers, marks);

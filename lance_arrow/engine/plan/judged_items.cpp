@@ -113,8 +113,8 @@ Outcome JudgedItems::add_numbers(const uint8_t* values, int64_t count, const uin
 
 Outcome JudgedItems::add_texts(const uint8_t* bytes, int64_t begin, const int64_t* ends, int64_t count,
                                const uint16_t* def) {
-  if (!texts_.has_value()) return misuse("values without a dictionary are not judged");
-  mark_texts(text_ranges_, bytes, begin, ends, count, place_marks(count));
+  if (texts_ == nullptr) return misuse("values without a dictionary are not judged");
+  texts_->mark(bytes, begin, ends, count, place_marks(count));
   took_marks(count, def);
   return success();
 }

@@ -28,10 +28,7 @@ class JudgedItems {
   // The same condition, on numbers of pages without items.
   void judge_numbers(std::shared_ptr<const NumberCondition> condition) { numbers_ = std::move(condition); }
   // The same condition, on values of any length.
-  void judge_texts(const TextCondition& condition) {
-    texts_ = condition;
-    text_ranges_ = texts_->ranges();
-  }
+  void judge_texts(std::shared_ptr<const TextCondition> condition) { texts_ = std::move(condition); }
 
   // What the caller says of the items of a page, 0 or 1 each.
   void judge(const Items* items, const uint8_t* flags);
@@ -48,8 +45,8 @@ class JudgedItems {
   const NumberCondition* numbers() const { return numbers_.get(); }
   // Values of any length, which lie one after the other from `bytes + begin` on.
   Outcome add_texts(const uint8_t* bytes, int64_t begin, const int64_t* ends, int64_t count, const uint16_t* def);
-  // The ranges of these; null where the condition is not one of them.
-  const LaTextRanges* texts() const { return texts_.has_value() ? &text_ranges_ : nullptr; }
+  // The condition on these; null where it is not one of them.
+  const TextCondition* texts() const { return texts_.get(); }
   // The same, marked by the caller: a place for as many marks, and what became of it.
   uint8_t* place_marks(int64_t count);
   void took_marks(int64_t count, const uint16_t* def);
@@ -80,8 +77,7 @@ class JudgedItems {
   int64_t num_rows_ = 0, num_marked_ = 0;
   std::vector<Page> pages_;
   std::shared_ptr<const NumberCondition> numbers_;
-  std::optional<TextCondition> texts_;
-  LaTextRanges text_ranges_{};
+  std::shared_ptr<const TextCondition> texts_;
   std::vector<uint8_t> marks_;  // where rows are counted, of those that were added last
 };
 

@@ -1,5 +1,8 @@
 #include "engine/plan/text_condition.hpp"
 
+#include <algorithm>
+#include <bit>
+
 #include "lance_arrow/text_ranges.hpp"
 
 namespace lance_arrow::engine {
@@ -10,6 +13,29 @@ constexpr size_t kBehind = 8;
 
 LaTextBound bound_of(const std::string& held, int64_t size) {
   return {reinterpret_cast<const uint8_t*>(held.data()), size};
+}
+
+// So many values of the hash for each string that most others are told by it.
+constexpr uint64_t kHashesOfString = 16;
+constexpr int kFewestBits = 12;
+
+// Of the size, the first and the last eight bytes, which strings mostly differ in.
+uint64_t hash_of(const uint8_t* text, int64_t size) {
+  uint64_t first = 0, last = 0;
+  if (size >= 8) {
+    first = load<uint64_t>(text, 0);
+    std::memcpy(&last, text + size - 8, 8);
+  } else if (size >= 4) {
+    first = load<uint32_t>(text, 0);
+    uint32_t tail;
+    std::memcpy(&tail, text + size - 4, 4);
+    last = tail;
+  } else if (size > 0) {
+    first = uint64_t{text[0]} << 16 | uint64_t{text[size / 2]} << 8 | text[size - 1];
+  }
+  uint64_t hash = (first ^ static_cast<uint64_t>(size)) * 0x9E3779B97F4A7C15u;
+  hash = (hash ^ hash >> 32 ^ last) * 0xC2B2AE3D27D4EB4Fu;
+  return hash ^ hash >> 29;
 }
 
 }  // namespace
@@ -41,14 +67,56 @@ bool TextCondition::is_valid() const {
   return true;
 }
 
-LaTextRanges TextCondition::ranges() {
+bool TextCondition::prepare() {
   lows_.clear();
   highs_.clear();
   for (const Range& one : held_) {
     lows_.push_back(bound_of(one.low, one.low_size));
     highs_.push_back(bound_of(one.high, one.high_size));
   }
-  return {lows_.data(), highs_.data(), static_cast<int64_t>(held_.size())};
+  ranges_ = {lows_.data(), highs_.data(), static_cast<int64_t>(held_.size())};
+  if (!is_valid()) return false;
+  const bool are_single =
+      std::all_of(held_.begin(), held_.end(), [](const Range& one) { return one.high_size == LA_ONLY_LOW; });
+  if (has_few() || !are_single) return true;
+  const int bits = std::max(kFewestBits, static_cast<int>(std::bit_width(kHashesOfString * held_.size())));
+  shift_ = 64 - bits;
+  hashed_.assign((uint64_t{1} << bits) / 64, 0);
+  for (const LaTextBound& one : lows_) {
+    const uint64_t hash = hash_of(one.bytes, one.size) >> shift_;
+    hashed_[hash / 64] |= uint64_t{1} << (hash % 64);
+  }
+  return true;
+}
+
+// The last range that begins with the string or before it, if any.
+bool TextCondition::holds(const uint8_t* text, int64_t size) const {
+  const auto after = std::partition_point(lows_.begin(), lows_.end(),
+                                          [&](const LaTextBound& low) { return compare_text(text, size, low) >= 0; });
+  if (after == lows_.begin()) return false;
+  const auto range = after - lows_.begin() - 1;
+  const LaTextBound& high = highs_[static_cast<size_t>(range)];
+  if (high.size == LA_NO_END) return true;
+  if (high.size == LA_ONLY_LOW) return compare_text(text, size, lows_[static_cast<size_t>(range)]) == 0;
+  return compare_text(text, size, high) < 0;
+}
+
+void TextCondition::mark(const uint8_t* bytes, int64_t begin, const int64_t* ends, int64_t count,
+                         uint8_t* marks) const {
+  if (has_few()) return mark_texts(ranges_, bytes, begin, ends, count, marks);
+  for (int64_t value = 0; value < count; ++value) {
+    const uint8_t* text = bytes + begin;
+    const int64_t size = ends[value] - begin;
+    begin = ends[value];
+    if (!hashed_.empty()) {
+      const uint64_t hash = hash_of(text, size) >> shift_;
+      if ((hashed_[hash / 64] >> (hash % 64) & 1) == 0) {
+        marks[value] = 0;
+        continue;
+      }
+    }
+    marks[value] = holds(text, size) ? 1 : 0;
+  }
 }
 
 }  // namespace lance_arrow::engine

@@ -1,5 +1,5 @@
-// A condition on byte strings: a few ranges, in which they satisfy it. Strings are judged where they were decoded, or
-// by their codec, batch by batch, so that no column of them is made.
+// A condition on byte strings: ranges, in which they satisfy it. Strings are judged where they were decoded, or by
+// their codec, batch by batch, so that no column of them is made.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,24 @@ namespace lance_arrow::engine {
 
 class TextCondition {
  public:
+  TextCondition() = default;
+  TextCondition(TextCondition&&) = default;  // copies would point into the original
+  TextCondition& operator=(TextCondition&&) = default;
+
   // Adds a range: `high` is null where it has no end. One that ends with the string that follows `low` is `low` alone.
   void add(std::string low, const std::string* high);
 
-  // Whether ranges ascend, and are disjoint.
-  bool is_valid() const;
+  // Whether ranges ascend, and are disjoint. To be called before those below, once all are added.
+  bool prepare();
+
+  // Whether codecs are asked, too.
+  bool has_few() const { return held_.size() <= LA_MOST_RANGES; }
 
   // What codecs are told; it points into this condition, and holds until it is moved or changed.
-  LaTextRanges ranges();
+  const LaTextRanges& ranges() const { return ranges_; }
+
+  // Whether each string satisfies it, 0 or 1. Each ends where the next one begins; the first begins at `begin`.
+  void mark(const uint8_t* bytes, int64_t begin, const int64_t* ends, int64_t count, uint8_t* marks) const;
 
  private:
   struct Range {
@@ -28,8 +38,15 @@ class TextCondition {
     int64_t low_size, high_size;
   };
 
+  bool is_valid() const;
+  bool holds(const uint8_t* text, int64_t size) const;
+
   std::vector<Range> held_;
   std::vector<LaTextBound> lows_, highs_;
+  LaTextRanges ranges_{};
+  // Of many single strings: a bit for each value of a hash, set where it is that of one of them. Else nothing.
+  std::vector<uint64_t> hashed_;
+  int shift_ = 0;
 };
 
 }  // namespace lance_arrow::engine

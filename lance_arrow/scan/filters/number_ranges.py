@@ -132,7 +132,9 @@ def _ends(dtype: np.dtype[Any]) -> tuple[int | float, int | float]:
 def _neighbours(numbers: NDArray[Any], step: int) -> NDArray[Any]:
     """Return the numbers right behind some (`step` 1), or before them (-1); none of these is the last one there."""
     if numbers.dtype.kind == "f":
-        return np.nextafter(numbers, numbers.dtype.type(step * math.inf))
+        # Infinity lies next to the largest number.
+        with np.errstate(over="ignore"):
+            return np.nextafter(numbers, numbers.dtype.type(step * math.inf))
     return numbers + numbers.dtype.type(1) if step > 0 else numbers - numbers.dtype.type(1)
 
 

@@ -26,8 +26,8 @@ from lance_arrow.spi.rows import RowRanges
 
 _LEAST_WANTED = 3
 """Where so many columns are wanted for each of the filter's among them, these are read again without loss."""
-_MANY_NUMBERS = 9
-"""Of so many ranges of numbers, Arrow looks up each value in a hash table; fewer are comparisons."""
+_MANY_RANGES = 9
+"""Of so many ranges, Arrow looks up each value in a hash table; fewer are comparisons."""
 _ROWS_WORTH_THREADS = 1 << 22
 """So many rows are worth threads however few bytes they take in the file."""
 
@@ -101,7 +101,7 @@ class RowFilter:
         if not num_shared or reading.is_far:
             return nodes, reading, nodes
         flagged = self._plan.judging_nodes(roots, wanted, flags_wanted=True)
-        pays = len(wanted) >= _LEAST_WANTED * num_shared or any([_has_many_numbers(node) for node in flagged])
+        pays = len(wanted) >= _LEAST_WANTED * num_shared or any([_has_many_ranges(node) for node in flagged])
         return (flagged, reading.beside(flagged), nodes) if pays and flagged is not nodes else (nodes, reading, nodes)
 
     @computed_once
@@ -241,7 +241,10 @@ class RowFilter:
         return self._plan.mask(batch, pool)
 
 
-def _has_many_numbers(node: ColumnNode) -> bool:
-    """Whether a column is compared with so many numbers that Arrow would look up each value."""
-    numbers = node.judge.numbers if isinstance(node, LeafNode) and node.judge is not None else None
-    return numbers is not None and len(numbers[1]) >= _MANY_NUMBERS
+def _has_many_ranges(node: ColumnNode) -> bool:
+    """Whether a column is compared with so much that Arrow would look up each value."""
+    judge = node.judge if isinstance(node, LeafNode) else None
+    if judge is None:
+        return False
+    ranges = judge.texts if judge.numbers is None else judge.numbers[1]
+    return ranges is not None and len(ranges) >= _MANY_RANGES

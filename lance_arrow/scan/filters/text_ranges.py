@@ -8,7 +8,8 @@ worked out here: Arrow evaluates the condition for them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from types import ModuleType
 from typing import TypeAlias
 
@@ -18,15 +19,16 @@ import pyarrow.compute as pc
 from lance_arrow.scan.filters.bound_filters import flags_of
 from lance_arrow.scan.filters.compared import NotRanges, Pattern, compared_with
 from lance_arrow.scan.predicates import MISFITS
-from lance_arrow.statistics.zone_types import is_text
 
-_MOST_BOUNDS, _MOST_RANGES = 128, 8
+_BYTES = pa.large_binary()
+_MOST_BOUNDS = 1 << 14
+"""Of more, looking up each string in Arrow's hash table takes less time."""
 _LAST_CHARACTER = 0x10FFFF
 _SURROGATES = range(0xD800, 0xE000)
 _PATTERN_SIGNS = frozenset("%_\\")
 
 TextRanges: TypeAlias = list[tuple[bytes, bytes | None]]
-"""As `engine.ReadForms` takes them: half-open ranges of bytes, ascending; the last may have no end."""
+"""As `engine.ReadForms` takes them: half-open ranges of bytes, ascending; the last may have no end, which is None."""
 
 
 def text_ranges(native: ModuleType, schema: pa.Schema, name: str, part: pc.Expression) -> TextRanges | None:
@@ -40,47 +42,49 @@ def text_ranges(native: ModuleType, schema: pa.Schema, name: str, part: pc.Expre
     Returns
     -------
     list or None
-        None for more than a few ranges, and for conditions that do more than compare the column with literals or their
+        None for too many literals, and for conditions that do more than compare the column with literals or their
         beginnings.
     """
     type_ = schema.field(name).type
     try:
-        compared = compared_with(native.expression_tree(part, schema), type_)
-        found_bounds: set[bytes] = set()
-        for one in compared:
-            found_bounds.update(_bounds(one))
-            if len(found_bounds) > _MOST_BOUNDS:
-                return None
-        bounds = sorted(found_bounds)
-        probes = list(_probes(bounds))
-        items = pa.array([probe.decode() if is_text(type_) else probe for probe in probes], type_)
-        flags = flags_of(native, schema, name, part, items, None)
+        probes = _probes(_bounds(compared_with(native.expression_tree(part, schema), type_)))
+        flags = flags_of(native, schema, name, part, probes.cast(type_), None)[: len(probes)] != 0
     except (NotRanges, UnicodeDecodeError, *MISFITS):
         return None
-    found: TextRanges = []
-    for place, probe in enumerate(probes):
-        if not flags[place]:
-            continue
-        stop = probes[place + 1] if place + 1 < len(probes) else None
-        if found and found[-1][1] == probe:
-            found[-1] = found[-1][0], stop
-        else:
-            found.append((probe, stop))
-    return found if len(found) <= _MOST_RANGES else None
+    starts_here, ends_here = flags.copy(), flags.copy()
+    starts_here[1:] &= ~flags[:-1]
+    ends_here[:-1] &= ~flags[1:]
+    lows = probes.filter(pa.array(starts_here)).to_pylist()
+    # A range ends where the next gap, or bound, begins.
+    highs = probes[1:].filter(pa.array(ends_here[:-1])).to_pylist()
+    return list(zip_longest(lows, highs))
 
 
-def _bounds(value: pa.Array | Pattern) -> list[bytes]:
-    """Return where ranges may begin or end, of what a column is compared with."""
-    if not isinstance(value, Pattern):
-        if len(value) > _MOST_BOUNDS:
+def _bounds(compared: Iterable[pa.Array | Pattern]) -> pa.Array:
+    """Return different strings where ranges may begin or end, ascending."""
+    found = [pa.array([], _BYTES)]
+    num_bounds = 0
+    for one in compared:
+        found.append(pa.array(_ends_of(one), _BYTES) if isinstance(one, Pattern) else one.cast(_BYTES))
+        num_bounds += len(found[-1])
+        if num_bounds > _MOST_BOUNDS:
             raise NotRanges
-        return [one.encode() if isinstance(one, str) else one for one in value.to_pylist()]
-    beginning = value.text
-    if value.is_like:
+    return _distinct(found)
+
+
+def _distinct(arrays: Sequence[pa.Array]) -> pa.Array:
+    found = pa.concat_arrays(arrays).unique()
+    return found.take(pc.sort_indices(found))
+
+
+def _ends_of(pattern: Pattern) -> list[bytes]:
+    """Return where the range of what fits a pattern begins, and ends."""
+    beginning = pattern.text
+    if pattern.is_like:
         beginning = beginning.rstrip("%")
         if _PATTERN_SIGNS.intersection(beginning):
             raise NotRanges
-        if beginning == value.text:
+        if beginning == pattern.text:
             return [beginning.encode()]
     after = _following(beginning)
     return [beginning.encode()] if after is None else [beginning.encode(), after.encode()]
@@ -96,12 +100,7 @@ def _following(beginning: str) -> str | None:
     return None
 
 
-def _probes(bounds: list[bytes]) -> Iterator[bytes]:
-    """Return the first string of each gap before, between and after bounds, and the bounds."""
-    after = b""
-    for bound in bounds:
-        if after < bound:
-            yield after
-        yield bound
-        after = bound + b"\0"
-    yield after
+def _probes(bounds: pa.Array) -> pa.Array:
+    """Return the bounds, and the first string of each gap before, between and behind them, ascending."""
+    behind = pc.binary_join_element_wise(bounds, pa.scalar(b"\0", _BYTES), pa.scalar(b"", _BYTES))
+    return _distinct([pa.array([b""], _BYTES), bounds, behind])

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from lance_arrow.errors import CorruptFileError, located
 from lance_arrow.files.lance_file import LanceFile
 from lance_arrow.io import Location
+from lance_arrow.manifests.bitmaps import bitmap_of
 from lance_arrow.manifests.zone_indices import details_type
 from lance_arrow.proto.table_pb2 import IndexMetadata
 from lance_arrow.runtime import default_runtime
@@ -131,7 +132,7 @@ def _encoded_tree(addresses: NDArray[np.uint64]) -> bytes:
     parts = [_COUNT.pack(len(ids))]
     stops = np.append(firsts, len(ordered))[1:]
     for number, first, stop in zip(ids.tolist(), firsts, stops, strict=True):
-        bitmap = pyroaring.BitMap(ordered[first:stop].astype(np.uint32)).serialize()
+        bitmap = bitmap_of(ordered[first:stop]).serialize()
         parts += [_ENTRY.pack(number, len(bitmap)), bitmap]
     return b"".join(parts)
 

@@ -16,7 +16,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.scan.predicates import MISFITS
+from lance_arrow.scan.predicates import MISFITS, all_of
+from lance_arrow.statistics.zone_types import is_variable
 
 Numbers = NDArray[np.int64]
 
@@ -25,6 +26,8 @@ _LEAST_TABLE_ITEMS = 1 << 16
 _TABLE_ITEM_BYTES = 4
 _MOST_TABLE_BYTES = 64 << 20
 _TABLE_ITEMS_PER_KEY = 64
+_ROWS_PER_LISTED_KEY = 32
+"""So many rows for each key take longer to be looked up than the keys take as a list in a filter."""
 
 
 class _Level:
@@ -45,6 +48,12 @@ class _Level:
         self._values = values
         self._table = _NumberTable.of(values, most_table_bytes) or _SortedNumbers.of(values)
         self._joined: Numbers | None = None
+
+    def listed(self, type_: pa.DataType, num_rows: int) -> pc.Expression | None:
+        """Return a condition that all keys of this column satisfy; None where these are many, or of another type."""
+        values = self._values
+        may = values.type == type_ and (pa.types.is_integer(type_) or is_variable(type_))
+        return pc.field(self.name).isin(values) if may and len(values) * _ROWS_PER_LISTED_KEY <= num_rows else None
 
     @property
     def num_hashed(self) -> int:
@@ -207,6 +216,18 @@ class SourceKeys:
         self.row_of[numbers[rows]] = rows
         self.key_of: Numbers = numbers
         """``(num_rows,)``: the key of each row, -1 where a part of it is null."""
+
+    def listed(self, schema: pa.Schema, num_rows: int) -> pc.Expression | None:
+        """Return a condition that rows of a table with one of these keys satisfy, with few others.
+
+        Parameters
+        ----------
+        schema
+            Schema of the table.
+        num_rows
+            How many rows it has. None where it would take longer to ask for the condition than to look up their keys.
+        """
+        return all_of([level.listed(schema.field(level.name).type, num_rows) for level in self._levels])
 
     @property
     def rows_per_search(self) -> int:

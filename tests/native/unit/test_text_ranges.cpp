@@ -1,5 +1,6 @@
 // text_ranges.hpp, text_condition.hpp: which byte strings lie in ranges, and which ranges are none.
 #include <algorithm>
+#include <memory>
 #include <optional>
 
 #include "engine/plan/judged_items.hpp"
@@ -33,7 +34,8 @@ std::vector<std::string> texts() {
 
 std::vector<uint8_t> marked(TextCondition condition, const std::vector<std::string>& values) {
   JudgedItems judged(false, static_cast<int64_t>(values.size()), false);
-  judged.judge_texts(condition);
+  REQUIRE(condition.prepare());
+  judged.judge_texts(std::make_shared<const TextCondition>(std::move(condition)));
   std::string bytes;
   std::vector<int64_t> ends;
   for (const std::string& one : values) {
@@ -58,7 +60,7 @@ TEST_CASE("strings are marked that lie in one range, or in one of two") {
       std::vector<std::vector<Range>> tried{{{values[low], end}}};
       if (low > 1) tried.push_back({{values[0], values[low - 1]}, {values[low], end}});
       for (const std::vector<Range>& ranges : tried) {
-        REQUIRE(condition_of(ranges).is_valid());
+        REQUIRE(condition_of(ranges).prepare());
         const std::vector<uint8_t> found = marked(condition_of(ranges), values);
         for (size_t value = 0; value < values.size(); ++value) {
           bool expected = false;
@@ -70,6 +72,31 @@ TEST_CASE("strings are marked that lie in one range, or in one of two") {
     }
   }
   CHECK(marked(condition_of({}), values) == std::vector<uint8_t>(values.size(), 0));
+}
+
+TEST_CASE("strings are marked that lie in one of many ranges, or are one of many") {
+  std::vector<std::string> values = texts();
+  for (int number = 0; number < 400; ++number) values.push_back("name " + std::to_string(number * 7919 % 1000));
+  for (int number = 0; number < 60; ++number) values.push_back(std::string(static_cast<size_t>(number % 9), 'x') + "z");
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  for (const size_t step : {1, 2, 3, 11}) {
+    std::vector<Range> single, wide;
+    for (size_t low = 0; low + 1 < values.size(); low += step) {
+      single.emplace_back(values[low], values[low] + '\0');
+      if (low % 2 == 0 || step > 1) wide.emplace_back(values[low], low % 3 == 0 ? values[low] + '\0' : values[low + 1]);
+    }
+    wide.emplace_back(std::string(3, '\xff'), std::nullopt);
+    for (const std::vector<Range>& ranges : {single, wide}) {
+      const std::vector<uint8_t> found = marked(condition_of(ranges), values);
+      for (size_t value = 0; value < values.size(); ++value) {
+        bool expected = false;
+        for (const auto& [first, last] : ranges)
+          expected |= values[value] >= first && (!last.has_value() || values[value] < *last);
+        REQUIRE((found[value] != 0) == expected);
+      }
+    }
+  }
 }
 
 TEST_CASE("the first bytes of strings decide only what all that follow would") {
@@ -109,14 +136,14 @@ TEST_CASE("the first bytes of strings decide only what all that follow would") {
 }
 
 TEST_CASE("ranges that descend or touch each other's strings are refused") {
-  CHECK(condition_of({{"a", "b"}, {"b", "c"}}).is_valid());
-  CHECK_FALSE(condition_of({{"b", "a"}}).is_valid());
-  CHECK_FALSE(condition_of({{"a", "a"}}).is_valid());
-  CHECK_FALSE(condition_of({{"a", "c"}, {"b", "d"}}).is_valid());
-  CHECK_FALSE(condition_of({{"a", std::nullopt}, {"b", "d"}}).is_valid());
+  CHECK(condition_of({{"a", "b"}, {"b", "c"}}).prepare());
+  CHECK_FALSE(condition_of({{"b", "a"}}).prepare());
+  CHECK_FALSE(condition_of({{"a", "a"}}).prepare());
+  CHECK_FALSE(condition_of({{"a", "c"}, {"b", "d"}}).prepare());
+  CHECK_FALSE(condition_of({{"a", std::nullopt}, {"b", "d"}}).prepare());
   const std::string after_a("a\0", 2);
-  CHECK(condition_of({{"a", after_a}, {after_a, "b"}}).is_valid());
-  CHECK_FALSE(condition_of({{"a", after_a}, {"a", "b"}}).is_valid());
+  CHECK(condition_of({{"a", after_a}, {after_a, "b"}}).prepare());
+  CHECK_FALSE(condition_of({{"a", after_a}, {"a", "b"}}).prepare());
 }
 
 TEST_CASE("values of any length need a condition on them") {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +21,9 @@ from lance_arrow.spi import ReadReport
 
 F = pc.field
 TEXT = F("text")
+
+
+MANY = [f"{one:02}" for one in range(0, 40, 2)]
 
 
 def ranges(part: pc.Expression, type_: pa.DataType | None = None) -> object:
@@ -53,7 +58,8 @@ def ranges(part: pc.Expression, type_: pa.DataType | None = None) -> object:
         (pc.ends_with(TEXT, "ab"), None),
         (pc.utf8_length(TEXT) == 3, None),
         (F("text") == TEXT, None),
-        (TEXT.isin([f"{one:02}" for one in range(0, 40, 2)]), None),
+        (TEXT.isin(["38", "36"] * 5 + MANY), [(one.encode(), one.encode() + b"\0") for one in MANY]),
+        (TEXT.isin([str(one) for one in range(20_000)]), None),
     ],
     ids=str,
 )
@@ -78,6 +84,9 @@ CONDITIONS = {
     "two columns": pc.starts_with(TEXT, "word 1") & (F("n") < 90),
     "either": (TEXT == "") | (F("n") == 3),
     "umlaut": TEXT > "z",
+    "many": TEXT.isin([f"word {one} of 500 and some more text" for one in range(0, 400, 3)] + ["", "a", "ä", None]),
+    "not of many": ~TEXT.isin([f"word {one} of 500 and some more text" for one in range(400)]),
+    "many beginnings": reduce(or_, [pc.starts_with(TEXT, f"word {one}") for one in range(10, 90, 4)]),
 }
 
 
