@@ -16,12 +16,13 @@ def bitmap_of(numbers: NDArray[Any]) -> pyroaring.BitMap:
     Parameters
     ----------
     numbers
-        ``(n,)`` integers below 2^32, in any order.
+        ``(n,)`` integers in any order; of larger ones, such as addresses of rows, the low 32 bits count.
     """
-    if not len(numbers):
+    low = numbers.astype(np.uint32, copy=False)
+    if not len(low):
         return pyroaring.BitMap()
-    first, count = int(numbers[0]), len(numbers)
-    if int(numbers[-1]) - first == count - 1 and (numbers[1:] > numbers[:-1]).all():
-        return pyroaring.BitMap(range(first, first + count))
+    first, last = int(low[0]), int(low[-1])
+    if last - first == len(low) - 1 and (low[1:] > low[:-1]).all():
+        return pyroaring.BitMap(range(first, last + 1))
     # Of an array of numpy's, each number would become an object of Python.
-    return pyroaring.BitMap(array("I", numbers.astype(np.uint32, copy=False).tobytes()))
+    return pyroaring.BitMap(array("I", low.tobytes()))
