@@ -15,9 +15,8 @@ LaTextBound bound_of(const std::string& held, int64_t size) {
   return {reinterpret_cast<const uint8_t*>(held.data()), size};
 }
 
-// So many values of the hash for each string that most others are told by it.
-constexpr uint64_t kHashesOfString = 16;
-constexpr int kFewestBits = 12;
+// So many values of the hash for each string, 16 to 32, that most others are told by it.
+constexpr int kMoreHashed = 4, kFewestBits = 12;
 
 // Of the size, the first and the last eight bytes, which strings mostly differ in.
 uint64_t hash_of(const uint8_t* text, int64_t size) {
@@ -78,15 +77,32 @@ bool TextCondition::prepare() {
   if (!is_valid()) return false;
   const bool are_single =
       std::all_of(held_.begin(), held_.end(), [](const Range& one) { return one.high_size == LA_ONLY_LOW; });
-  if (has_few() || !are_single) return true;
-  const int bits = std::max(kFewestBits, static_cast<int>(std::bit_width(kHashesOfString * held_.size())));
-  shift_ = 64 - bits;
-  hashed_.assign((uint64_t{1} << bits) / 64, 0);
-  for (const LaTextBound& one : lows_) {
-    const uint64_t hash = hash_of(one.bytes, one.size) >> shift_;
-    hashed_[hash / 64] |= uint64_t{1} << (hash % 64);
-  }
+  if (!has_few() && are_single) make_table();
   return true;
+}
+
+void TextCondition::make_table() {
+  const int bits = static_cast<int>(std::bit_width(held_.size()));
+  hashed_shift_ = 64 - std::max(kFewestBits, bits + kMoreHashed);
+  places_shift_ = 64 - (bits + 1);
+  hashed_.assign((uint64_t{1} << (64 - hashed_shift_)) / 64, 0);
+  places_.assign(uint64_t{1} << (64 - places_shift_), -1);
+  for (size_t number = 0; number < lows_.size(); ++number) {
+    const uint64_t hash = hash_of(lows_[number].bytes, lows_[number].size), bit = hash >> hashed_shift_;
+    hashed_[bit / 64] |= uint64_t{1} << (bit % 64);
+    uint64_t place = hash >> places_shift_;
+    while (places_[place] >= 0) place = (place + 1) % places_.size();
+    places_[place] = static_cast<int64_t>(number);
+  }
+}
+
+// There are more places than strings, so that a search ends.
+bool TextCondition::is_one(const uint8_t* text, int64_t size, uint64_t hash) const {
+  for (uint64_t place = hash >> places_shift_; places_[place] >= 0; place = (place + 1) % places_.size()) {
+    const LaTextBound& one = lows_[static_cast<size_t>(places_[place])];
+    if (one.size == size && compare_text(text, size, one) == 0) return true;
+  }
+  return false;
 }
 
 // The last range that begins with the string or before it, if any.
@@ -108,14 +124,12 @@ void TextCondition::mark(const uint8_t* bytes, int64_t begin, const int64_t* end
     const uint8_t* text = bytes + begin;
     const int64_t size = ends[value] - begin;
     begin = ends[value];
-    if (!hashed_.empty()) {
-      const uint64_t hash = hash_of(text, size) >> shift_;
-      if ((hashed_[hash / 64] >> (hash % 64) & 1) == 0) {
-        marks[value] = 0;
-        continue;
-      }
+    if (hashed_.empty()) {
+      marks[value] = holds(text, size) ? 1 : 0;
+      continue;
     }
-    marks[value] = holds(text, size) ? 1 : 0;
+    const uint64_t hash = hash_of(text, size), bit = hash >> hashed_shift_;
+    marks[value] = (hashed_[bit / 64] >> (bit % 64) & 1) != 0 && is_one(text, size, hash) ? 1 : 0;
   }
 }
 

@@ -39,14 +39,18 @@ class TextCondition {
   };
 
   bool is_valid() const;
+  void make_table();
   bool holds(const uint8_t* text, int64_t size) const;
+  bool is_one(const uint8_t* text, int64_t size, uint64_t hash) const;
 
   std::vector<Range> held_;
   std::vector<LaTextBound> lows_, highs_;
   LaTextRanges ranges_{};
-  // Of many single strings: a bit for each value of a hash, set where it is that of one of them. Else nothing.
+  // Of many single strings: a bit for each value of a hash, set where it is that of one of them; and a hash table of
+  // their numbers, -1 where there is none. Else nothing.
   std::vector<uint64_t> hashed_;
-  int shift_ = 0;
+  std::vector<int64_t> places_;
+  int hashed_shift_ = 0, places_shift_ = 0;
 };
 
 }  // namespace lance_arrow::engine

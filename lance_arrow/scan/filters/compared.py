@@ -1,6 +1,6 @@
 """`compared_with`: what a condition compares its one column with, if it does nothing else.
 
-Between two neighbouring literals every value gives the same then: so a condition is a few ranges of values. What a
+Between two neighbouring literals every value gives the same then: so a condition is ranges of values. What a
 literal, a gap and null give is not worked out: Arrow evaluates the condition for them, see `number_ranges` and
 `text_ranges`.
 """
