@@ -23,7 +23,7 @@ struct Unsigned<8> : std::type_identity<uint64_t> {};
 
 // Numbers as ones without a sign that are in the same order. NaN comes before or after all others.
 template <class T>
-auto ordered(T number) {
+auto in_order(T number) {
   using U = typename Unsigned<sizeof(T)>::type;
   constexpr auto sign = static_cast<U>(U{1} << (8 * sizeof(U) - 1));
   if constexpr (std::is_floating_point_v<T>) {
@@ -36,12 +36,10 @@ auto ordered(T number) {
   }
 }
 
+constexpr int64_t kMarkedAtOnce = 1024;
+
 // Parts of the span of all ranges. There are so many for each range that most numbers outside of them lie in a part
-// without one. Most of the span of floats are numbers near zero.
-template <class T>
-constexpr uint64_t kPartsOfRange = std::is_floating_point_v<T> ? 256 : 8;
-template <class T>
-constexpr int kMostBits = std::is_floating_point_v<T> ? 22 : 19;
+// without one: 8, and of floats, most of whose span are numbers near zero, 256.
 constexpr int kFewestBits = 16;  // 8 KiB: of numbers that lie close together, each is a part of its own
 
 // Libraries disagree on the type of std::bit_width.
@@ -72,41 +70,46 @@ bool NumberCondition::prepare() {
       is_valid = is_valid && low <= high;
       if (range > 0) is_valid = is_valid && number_of<T>(highs[range - 1]) < low;
     }
-    if (is_valid && !has_few()) divide<T>();
   });
+  if (is_valid && !has_few()) divide();
   return is_valid;
 }
 
-template <class T>
 void NumberCondition::divide() {
   first_.resize(lows.size());
   last_.resize(lows.size());
-  for (size_t range = 0; range < lows.size(); ++range) {
-    first_[range] = ordered(number_of<T>(lows[range]));
-    last_[range] = ordered(number_of<T>(highs[range]));
-  }
-  const uint64_t span = last_.back() - first_.front();
-  shift_ =
-      std::max(0, width_of(span) - std::clamp(width_of(kPartsOfRange<T> * lows.size()), kFewestBits, kMostBits<T>));
+  with_number_type(static_cast<int64_t>(kind), bits, [&]<class T>() {
+    for (size_t range = 0; range < lows.size(); ++range) {
+      first_[range] = in_order(number_of<T>(lows[range]));
+      last_[range] = in_order(number_of<T>(highs[range]));
+    }
+    if constexpr (std::is_floating_point_v<T>) {
+      constexpr T infinity = std::numeric_limits<T>::infinity();
+      lowest_ = in_order(-infinity);
+      highest_ = in_order(infinity);
+    }
+  });
+  const bool are_floats = kind == NumberKind::kFloat;
+  const uint64_t span = last_.back() - first_.front(), num_parts = (are_floats ? 256 : 8) * lows.size();
+  shift_ = std::max(0, width_of(span) - std::clamp(width_of(num_parts), kFewestBits, are_floats ? 22 : 19));
   parts_.assign((span >> shift_) / 64 + 1, 0);
   for (size_t range = 0; range < lows.size(); ++range)
     set_bits(parts_.data(), (first_[range] - first_.front()) >> shift_, (last_[range] - first_.front()) >> shift_);
 }
 
-template <class T>
 void NumberCondition::mark_many(const uint8_t* values, int64_t count, uint8_t* marks) const {
-  using U = typename Unsigned<sizeof(T)>::type;
-  U least = std::numeric_limits<U>::max(), greatest = 0;
+  uint64_t numbers[kMarkedAtOnce], least = ~uint64_t{0}, greatest = 0;
+  with_number_type(static_cast<int64_t>(kind), bits, [&]<class T>() {
+    for (int64_t at = 0; at < count; ++at) numbers[at] = in_order(load<T>(values, at));
+  });
   for (int64_t at = 0; at < count; ++at) {
-    const U number = ordered(load<T>(values, at));
-    least = std::min(least, number);
-    greatest = std::max(greatest, number);
+    least = std::min(least, numbers[at]);
+    greatest = std::max(greatest, numbers[at]);
   }
   // Pages are often sorted, or nearly so: then most ranges lie elsewhere.
-  const auto near = std::lower_bound(last_.begin(), last_.end(), uint64_t{least});
+  const auto near = std::lower_bound(last_.begin(), last_.end(), least);
   const auto from = near - last_.begin();
-  const auto num_near =
-      std::upper_bound(first_.begin() + from, first_.end(), uint64_t{greatest}) - first_.begin() - from;
+  const auto num_near = std::upper_bound(first_.begin() + from, first_.end(), greatest) - first_.begin() - from;
   if (num_near <= LA_MOST_RANGES) {
     LaNumberRanges some = ranges();
     some.lows += from;
@@ -116,17 +119,18 @@ void NumberCondition::mark_many(const uint8_t* values, int64_t count, uint8_t* m
   }
   const uint64_t start = first_.front(), span = last_.back() - start;
   for (int64_t at = 0; at < count; ++at) {
-    const uint64_t number = ordered(load<T>(values, at)), above = number - start;  // those below are far above
+    const uint64_t above = numbers[at] - start;  // those below are far above
     const uint64_t part = above <= span ? above >> shift_ : 0;
     auto found = static_cast<uint8_t>((above <= span ? 1 : 0) & (parts_[part / 64] >> (part % 64)));
     if (found != 0 && shift_ != 0) {
-      const auto range = std::lower_bound(near, near + num_near, number);
-      found = range != last_.end() && first_[static_cast<size_t>(range - last_.begin())] <= number ? 1 : 0;
+      const auto range = std::lower_bound(near, near + num_near, numbers[at]);
+      found = range != last_.end() && first_[static_cast<size_t>(range - last_.begin())] <= numbers[at] ? 1 : 0;
     }
     marks[at] = found;
   }
-  if constexpr (std::is_floating_point_v<T>)
-    if (nan_flag) mark_nans<T>(values, count, marks);
+  if (!nan_flag) return;
+  for (int64_t at = 0; at < count; ++at)
+    if (numbers[at] < lowest_ || numbers[at] > highest_) marks[at] = 1;
 }
 
 LaNumberRanges NumberCondition::ranges() const {
@@ -137,7 +141,8 @@ LaNumberRanges NumberCondition::ranges() const {
 void NumberCondition::mark(const uint8_t* values, int64_t count, uint8_t* marks) const {
   if (count <= 0) return;
   if (has_few()) return mark_numbers(ranges(), values, count, marks);
-  with_number_type(static_cast<int64_t>(kind), bits, [&]<class T>() { mark_many<T>(values, count, marks); });
+  for (int64_t first = 0; first < count; first += kMarkedAtOnce)
+    mark_many(values + first * bits / 8, std::min(kMarkedAtOnce, count - first), marks + first);
 }
 
 }  // namespace lance_arrow::engine

@@ -32,15 +32,14 @@ struct NumberCondition {
   void mark(const uint8_t* values, int64_t count, uint8_t* marks) const;
 
  private:
-  template <class T>
   void divide();
-  template <class T>
   void mark_many(const uint8_t* values, int64_t count, uint8_t* marks) const;
 
   // Of many ranges: the first and last number of each, as numbers without a sign that are in the same order. And a bit
   // for each part of their span, of 2^shift_ numbers, that has one of a range.
   std::vector<uint64_t> first_, last_, parts_;
   int shift_ = 0;
+  uint64_t lowest_ = 0, highest_ = ~uint64_t{0};  // numbers outside are NaN
 };
 
 }  // namespace lance_arrow::engine

@@ -16,7 +16,7 @@ LaTextBound bound_of(const std::string& held, int64_t size) {
 }
 
 // So many values of the hash for each string, 16 to 32, that most others are told by it.
-constexpr int kMoreHashed = 4, kFewestBits = 12;
+constexpr int kMoreHashed = 4, kFewestHashed = 12;
 
 // Of the size, the first and the last eight bytes, which strings mostly differ in.
 uint64_t hash_of(const uint8_t* text, int64_t size) {
@@ -83,7 +83,7 @@ bool TextCondition::prepare() {
 
 void TextCondition::make_table() {
   const int bits = static_cast<int>(std::bit_width(held_.size()));
-  hashed_shift_ = 64 - std::max(kFewestBits, bits + kMoreHashed);
+  hashed_shift_ = 64 - std::max(kFewestHashed, bits + kMoreHashed);
   places_shift_ = 64 - (bits + 1);
   hashed_.assign((uint64_t{1} << (64 - hashed_shift_)) / 64, 0);
   places_.assign(uint64_t{1} << (64 - places_shift_), -1);

@@ -21,7 +21,7 @@ from lance_arrow.scan.filters.compared import NotRanges, Pattern, compared_with
 from lance_arrow.scan.predicates import MISFITS
 
 _BYTES = pa.large_binary()
-_MOST_BOUNDS = 1 << 16
+_MOST_BOUNDS = 1 << 14
 """Of more, looking up each string in Arrow's hash table takes less time."""
 _LAST_CHARACTER = 0x10FFFF
 _SURROGATES = range(0xD800, 0xE000)
