@@ -61,7 +61,7 @@ void mark_nans(const uint8_t* __restrict values, int64_t count, uint8_t* __restr
 inline void mark_numbers(const LaNumberRanges& ranges, const uint8_t* values, int64_t count, uint8_t* marks) {
   if (count <= 0) return;
   if (ranges.num_ranges == 0) std::memset(marks, 0, static_cast<size_t>(count));
-  with_number_type(ranges.kind, ranges.bits, [&]<class T>() {
+  const auto mark = [&]<class T>() {
     for (int64_t range = 0; range < ranges.num_ranges; ++range) {
       const T low = number_of<T>(ranges.lows[range]), high = number_of<T>(ranges.highs[range]);
       if (range == 0) mark_range<T, true>(values, count, low, high, marks);
@@ -69,7 +69,15 @@ inline void mark_numbers(const LaNumberRanges& ranges, const uint8_t* values, in
     }
     if constexpr (std::is_floating_point_v<T>)
       if (ranges.nan_mark != 0) mark_nans<T>(values, count, marks);
-  });
+  };
+  if (ranges.kind == LA_FLOAT) return ranges.bits == 32 ? mark.operator()<float>() : mark.operator()<double>();
+  // Distances between integers are the same with a sign and without: there is no code for those with one.
+  switch (ranges.bits) {
+    case 8: return mark.operator()<uint8_t>();
+    case 16: return mark.operator()<uint16_t>();
+    case 32: return mark.operator()<uint32_t>();
+    default: return mark.operator()<uint64_t>();
+  }
 }
 
 enum class MarkedNumbers { kNone, kSome, kAll };
