@@ -185,8 +185,8 @@ class ItemJudge(Protocol):
     """Whether null satisfies the condition."""
     numbers: tuple[int, NDArray[np.uint64], NDArray[np.uint64], bool] | None
     """The ranges of numbers that satisfy it, as for `engine.ReadForms`; None where items alone are judged."""
-    texts: list[tuple[bytes, bytes | None]] | None
-    """The same of strings."""
+    texts: list[tuple[bytes, bytes | None]] | tuple[bytes, bool, bool] | None
+    """The same of strings, or what is looked for in them."""
     keeps_codes: bool
     """Whether pages of few items give codes rather than flags."""
 

@@ -251,7 +251,12 @@ class _Expressions:
             return self._comparison()
         field = self._field(self._pick(texts))
         prefix = self._pick(["", "a", "b", LONG, LONG[:64], "é", "\U0010ffff"])
-        if self._rng.random() < 0.5:
+        kind = self._rng.random()
+        if kind < 0.2:
+            return pc.match_substring(field, prefix or "b", ignore_case=self._rng.random() < 0.2)
+        if kind < 0.3:
+            return pc.match_like(field, f"%{prefix}%")
+        if kind < 0.6:
             return pc.starts_with(field, prefix, ignore_case=self._rng.random() < 0.2)
         return pc.match_like(field, prefix + self._pick(["%", "_", "", "%b", "\\%"]))
 

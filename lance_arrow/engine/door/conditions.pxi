@@ -21,14 +21,18 @@ cdef shared_ptr[NumberCondition] _number_condition(ranges, int64_t bits) except 
 cdef shared_ptr[TextCondition] _text_condition(ranges) except *:
     cdef shared_ptr[TextCondition] condition = make_shared[TextCondition]()
     cdef string end
-    for low, high in ranges:
-        if high is None:
-            condition.get().add(low, NULL)
-        else:
-            end = high
-            condition.get().add(low, &end)
+    if isinstance(ranges, tuple):
+        needle, found, missing = ranges
+        condition.get().look_for(needle, found, missing)
+    else:
+        for low, high in ranges:
+            if high is None:
+                condition.get().add(low, NULL)
+            else:
+                end = high
+                condition.get().add(low, &end)
     if not condition.get().prepare():
-        raise InvalidArgumentError("ranges of bytes must ascend")
+        raise InvalidArgumentError("ranges of bytes must ascend, and what is looked for must not be empty")
     return condition
 
 

@@ -52,6 +52,7 @@ cdef extern from "engine/plan/pages.hpp" namespace "lance_arrow::engine" nogil:
     cdef cppclass TextCondition:
         TextCondition()
         void add(string, const string*) except +
+        void look_for(string, cbool, cbool) except +
         cbool prepare() except +
         LaTextRanges ranges()
 

@@ -67,6 +67,7 @@ bool TextCondition::is_valid() const {
 }
 
 bool TextCondition::prepare() {
+  if (search_.has_value()) return held_.empty() && !search_->needle.empty();
   lows_.clear();
   highs_.clear();
   for (const Range& one : held_) {
@@ -119,6 +120,7 @@ bool TextCondition::holds(const uint8_t* text, int64_t size) const {
 
 void TextCondition::mark(const uint8_t* bytes, int64_t begin, const int64_t* ends, int64_t count,
                          uint8_t* marks) const {
+  if (search_.has_value()) return search_->mark(bytes, begin, ends, count, marks);
   if (has_few()) return mark_texts(ranges_, bytes, begin, ends, count, marks);
   for (int64_t value = 0; value < count; ++value) {
     const uint8_t* text = bytes + begin;

@@ -1,12 +1,14 @@
-// A condition on byte strings: ranges, in which they satisfy it. Strings are judged where they were decoded, or by
-// their codec, batch by batch, so that no column of them is made.
+// A condition on byte strings: ranges, in which they satisfy it, or what is looked for in them. Strings are judged
+// where they were decoded, or by their codec, batch by batch, so that no column of them is made.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "engine/plan/text_search.hpp"
 #include "lance_arrow_native.h"
 
 namespace lance_arrow::engine {
@@ -20,11 +22,17 @@ class TextCondition {
   // Adds a range: `high` is null where it has no end. One that ends with the string that follows `low` is `low` alone.
   void add(std::string low, const std::string* high);
 
-  // Whether ranges ascend, and are disjoint. To be called before those below, once all are added.
+  // Takes the place of ranges.
+  void look_for(std::string needle, bool found, bool missing) {
+    search_ = TextSearch{std::move(needle), static_cast<uint8_t>(found), static_cast<uint8_t>(missing)};
+  }
+
+  // Whether ranges ascend, and are disjoint, and what is looked for is not empty. To be called before those below, once
+  // all are added.
   bool prepare();
 
   // Whether codecs are asked, too.
-  bool has_few() const { return held_.size() <= LA_MOST_RANGES; }
+  bool has_few() const { return !search_.has_value() && held_.size() <= LA_MOST_RANGES; }
 
   // What codecs are told; it points into this condition, and holds until it is moved or changed.
   const LaTextRanges& ranges() const { return ranges_; }
@@ -43,6 +51,7 @@ class TextCondition {
   bool holds(const uint8_t* text, int64_t size) const;
   bool is_one(const uint8_t* text, int64_t size, uint64_t hash) const;
 
+  std::optional<TextSearch> search_;
   std::vector<Range> held_;
   std::vector<LaTextBound> lows_, highs_;
   LaTextRanges ranges_{};

@@ -15,6 +15,7 @@ import pyarrow as pa
 from lance_arrow.pruning.zone_predicates import Tree
 
 _COMPARISONS = frozenset(("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"))
+_OF_TEXTS = ("starts_with", "match_like", "match_substring")
 _CONNECTIVES = frozenset(
     ("and_kleene", "or_kleene", "and", "or", "invert", "true_unless_null", "is_null", "is_valid", "is_nan")
 )
@@ -25,10 +26,11 @@ class NotRanges(Exception):
 
 
 class Pattern(NamedTuple):
-    """What a text begins with, or (`is_like`) a pattern of SQL."""
+    """What a text begins with or (`is_part`) has anywhere, or (`is_like`) a pattern of SQL."""
 
     text: str
     is_like: bool
+    is_part: bool = False
 
 
 def compared_with(node: Tree, type_: pa.DataType) -> Iterator[pa.Array | Pattern]:
@@ -54,10 +56,10 @@ def compared_with(node: Tree, type_: pa.DataType) -> Iterator[pa.Array | Pattern
             if len(fields) != 1 or len(others) != 1 or fields[0][2] != type_:
                 raise NotRanges
             yield _literal(others[0][1], type_)
-        elif function in ("is_in", "starts_with", "match_like"):
+        elif function in ("is_in", *_OF_TEXTS):
             if arguments[0][0] != "field" or arguments[0][2] != type_ or not isinstance(options, tuple):
                 raise NotRanges
-            yield _members(options[0], type_) if function == "is_in" else _pattern(options, function == "match_like")
+            yield _members(options[0], type_) if function == "is_in" else _pattern(options, function)
         elif function in _CONNECTIVES:
             waiting += [one for one in arguments if one[0] != "field"]
         else:
@@ -77,10 +79,10 @@ def _members(wanted: object, type_: pa.DataType) -> pa.Array:
     return whole.drop_null()
 
 
-def _pattern(options: tuple[object, ...], is_like: bool) -> Pattern:
+def _pattern(options: tuple[object, ...], function: str) -> Pattern:
     text, ignores_case = options
     if isinstance(text, bytes):
         text = text.decode()
     if not isinstance(text, str) or ignores_case:
         raise NotRanges
-    return Pattern(text, is_like)
+    return Pattern(text, is_like=function == "match_like", is_part=function == "match_substring")

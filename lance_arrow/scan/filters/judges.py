@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from lance_arrow.scan.filters.bound_filters import flags_of, is_number
 from lance_arrow.scan.filters.number_ranges import NumberRanges, number_ranges
 from lance_arrow.scan.filters.text_ranges import TextRanges, text_ranges
+from lance_arrow.scan.filters.text_searches import TextSearch, text_search
 from lance_arrow.scan.predicates import MISFITS
 from lance_arrow.statistics.zone_types import is_text
 
@@ -30,7 +31,7 @@ class Judge:
     null
         Whether null satisfies it.
     numbers, texts
-        As `number_ranges` and `text_ranges` return them.
+        As `number_ranges`, and `text_ranges` or `text_search`, return them.
     """
 
     def __init__(
@@ -42,11 +43,12 @@ class Judge:
         *,
         null: bool,
         numbers: NumberRanges | None,
-        texts: TextRanges | None,
+        texts: TextRanges | TextSearch | None,
     ) -> None:
         self._native, self._schema, self._name, self._part = native, schema, name, part
         self.type = schema.field(name).type
-        self.null, self.numbers, self.texts = null, numbers, texts
+        self.null, self.numbers = null, numbers
+        self.texts: TextRanges | tuple[bytes, bool, bool] | None = texts
         self.keeps_codes = False
         self._known: dict[tuple[bytes, bytes], bytes | None] = {}
         self._known_bytes = 0
@@ -58,11 +60,12 @@ class Judge:
             (null,) = flags_of(native, schema, name, part, none, None)
         except MISFITS:
             return None
-        numbers = texts = None
+        numbers, texts = None, None
         if is_number(none.type):
             numbers = number_ranges(native, schema, name, part)
         else:
-            texts = text_ranges(native, schema, name, part)
+            found = text_ranges(native, schema, name, part)
+            texts = text_search(native, schema, name, part) if found is None else found
         return cls(native, schema, name, part, null=bool(null), numbers=numbers, texts=texts)
 
     def keeping_codes(self) -> Judge:

@@ -242,9 +242,9 @@ class RowFilter:
 
 
 def _has_many_ranges(node: ColumnNode) -> bool:
-    """Whether a column is compared with so much that Arrow would look up each value."""
+    """Whether a column is compared with so much that Arrow would look up each value, or looks for a part in each."""
     judge = node.judge if isinstance(node, LeafNode) else None
     if judge is None:
         return False
     ranges = judge.texts if judge.numbers is None else judge.numbers[1]
-    return ranges is not None and len(ranges) >= _MANY_RANGES
+    return ranges is not None and (isinstance(ranges, tuple) or len(ranges) >= _MANY_RANGES)

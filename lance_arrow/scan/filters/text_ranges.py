@@ -25,7 +25,8 @@ _MOST_BOUNDS = 1 << 14
 """Of more, looking up each string in Arrow's hash table takes less time."""
 _LAST_CHARACTER = 0x10FFFF
 _SURROGATES = range(0xD800, 0xE000)
-_PATTERN_SIGNS = frozenset("%_\\")
+PATTERN_SIGNS = frozenset("%_\\")
+"""What is no character of its own in a pattern of SQL."""
 
 TextRanges: TypeAlias = list[tuple[bytes, bytes | None]]
 """As `engine.ReadForms` takes them: half-open ranges of bytes, ascending; the last may have no end, which is None."""
@@ -80,9 +81,11 @@ def _distinct(arrays: Sequence[pa.Array]) -> pa.Array:
 def _ends_of(pattern: Pattern) -> list[bytes]:
     """Return where the range of what fits a pattern begins, and ends."""
     beginning = pattern.text
+    if pattern.is_part:
+        raise NotRanges
     if pattern.is_like:
         beginning = beginning.rstrip("%")
-        if _PATTERN_SIGNS.intersection(beginning):
+        if PATTERN_SIGNS.intersection(beginning):
             raise NotRanges
         if beginning == pattern.text:
             return [beginning.encode()]

@@ -17,6 +17,7 @@ import lance_arrow
 from lance_arrow import LanceFile, LanceTable, write_table
 from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.scan.filters.text_ranges import text_ranges
+from lance_arrow.scan.filters.text_searches import text_search
 from lance_arrow.spi import ReadReport
 
 F = pc.field
@@ -67,6 +68,33 @@ def test_conditions_are_ranges(part: pc.Expression, expected: object) -> None:
     assert ranges(part) == expected
 
 
+@pytest.mark.parametrize(
+    ("part", "expected"),
+    [
+        (pc.match_substring(TEXT, "ab"), (b"ab", True, False)),
+        (~pc.match_substring(TEXT, "ab"), (b"ab", False, True)),
+        (pc.match_like(TEXT, "%ä%"), ("ä".encode(), True, False)),
+        (pc.match_like(TEXT, "%%a%"), (b"a", True, False)),
+        (pc.match_substring(TEXT, "a%_\\"), (b"a%_\\", True, False)),
+        (pc.match_substring(TEXT, "ab") | TEXT.is_null(), (b"ab", True, False)),
+        (pc.match_substring(TEXT, "ab", ignore_case=True), None),
+        (pc.match_substring(TEXT, ""), None),
+        (pc.match_like(TEXT, "%"), None),
+        (pc.match_like(TEXT, "%%"), None),
+        (pc.match_like(TEXT, "%a_b%"), None),
+        (pc.match_like(TEXT, "%a\\%"), None),
+        (pc.match_like(TEXT, "a%"), None),
+        (pc.match_substring(TEXT, "a") & pc.match_substring(TEXT, "b"), None),
+        (pc.match_substring(TEXT, "a") | (TEXT == "b"), None),
+        (pc.match_substring_regex(TEXT, "a"), None),
+    ],
+    ids=str,
+)
+def test_conditions_look_for_parts(part: pc.Expression, expected: object) -> None:
+    schema = pa.schema([("text", pa.string())])
+    assert text_search(bridge, schema, "text", bridge.bind(part, schema)) == expected
+
+
 def test_bytes_have_ranges(tmp_path: Path) -> None:
     assert ranges(F("text") >= pa.scalar(b"\xff\x00", pa.binary()), pa.binary()) == [(b"\xff\x00", None)]
 
@@ -86,6 +114,11 @@ CONDITIONS = {
     "umlaut": TEXT > "z",
     "many": TEXT.isin([f"word {one} of 500 and some more text" for one in range(0, 400, 3)] + ["", "a", "ä", None]),
     "not of many": ~TEXT.isin([f"word {one} of 500 and some more text" for one in range(400)]),
+    "part": pc.match_substring(TEXT, "99"),
+    "long part": pc.match_like(TEXT, "%of 500 and some%"),
+    "no part": ~pc.match_like(TEXT, "%7%") | TEXT.is_null(),
+    "a part, or null": pc.match_substring(TEXT, "d 17 ") | TEXT.is_null(),
+    "part of two texts": pc.match_substring(TEXT, "textword"),
     "many beginnings": reduce(or_, [pc.starts_with(TEXT, f"word {one}") for one in range(10, 90, 4)]),
 }
 
