@@ -146,10 +146,6 @@ class PageTable(Sequence[PageMeta]):
                 page = int(np.argmax(self.description_of == number))
                 raise _of_another_version(described, version, page)
 
-    def described(self, number: int) -> Description:
-        """Return the description of a page."""
-        return self.descriptions[0 if len(self.descriptions) == 1 else self.description_of[number]]
-
     def facts(self, number: int) -> PageFacts:
         """Return rows and buffer sizes of a page."""
         start, stop = self.borders[number : number + 2].tolist()
@@ -159,7 +155,7 @@ class PageTable(Sequence[PageMeta]):
     def _page(self, number: int) -> PageMeta:
         start, stop = self.borders[number : number + 2].tolist()
         first_row, end_row = self.row_starts[number : number + 2].tolist()
-        described = self.described(number)
+        described = self.descriptions[self.description_of[number]]
         sizes = self.sizes[start:stop]
         return PageMeta(
             number=number,

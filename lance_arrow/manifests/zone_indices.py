@@ -13,7 +13,6 @@ import numpy as np
 import pyroaring
 from numpy.typing import NDArray
 
-from lance_arrow.manifests.bitmaps import bitmap_of
 from lance_arrow.proto.table_pb2 import IndexMetadata, IndexSection
 
 INDICES = "_indices"
@@ -52,7 +51,7 @@ class ZoneIndexMeta:
     def covers(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return those of the fragment ids that it covers, ``(n,) int64`` ascending."""
         known = ids[(ids >= 0) & (ids < _MOST_IDS)]
-        return np.array((bitmap_of(known) & self.fragments).to_array(), np.int64)
+        return np.array((pyroaring.BitMap(known.astype(np.uint32)) & self.fragments).to_array(), np.int64)
 
 
 def uuid_text(data: bytes) -> str:

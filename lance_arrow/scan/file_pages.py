@@ -228,7 +228,8 @@ class FilePages:
 
     def bound(self, leaf: LeafType, meta: ColumnMeta, number: int) -> BoundLayout:
         """Bind a page's description as that of a column of some type."""
-        described = meta.pages.described(number)
+        pages = meta.pages
+        described = pages.descriptions[pages.description_of[number]]
         try:
             return self.runtime.binder.page(described.message, described.value, leaf, described.distribution)
         except LanceError as error:

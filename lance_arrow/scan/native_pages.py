@@ -271,7 +271,10 @@ class _Unopened:
             # Most columns are like the one before.
             like.members.append(member)
             return
-        described, num_buffers = table.described(number), len(table.sizes)
+        if len(table.descriptions) == 1:
+            described, num_buffers = table.descriptions[0], len(table.sizes)
+        else:
+            described = table.descriptions[table.description_of[number]]
         if len(table.description_of) > 1:
             num_buffers = int(table.borders[number + 1] - table.borders[number])
         # Equal descriptions and types of leaves are mostly the same objects.
