@@ -259,9 +259,8 @@ cdef class ReadForms:
         byte for each, 1 where the item satisfies it; or None if items cannot be judged. Its `null` tells whether null
         satisfies it. Its `numbers` are None, or ``(kind, lows, highs, nan)`` for numbers of `value_bits`: pages without items are
         judged by them. ``kind`` is 0, 1 or 2 for numbers with a sign, without one, or floats. Then come, as ``(n,) uint64``, the bits
-        of the first and of the last number of each range that satisfies the condition, and whether NaN does. Its `texts` are None, or
-        a list of
-        ``(low, high)``, half-open ranges of bytes of which the last `high` may be None. Or they are ``(needle, found, missing)``: bytes
+        of the first and of the last number of each range that satisfies the condition, and whether NaN does. Its `texts` are None, or a list of
+        ``(low, high)``. These are half-open ranges of bytes; the last `high` may be None. Or they are ``(needle, found, missing)``: bytes
         that are looked for, and whether strings with them, and others, satisfy it. With `keeps_codes`, few items give codes. ``list_parts``: of fixed-size lists, the bits
         of each part of a value, were there a bitmap of each layer. ``is_text``: whether plain values of variable width
         are checked as UTF-8. ``dimensions``: as `offset_bits`, of fixed-size lists of structs the structs of each, or 0;

@@ -26,7 +26,7 @@ _MOST_BOUNDS = 1 << 14
 _LAST_CHARACTER = 0x10FFFF
 _SURROGATES = range(0xD800, 0xE000)
 PATTERN_SIGNS = frozenset("%_\\")
-"""What is no character of its own in a pattern of SQL."""
+"""Characters with a meaning of their own in patterns of SQL."""
 
 TextRanges: TypeAlias = list[tuple[bytes, bytes | None]]
 """As `engine.ReadForms` takes them: half-open ranges of bytes, ascending; the last may have no end, which is None."""
