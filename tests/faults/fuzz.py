@@ -62,8 +62,11 @@ def filters(schema: pa.Schema) -> list[pc.Expression]:
         found.append(column.is_valid())
         if pa.types.is_integer(field.type) or pa.types.is_floating(field.type):
             found.append(column > pa.scalar(5).cast(field.type))
+            found.append(column.isin(pa.array(range(0, 90, 5)).cast(field.type)))
         elif pa.types.is_string(field.type):
             found.append(column == "text 7")
+            found.append(column.isin([f"text {number}" for number in range(0, 90, 5)]))
+            found.append(pc.match_substring(column, "t 7"))
     return found
 
 
