@@ -8,7 +8,6 @@
 #include "engine/bind/called_codecs.hpp"
 #include "engine/pages/chunked_page.hpp"
 #include "engine/tables/chunk_tables.hpp"
-#include "lance_arrow/number_ranges.hpp"
 #include "lance_arrow/prefetch.hpp"
 #include "lance_arrow/text_ranges.hpp"
 
@@ -318,7 +317,7 @@ class ChunkedPage : public Page {
       const NumberCondition& numbers = *out->judged->numbers();
       if (form_.values->plain_bytes > 0) return mark_plain(opened.chunk, runs, numbers, marks);
       const LaNumberRanges wanted = numbers.ranges();
-      const LaRefusal summary = summarise(opened.chunk, count, wanted, marks);
+      const LaRefusal summary = summarise(opened.chunk, count, numbers, marks);
       if (summary == kDone || marks_->select_where == nullptr || !asks_python(summary)) return summary;
       if (!numbers.has_few()) return LA_LEFT;
       return marks_->select_where(marks_->self, &opened.chunk, &runs, &wanted, marks);
@@ -340,12 +339,12 @@ class ChunkedPage : public Page {
   }
 
   // Marks that bounds of the chunk tell; LA_LEFT where they do not.
-  LaRefusal summarise(const LaChunk& chunk, int64_t count, const LaNumberRanges& wanted, uint8_t* marks) const {
-    if (marks_->summarise == nullptr || wanted.kind == LA_FLOAT) return LA_LEFT;
+  LaRefusal summarise(const LaChunk& chunk, int64_t count, const NumberCondition& wanted, uint8_t* marks) const {
+    if (marks_->summarise == nullptr || wanted.kind == NumberKind::kFloat) return LA_LEFT;
     uint64_t least = 0, greatest = 0;
-    const LaRefusal refusal = marks_->summarise(marks_->self, &chunk, wanted.kind, &least, &greatest);
+    const LaRefusal refusal = marks_->summarise(marks_->self, &chunk, wanted.ranges().kind, &least, &greatest);
     if (refusal != kDone) return refusal;
-    const MarkedNumbers found = judge_bounds(wanted, least, greatest);
+    const MarkedNumbers found = wanted.between(least, greatest);
     if (found == MarkedNumbers::kSome) return LA_LEFT;
     std::memset(marks, found == MarkedNumbers::kAll ? 1 : 0, static_cast<size_t>(count));
     return kDone;

@@ -60,22 +60,9 @@ void set_bits(uint64_t* words, uint64_t from, uint64_t to) {
 }  // namespace
 
 bool NumberCondition::prepare() {
-  const bool has_width = bits == 32 || bits == 64 || (kind != NumberKind::kFloat && (bits == 8 || bits == 16));
+  const bool are_floats = kind == NumberKind::kFloat;
+  const bool has_width = bits == 32 || bits == 64 || (!are_floats && (bits == 8 || bits == 16));
   if (!has_width || lows.size() != highs.size()) return false;
-  bool is_valid = true;
-  with_number_type(static_cast<int64_t>(kind), bits, [&]<class T>() {
-    for (size_t range = 0; range < lows.size(); ++range) {
-      const T low = number_of<T>(lows[range]), high = number_of<T>(highs[range]);
-      // Not so for NaN either.
-      is_valid = is_valid && low <= high;
-      if (range > 0) is_valid = is_valid && number_of<T>(highs[range - 1]) < low;
-    }
-  });
-  if (is_valid && !has_few()) divide();
-  return is_valid;
-}
-
-void NumberCondition::divide() {
   first_.resize(lows.size());
   last_.resize(lows.size());
   with_number_type(static_cast<int64_t>(kind), bits, [&]<class T>() {
@@ -89,12 +76,28 @@ void NumberCondition::divide() {
       highest_ = in_order(infinity);
     }
   });
-  const bool are_floats = kind == NumberKind::kFloat;
+  for (size_t range = 0; range < lows.size(); ++range) {
+    const bool is_right = lowest_ <= first_[range] && first_[range] <= last_[range] && last_[range] <= highest_;
+    if (!is_right || (range > 0 && last_[range - 1] >= first_[range])) return false;
+  }
+  if (has_few()) return true;
   const uint64_t span = last_.back() - first_.front(), num_parts = (are_floats ? 256 : 8) * lows.size();
   shift_ = std::max(0, width_of(span) - std::clamp(width_of(num_parts), kFewestBits, are_floats ? 22 : 19));
   parts_.assign((span >> shift_) / 64 + 1, 0);
   for (size_t range = 0; range < lows.size(); ++range)
     set_bits(parts_.data(), (first_[range] - first_.front()) >> shift_, (last_[range] - first_.front()) >> shift_);
+  return true;
+}
+
+MarkedNumbers NumberCondition::between(uint64_t least, uint64_t greatest) const {
+  with_number_type(static_cast<int64_t>(kind), bits, [&]<class T>() {
+    least = in_order(number_of<T>(least));
+    greatest = in_order(number_of<T>(greatest));
+  });
+  const auto range = std::lower_bound(last_.begin(), last_.end(), least) - last_.begin();
+  if (range == std::ssize(last_) || first_[static_cast<size_t>(range)] > greatest) return MarkedNumbers::kNone;
+  const bool has_all = first_[static_cast<size_t>(range)] <= least && greatest <= last_[static_cast<size_t>(range)];
+  return has_all ? MarkedNumbers::kAll : MarkedNumbers::kSome;
 }
 
 void NumberCondition::mark_many(const uint8_t* values, int64_t count, uint8_t* marks) const {

@@ -12,6 +12,8 @@ namespace lance_arrow::engine {
 // How bytes are read: two's complement, without a sign, or as IEEE 754.
 enum class NumberKind : int { kSigned = LA_SIGNED, kUnsigned = LA_UNSIGNED, kFloat = LA_FLOAT };
 
+enum class MarkedNumbers { kNone, kSome, kAll };
+
 struct NumberCondition {
   NumberKind kind = NumberKind::kSigned;
   int64_t bits = 64;  // 8, 16, 32 or 64; floats have 32 or 64
@@ -28,14 +30,16 @@ struct NumberCondition {
   // The same as codecs are told; it points into this condition.
   LaNumberRanges ranges() const;
 
+  // What is known of integers between two of them, whose bits these are: all, or none of them, may satisfy it.
+  MarkedNumbers between(uint64_t least, uint64_t greatest) const;
+
   // Whether each number satisfies it, 0 or 1, for `count` numbers that lie one after the other.
   void mark(const uint8_t* values, int64_t count, uint8_t* marks) const;
 
  private:
-  void divide();
   void mark_many(const uint8_t* values, int64_t count, uint8_t* marks) const;
 
-  // Of many ranges: the first and last number of each, as numbers without a sign that are in the same order. And a bit
+  // The first and last number of each range, as numbers without a sign that are in the same order. Of many ranges a bit
   // for each part of their span, of 2^shift_ numbers, that has one of a range.
   std::vector<uint64_t> first_, last_, parts_;
   int shift_ = 0;

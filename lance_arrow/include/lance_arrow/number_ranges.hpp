@@ -80,25 +80,4 @@ inline void mark_numbers(const LaNumberRanges& ranges, const uint8_t* values, in
   }
 }
 
-enum class MarkedNumbers { kNone, kSome, kAll };
-
-// What is known of integers between two of them: all, or none of them, may lie in ranges.
-inline MarkedNumbers judge_bounds(const LaNumberRanges& ranges, uint64_t least, uint64_t greatest) {
-  MarkedNumbers found = MarkedNumbers::kNone;
-  with_number_type(ranges.kind, ranges.bits, [&]<class T>() {
-    const T first = number_of<T>(least), last = number_of<T>(greatest);
-    int64_t range = 0, stop = ranges.num_ranges;  // the first range that does not end before them
-    while (range < stop) {
-      const int64_t middle = range + (stop - range) / 2;
-      if (number_of<T>(ranges.highs[middle]) < first) range = middle + 1;
-      else stop = middle;
-    }
-    if (range == ranges.num_ranges) return;
-    const T low = number_of<T>(ranges.lows[range]), high = number_of<T>(ranges.highs[range]);
-    if (last < low) return;
-    found = low <= first && last <= high ? MarkedNumbers::kAll : MarkedNumbers::kSome;
-  });
-  return found;
-}
-
 }  // namespace lance_arrow
