@@ -17,6 +17,7 @@ LaTextBound bound_of(const std::string& held, int64_t size) {
 
 // So many values of the hash for each string, 16 to 32, that most others are told by it.
 constexpr int kMoreHashed = 4, kFewestHashed = 12;
+constexpr int kMostTried = 16;
 
 // Of the size, the first and the last eight bytes, which strings mostly differ in.
 uint64_t hash_of(const uint8_t* text, int64_t size) {
@@ -92,7 +93,14 @@ void TextCondition::make_table() {
     const uint64_t hash = hash_of(lows_[number].bytes, lows_[number].size), bit = hash >> hashed_shift_;
     hashed_[bit / 64] |= uint64_t{1} << (bit % 64);
     uint64_t place = hash >> places_shift_;
-    while (places_[place] >= 0) place = (place + 1) % places_.size();
+    int tried = 0;
+    for (; places_[place] >= 0 && tried < kMostTried; ++tried) place = (place + 1) % places_.size();
+    if (tried == kMostTried) {
+      // They differ in the middle alone, as addresses of pages do: a search takes fewer comparisons.
+      hashed_.clear();
+      places_.clear();
+      return;
+    }
     places_[place] = static_cast<int64_t>(number);
   }
 }

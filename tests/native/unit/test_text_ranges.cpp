@@ -78,6 +78,9 @@ TEST_CASE("strings are marked that lie in one of many ranges, or are one of many
   std::vector<std::string> values = texts();
   for (int number = 0; number < 400; ++number) values.push_back("name " + std::to_string(number * 7919 % 1000));
   for (int number = 0; number < 60; ++number) values.push_back(std::string(static_cast<size_t>(number % 9), 'x') + "z");
+  // All of these have one hash.
+  for (int number = 1000; number < 1100; ++number)
+    values.push_back("https://example.org/" + std::to_string(number) + "/index.html");
   std::sort(values.begin(), values.end());
   values.erase(std::unique(values.begin(), values.end()), values.end());
   for (const size_t step : {1, 2, 3, 11}) {
