@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from lance_arrow.pruning.zone_predicates import Tree
 
@@ -64,6 +66,14 @@ def compared_with(node: Tree, type_: pa.DataType) -> Iterator[pa.Array | Pattern
             waiting += [one for one in arguments if one[0] != "field"]
         else:
             raise NotRanges
+
+
+def ends_of_runs(flags: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return where runs of True begin, and where they end, ``(n,)`` each: at their first and at their last place."""
+    starts, ends = flags.copy(), flags.copy()
+    starts[1:] &= ~flags[:-1]
+    ends[:-1] &= ~flags[1:]
+    return starts, ends
 
 
 def _literal(value: object, type_: pa.DataType) -> pa.Array:

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lance_arrow.scan.filters.bound_filters import flags_of
-from lance_arrow.scan.filters.compared import NotRanges, Pattern, compared_with
+from lance_arrow.scan.filters.compared import NotRanges, Pattern, compared_with, ends_of_runs
 from lance_arrow.scan.predicates import MISFITS
 
 _MOST_LITERALS = 1 << 16
@@ -99,8 +99,7 @@ def _literals(compared: Iterable[pa.Array | Pattern], dtype: np.dtype[Any]) -> N
 def _probes(literals: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     """Return each literal, and the first number of each gap before, between and after them."""
     first, last = _ends(dtype)
-    first_numbers = np.array([first], dtype), literals, _neighbours(literals[literals < last], 1)
-    return _distinct(np.concatenate(first_numbers))
+    return _distinct(np.concatenate([np.array([first], dtype), literals, _neighbours(literals[literals < last], 1)]))
 
 
 def _distinct(numbers: NDArray[Any]) -> NDArray[Any]:
@@ -117,9 +116,7 @@ def _joined(
     stops = np.append(_neighbours(probes[1:], -1), probes.dtype.type(last))
     is_literal = np.append(literals, probes.dtype.type(last))[np.searchsorted(literals, probes)] == probes
     stops[is_literal] = probes[is_literal]
-    starts_here, ends_here = flags.copy(), flags.copy()
-    starts_here[1:] &= ~flags[:-1]
-    ends_here[:-1] &= ~flags[1:]
+    starts_here, ends_here = ends_of_runs(flags)
     return probes[starts_here], stops[ends_here]
 
 

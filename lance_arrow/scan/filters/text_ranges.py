@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_arrow.scan.filters.bound_filters import flags_of
-from lance_arrow.scan.filters.compared import NotRanges, Pattern, compared_with
+from lance_arrow.scan.filters.compared import NotRanges, Pattern, compared_with, ends_of_runs
 from lance_arrow.scan.predicates import MISFITS
 
 _BYTES = pa.large_binary()
@@ -52,9 +52,7 @@ def text_ranges(native: ModuleType, schema: pa.Schema, name: str, part: pc.Expre
         flags = flags_of(native, schema, name, part, probes.cast(type_), None)[: len(probes)] != 0
     except (NotRanges, UnicodeDecodeError, *MISFITS):
         return None
-    starts_here, ends_here = flags.copy(), flags.copy()
-    starts_here[1:] &= ~flags[:-1]
-    ends_here[:-1] &= ~flags[1:]
+    starts_here, ends_here = ends_of_runs(flags)
     lows = probes.filter(pa.array(starts_here)).to_pylist()
     # A range ends where the next gap, or bound, begins.
     highs = probes[1:].filter(pa.array(ends_here[:-1])).to_pylist()

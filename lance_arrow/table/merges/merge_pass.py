@@ -65,10 +65,10 @@ class MergePass:
         self._keys = SourceKeys(source, clauses.on, memory_bytes // 8)
         self._is_met = np.zeros(len(self._keys.row_of), bool)
         self._most_held_bytes = min(_HELD_BYTES, memory_bytes // 8)
-        self._within = within
         if not clauses.deletes_others:
-            listed = self._keys.listed(moved.table_schema, reader.num_rows)
-            self._within = _key_range(source, clauses.on) if listed is None else listed
+            # Not all columns may be listed.
+            within = all_of([_key_range(source, clauses.on), self._keys.listed(moved.table_schema, reader.num_rows)])
+        self._within = within
         self._others = _expression(clauses.others_condition, reader.columns.full_schema)
         both = _both_schema(source.schema, moved.table_schema)
         self._condition = _expression(clauses.update_condition, both)
