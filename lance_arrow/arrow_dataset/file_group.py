@@ -209,6 +209,7 @@ class BareFiles(FileGroup):
                 handler.options,
                 asked.all_nodes,
                 ends_only=self.ends_only,
+                num_columns=len(request.dataset_schema),
                 most_rows=WINDOW_ROWS,
             ):
                 if have_blobs(asked.all_nodes(file.roots)):

@@ -217,6 +217,8 @@ class JoinedTaking:
             self._handler.options,
             ends_only=True,
             may_change=True,
+            # What wide files have more of their ends is read when it is known.
+            num_columns=0,
         )
 
     def _groups(self, numbers: Sequence[int]) -> Iterator[list[int]]:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from lance_arrow.choices import Verify
 from lance_arrow.container.buffer_places import required_alignment
 from lance_arrow.container.descriptions import Description
-from lance_arrow.container.footer import FOOTER_BYTES, TABLE_ENTRY_BYTES, FileVersion
+from lance_arrow.container.footer import TABLE_ENTRY_BYTES, FileVersion
 from lance_arrow.container.pages import PageTable
 from lance_arrow.container.schema_facts import HasSchema, SchemaFacts, known_schemas
 from lance_arrow.engine import NUM_FACTS, copy_sums, open_small_files, read_column_metadata, read_column_of_files
@@ -27,11 +27,10 @@ from lance_arrow.io import (
     AnyFileSystem,
     BufferSource,
     Bytes,
+    FileEnds,
     Positions,
     ReadStats,
     VerifiedSource,
-    coalescing_of,
-    read_ends,
 )
 from lance_arrow.kernels import BlockChecks
 
@@ -41,6 +40,10 @@ if TYPE_CHECKING:
 _VERSION_OF = {1: FileVersion.V2_1, 2: FileVersion.V2_2, 3: FileVersion.V2_3}
 JOINED_VERSIONS = tuple(_VERSION_OF.values())
 """Versions of files that can be joined."""
+# The end tells where tables lie, and these where the descriptor does.
+_MOST_WAVES = 2
+# Of so much metadata of a group, what is read once for all columns takes longer than that of wanted ones.
+_MOST_WIDENED = 64 << 20
 # Positions of the facts of a file, see `file_tables`.
 _MINOR, _COLUMNS, _COLUMN_TABLE, _SCHEMA_START, _SCHEMA_BYTES, _ROWS, _SUMS, _SUM_BUFFERS, _SUM_BLOCKS, _BLOCK_BYTES = (
     0, 1, 2, 3, 4, 5, 6, 7, 8, 9
@@ -77,9 +80,22 @@ class SmallFiles:
         cls, data: Bytes, starts: Positions, sizes: Positions, flags: NDArray[np.uint8], *, verify: Verify
     ) -> SmallFiles:
         """Parse the files whose flag is set, if possible; `verify` is that of `LanceFileReader`."""
+        return cls._parsed(data, starts, sizes, flags, np.zeros(len(starts), np.int64), verify)
+
+    @classmethod
+    def _parsed(
+        cls,
+        data: Bytes,
+        starts: Positions,
+        sizes: Positions,
+        flags: NDArray[np.uint8],
+        begins: Positions,
+        verify: Verify,
+    ) -> SmallFiles:
+        """Parse files that are here from some byte on; see `open_small_files`."""
         facts = np.zeros((len(starts), NUM_FACTS), np.int64)
         kept = np.where(verify == "full", 0, flags).astype(np.uint8)
-        open_small_files(data, starts, sizes, verify != "off", facts, kept)
+        open_small_files(data, starts, sizes, verify != "off", begins, facts, kept)
         return cls(data, starts, sizes, facts, kept)
 
     @classmethod
@@ -88,26 +104,47 @@ class SmallFiles:
         filesystem: AnyFileSystem,
         paths: Sequence[str],
         sizes: Positions,
+        end_bytes: int,
+        most_bytes: int,
         *,
         verify: Verify,
         versions: MutableMapping[str, object] | None = None,
     ) -> SmallFiles:
-        """Read the ends of files, and parse those whose metadata lies there; as `open` else.
+        """Read the ends of files, and parse those whose metadata is no longer; else as `open`.
 
-        `versions` is that of `ask_files`: an empty one where files may change while they are read.
+        Parameters
+        ----------
+        filesystem, paths, sizes
+            Where they are, and ``(n,) int64`` bytes of each.
+        end_bytes
+            How much of each is read at first. Of files with more metadata the rest is read, of all at once.
+        most_bytes
+            Files with more metadata are flagged.
+        verify
+            As `open`.
+        versions
+            That of `ask_files`: an empty one where files may change while they are read.
+
+        Raises
+        ------
+        StoreError, FileChangedError, OSError
+            As `FileEnds`.
         """
         from lance_arrow.container.joined_source import JoinedSource  # noqa: PLC0415 - for larger files
 
-        tail_bytes = coalescing_of(filesystem).tail_bytes
-        data, starts, flags = read_ends(filesystem, paths, sizes, tail_bytes, versions)
-        found = cls.open(data, starts, sizes, flags, verify=verify)
-        for number in np.flatnonzero(found.flags).tolist():
-            facts, start, stop = found.facts[number], int(starts[number]), int(starts[number] + sizes[number])
-            columns = start + int(data[stop - FOOTER_BYTES :][:8].view(np.int64)[0])
-            needed = [columns, int(facts[_COLUMN_TABLE]), int(facts[_SCHEMA_START]), int(facts[_SUMS])]
-            if min(one for one in needed if one >= 0) < max(stop - tail_bytes, start):
-                found.flags[number] = 0
-        return replace(found, source=JoinedSource(filesystem, paths, data, starts, sizes, tail_bytes, versions))
+        ends = FileEnds(filesystem, paths, sizes, end_bytes, versions)
+        begins = ends.begins.copy()
+        found = cls._parsed(ends.data, ends.starts, sizes, ends.flags, begins, verify)
+        for _ in range(_MOST_WAVES):
+            missing = (begins < ends.begins) & (sizes - begins <= most_bytes)
+            if not missing.any() or int((ends.begins - begins)[missing].sum()) > _MOST_WIDENED:
+                break
+            ends.widen(np.where(missing, begins, ends.begins))
+            begins = ends.begins.copy()
+            more = cls._parsed(ends.data, ends.starts, sizes, ends.flags * missing, begins, verify)
+            found.facts[missing], found.flags[missing] = more.facts[missing], more.flags[missing]
+        source = JoinedSource(filesystem, paths, ends.data, ends.starts, sizes, ends.begins, versions)
+        return replace(found, source=source)
 
     @property
     def num_rows(self) -> Positions:
@@ -191,6 +228,7 @@ class JoinedFiles(HasSchema):
         self._facts = np.ascontiguousarray(small.facts[numbers])
         if (self._facts[:, _COLUMNS] != known.num_columns).any():
             raise CorruptFileError(f"the schema requires {known.num_columns} columns, a file has another number")
+        self._numbers = numbers
         self._data, self._starts, self._sizes = small.data, small.starts[numbers], small.sizes[numbers]
         self.row_starts = np.zeros(len(numbers) + 1, np.int64)
         np.cumsum(self._facts[:, _ROWS], out=self.row_starts[1:])
@@ -218,8 +256,7 @@ class JoinedFiles(HasSchema):
     @property
     def fetched(self) -> ReadStats:
         """Statistics of opening the files: each is read completely, or its end, with one request."""
-        sizes = np.minimum(self._sizes, self.source.coalescing.tail_bytes) if self.has_ends else self._sizes
-        total = int(sizes.sum())
+        total = int(self._sizes.sum()) if self.apart is None else self.apart.bytes_here(self._numbers)
         return ReadStats(requests=len(self._sizes), bytes_wanted=total, bytes_fetched=total)
 
     def _block_checks(self) -> BlockChecks | None:

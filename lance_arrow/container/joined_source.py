@@ -12,6 +12,7 @@ from functools import cached_property
 from itertools import accumulate
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lance_arrow.engine import FileState, ManyFiles
 from lance_arrow.errors import InvalidArgumentError, LanceError, StoreError
@@ -44,11 +45,11 @@ class JoinedSource:
     filesystem, paths
         The files.
     data
-        What `read_ends` returned: the bytes of their ends, each at its place.
+        Those of `FileEnds`: the bytes of their ends, each at its place.
     starts, sizes
         ``(n,) int64``: where each file lies.
-    tail_bytes
-        How much of each end is in memory.
+    begins
+        ``(n,) int64``: from which of its bytes on each file is in memory.
     versions
         Versions of the files, as their ends had them, see `ask_files`; None for files that never change.
     """
@@ -60,7 +61,7 @@ class JoinedSource:
         data: Bytes,
         starts: Positions,
         sizes: Positions,
-        tail_bytes: int,
+        begins: Positions,
         versions: MutableMapping[str, object] | None = None,
     ) -> None:
         self.name = f"{len(paths)} files"
@@ -76,11 +77,15 @@ class JoinedSource:
         self._token = object()
         self._size = len(data)
         self._starts, self._stops = starts, starts + sizes
-        self._kept_from: list[int] = np.maximum(self._stops - tail_bytes, starts).tolist()
+        self._kept_from: list[int] = (starts + begins).tolist()
 
     def size(self) -> int:
         """Return the number of bytes of all files, and between them."""
         return self._size
+
+    def bytes_here(self, numbers: NDArray[np.intp]) -> int:
+        """Return how many bytes of some of the files are in memory."""
+        return int((self._stops[numbers] - np.array(self._kept_from)[numbers]).sum())
 
     def identity(self) -> Hashable | None:
         """Return None: several files have no common version."""

@@ -29,6 +29,8 @@ from lance_arrow.scan.windows import GROUP_BYTES, LEAST_GROUPED, SMALL_FILE_BYTE
 from lance_arrow.spi.rows import RowRanges
 
 _TRUE = pc.scalar(True)
+# A query of a few rows wants one of them.
+_FAR_FILES_AHEAD = 8
 
 
 class _Part(NamedTuple):
@@ -82,7 +84,10 @@ class FileRows:
         most_rows: int,
     ) -> Iterator[pa.RecordBatch]:
         is_one = len(fragments) == 1
-        for is_own, parts in groupby(map(self._part, fragments), key=lambda part: part.own is not None):
+        # Far files one by one would be waited for one after another.
+        is_far = len(fragments) > 1 and fragments[0].place.is_far
+        opened = default_runtime().each(self._part, fragments, is_far=is_far, num_ahead=_FAR_FILES_AHEAD)
+        for is_own, parts in groupby(opened, key=lambda part: part.own is not None):
             if is_own:
                 files = (part.own for part in parts if part.own is not None)
                 yield from self._stream(files, columns, plan, most_rows, is_one=is_one)

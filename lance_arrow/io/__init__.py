@@ -83,9 +83,9 @@ if TYPE_CHECKING:
     from lance_arrow.io.small_files import check_states as check_states
     from lance_arrow.io.small_files import coalescing_of as coalescing_of
     from lance_arrow.io.small_files import compares_versions as compares_versions
+    from lance_arrow.io.small_files import FileEnds as FileEnds
     from lance_arrow.io.small_files import fill_parts as fill_parts
     from lance_arrow.io.small_files import read_each as read_each
-    from lance_arrow.io.small_files import read_ends as read_ends
     from lance_arrow.io.small_files import read_small_files as read_small_files
     from lance_arrow.io.small_files import read_whole as read_whole
     from lance_arrow.io.small_files import reads_small_files as reads_small_files
@@ -137,9 +137,9 @@ else:
                 "check_states",
                 "coalescing_of",
                 "compares_versions",
+                "FileEnds",
                 "fill_parts",
                 "read_each",
-                "read_ends",
                 "read_small_files",
                 "read_whole",
                 "reads_small_files",

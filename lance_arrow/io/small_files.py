@@ -231,7 +231,7 @@ def fill_parts(
     places: Positions,
     versions: MutableMapping[str, object] | None = None,
 ) -> None:
-    """Read ranges of local files, whose sizes, and perhaps versions, are known by `read_ends`, to places of an array.
+    """Read ranges of local files, whose sizes, and perhaps versions, are known by `FileEnds`, to places of an array.
 
     Raises
     ------
@@ -254,7 +254,7 @@ def fill_parts(
 
 
 def check_states(known: Mapping[str, object]) -> None:
-    """Compare local files, by their paths, with the versions that `read_ends` noted.
+    """Compare local files, by their paths, with the versions that `FileEnds` noted.
 
     Raises
     ------
@@ -284,15 +284,8 @@ def coalescing_of(filesystem: AnyFileSystem | None) -> Coalescing:
     return REMOTE_COALESCING if own is None else own
 
 
-@foreign_errors()
-def read_ends(
-    filesystem: AnyFileSystem,
-    paths: Sequence[str],
-    sizes: Positions,
-    tail_bytes: int,
-    versions: MutableMapping[str, object] | None = None,
-) -> tuple[Bytes, Positions, NDArray[np.uint8]]:
-    """Read the ends of files into an array in which each file has its place; its other bytes are zeros.
+class FileEnds:
+    """The ends of files, in an array in which each file has its place; its other bytes are zeros.
 
     Files lie so far apart that no request is joined with one of another file. Memory is taken by what is read: of the
     rest, the system keeps no pages.
@@ -301,36 +294,76 @@ def read_ends(
     ----------
     filesystem, paths, sizes
         As for `read_small_files`.
-    tail_bytes
-        How much of each.
+    end_bytes
+        How much of each is read now.
     versions
         Takes the versions of the files, for those that may change while they are read; see `ask_files`.
 
-    Returns
-    -------
+    Attributes
+    ----------
     data, starts, flags
-        As `read_small_files`.
+        As `read_small_files` returns them.
+    begins
+        ``(n,) int64``: from which of its bytes on each file is here.
     """
-    apart = coalescing_of(filesystem).max_gap_bytes + _ALIGNMENT_BYTES
-    padded = -(-sizes // _ALIGNMENT_BYTES) * _ALIGNMENT_BYTES + apart
-    starts = np.cumsum(padded) - padded
-    data = _untouched(int(padded.sum()))
-    flags = np.zeros(len(sizes), np.uint8)
-    begins = np.maximum(sizes - tail_bytes, 0)
-    if is_local(filesystem):
-        if versions is not None:
+
+    def __init__(
+        self,
+        filesystem: AnyFileSystem,
+        paths: Sequence[str],
+        sizes: Positions,
+        end_bytes: int,
+        versions: MutableMapping[str, object] | None = None,
+    ) -> None:
+        apart = coalescing_of(filesystem).max_gap_bytes + _ALIGNMENT_BYTES
+        padded = -(-sizes // _ALIGNMENT_BYTES) * _ALIGNMENT_BYTES + apart
+        self.filesystem, self.paths, self.sizes, self.versions = filesystem, paths, sizes, versions
+        self.starts: Positions = np.cumsum(padded) - padded
+        self._memory = _untouched(int(padded.sum()))
+        self.data: Bytes = self._memory.view()
+        self.data.setflags(write=False)
+        if versions is not None and is_local(filesystem):
             # Before they are read: a file that is replaced now differs later.
             versions.update({path: state_of(path) for path in paths})
-        read_files(_names(paths), sizes, begins, sizes, starts + begins, data, flags)
-        data.setflags(write=False)
-        return data, starts, flags
-    for number, answer in enumerate(ask_files(filesystem, paths, begins.tolist(), sizes.tolist(), versions)):
-        place = slice(int(starts[number] + begins[number]), int(starts[number] + sizes[number]))
-        if isinstance(answer, bytes | bytearray | memoryview) and len(answer) == place.stop - place.start > 0:
-            data[place] = np.frombuffer(answer, np.uint8)
-            flags[number] = 1
-    data.setflags(write=False)
-    return data, starts, flags
+        self.begins: Positions = sizes.copy()
+        self.flags: NDArray[np.uint8] = (sizes > 0).astype(np.uint8)
+        self.widen(np.maximum(sizes - end_bytes, 0))
+
+    def widen(self, begins: Positions) -> None:
+        """Read the files from earlier bytes on; of those where that fails, the flag is cleared.
+
+        Parameters
+        ----------
+        begins
+            ``(n,) int64``: from which bytes on. Where a file is here from that byte on, nothing is read.
+
+        Raises
+        ------
+        FileChangedError
+            A local file was replaced since its end was read.
+        StoreError, OSError
+            As `ask_files`.
+        """
+        numbers = np.flatnonzero((begins < self.begins) & (self.flags == 1)).tolist()
+        if not numbers:
+            return
+        paths, starts, stops = [self.paths[one] for one in numbers], begins[numbers], self.begins[numbers]
+        done = np.zeros(len(numbers), np.uint8)
+        if is_local(self.filesystem):
+            places = self.starts[numbers] + starts
+            read_files(_names(paths), self.sizes[numbers], starts, stops, places, self._memory, done)
+            if self.versions is not None and (stops < self.sizes[numbers]).any():
+                check_states({path: self.versions[path] for path in paths})
+        else:
+            answers = ask_files(self.filesystem, paths, starts.tolist(), stops.tolist(), self.versions)
+            for one, answer in enumerate(answers):
+                place = int(self.starts[numbers[one]])
+                wanted = self._memory[place + int(starts[one]) : place + int(stops[one])]
+                if isinstance(answer, bytes | bytearray | memoryview) and len(answer) == len(wanted):
+                    wanted[:] = np.frombuffer(answer, np.uint8)
+                    done[one] = 1
+        self.flags[numbers] = done
+        self.begins[numbers] = starts
 
 
 def _untouched(num_bytes: int) -> Bytes:

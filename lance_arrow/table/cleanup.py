@@ -14,7 +14,7 @@ from __future__ import annotations
 import datetime
 import posixpath
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from lance_arrow.engine import NamedFiles
@@ -151,42 +151,40 @@ def clean_up(
     tree = list_tree(line.filesystem, line.path)
     listed = {path: file for path, file in tree.items() if not path.startswith(inner)}
     now = datetime.datetime.now(datetime.UTC)
-    read: list[VersionFiles] = []
+    seen = _Seen(rules, now, _named_versions(root, branch), len(manifests))
     files = NamedFiles()
     sizes = {path.removeprefix(_MANIFESTS): file.size_bytes for path, file in listed.items()}
     for first in range(0, len(manifests), READ_AT_ONCE):
         some = manifests[first : first + READ_AT_ONCE]
         contents = manifest_contents(line, some, sizes)
-        read += [version_files(line, one, limits, contents.get(one.version), files) for one in some]
-    kept = _kept(_named_versions(root, branch), read, rules, now)
-    old = [one for one in read if one.version not in kept]
-    needed = _needed_by_detached(line, listed, limits)
+        for one in some:
+            seen.add(version_files(line, one, limits, contents.get(one.version), files))
+    seen.end()
+    kept, old, needed = seen.kept, seen.old, seen.needed
+    needed |= _needed_by_detached(line, listed, limits)
     needed |= _needed_elsewhere(root, line, limits)
     if not dry_run:
-        with removing(line, [one.version for one in old]) as claimed:
-            if old:
-                reasons = {
-                    **dict.fromkeys(claimed, "another process is about to name it"),
-                    **_named_versions(root, branch),
-                }
-                kept = _kept(reasons, read, rules, now)
-                old = [one for one in old if one.version not in kept]
+        with removing(line, list(old)) as claimed:
+            claims = dict.fromkeys(claimed, "another process is about to name it")
+            named = {**claims, **_named_versions(root, branch)} if old else {}
+            for one in [one for one in manifests if one.version in old and one.version in named]:
+                kept[one.version] = named[one.version]
+                del old[one.version]
+                needed |= version_files(line, one, limits).names
             remove_files(line.filesystem, line.path, [file.path for file in _manifest_files(old, listed)])
     going = _manifest_files(old, listed)
-    needed = needed.union(*[one.names for one in read if one.version in kept])
-    known = set().union(*[one.names for one in old])
     if not dry_run:
         for fresh in list_manifests(line, since=manifests[-1].version + 1):
             needed |= version_files(line, fresh, limits).names
         needed |= _needed_elsewhere(root, line, limits)
-    others = _unneeded(listed, needed, known, rules, now)
+    others = _unneeded(listed, needed, seen.known, rules, now)
     if not dry_run:
         remove_files(line.filesystem, line.path, [file.path for file in others])
     return CleanupReport(
         is_dry_run=dry_run,
-        versions=tuple(one.version for one in old),
+        versions=tuple(old),
         files=(*going, *others),
-        kept=kept,
+        kept=dict(sorted(kept.items())),
     )
 
 
@@ -201,24 +199,67 @@ def _named_versions(root: Location, branch: str | None) -> dict[int, str]:
     return reasons
 
 
-def _kept(
-    reasons: dict[int, str], manifests: Sequence[VersionFiles], rules: CleanupRules, now: datetime.datetime
-) -> dict[int, str]:
-    """Return the versions that stay, and why; `reasons` has those that are named."""
-    kept: dict[int, str] = {}
-    count = len(manifests) if rules.retain_versions is None else rules.retain_versions
-    for number, one in enumerate(manifests):
-        # A version was current until the next one was made.
-        following = manifests[number + 1].timestamp if number + 1 < len(manifests) else None
-        if number == len(manifests) - 1:
-            kept[one.version] = "the newest"
-        elif one.version in reasons:
-            kept[one.version] = reasons[one.version]
-        elif following is None or now - following < rules.older_than:
-            kept[one.version] = f"was current within {rules.older_than}"
-        elif rules.retain_versions is not None and len(manifests) - number <= count:
-            kept[one.version] = f"one of the newest {count}"
-    return kept
+class _Seen:
+    """Versions of a line as they are read, oldest first. Which files each names is not kept: there may be many of both.
+
+    Parameters
+    ----------
+    rules, now
+        Which versions stay.
+    named
+        Versions that a branch or a tag names, with the reason to keep them.
+    count
+        How many versions there are.
+
+    Attributes
+    ----------
+    kept
+        Versions that stay, with the reason.
+    old
+        The others, with the paths of their manifests.
+    needed, known
+        What versions that stay name, and what the others name.
+    """
+
+    def __init__(self, rules: CleanupRules, now: datetime.datetime, named: Mapping[int, str], count: int) -> None:
+        self._rules, self._now, self._named, self._left = rules, now, named, count
+        self._last: VersionFiles | None = None
+        self.kept: dict[int, str] = {}
+        self.old: dict[int, str] = {}
+        self.needed: set[str] = set()
+        self.known: set[str] = set()
+
+    def add(self, version: VersionFiles) -> None:
+        """Take the next version."""
+        if self._last is not None:
+            # A version was current until the next one was made.
+            self._settle(self._last, version.timestamp)
+        self._last = version
+
+    def end(self) -> None:
+        """Tell that the last version was the newest."""
+        if self._last is not None:
+            self._settle(self._last, None)
+
+    def _settle(self, version: VersionFiles, until: datetime.datetime | None) -> None:
+        reason = self._reason(version.version, until)
+        self._left -= 1
+        if reason is None:
+            self.old[version.version] = version.manifest
+        else:
+            self.kept[version.version] = reason
+        (self.known if reason is None else self.needed).update(version.names)
+
+    def _reason(self, version: int, until: datetime.datetime | None) -> str | None:
+        """Return why a version stays, which was current until some time; None if it goes."""
+        most = self._rules.retain_versions
+        if self._left == 1:
+            return "the newest"
+        if version in self._named:
+            return self._named[version]
+        if until is None or self._now - until < self._rules.older_than:
+            return f"was current within {self._rules.older_than}"
+        return None if most is None or self._left > most else f"one of the newest {most}"
 
 
 def _needed_elsewhere(root: Location, line: Location, limits: Limits) -> set[str]:
@@ -254,11 +295,11 @@ def _other_manifests(root: Location, line: Location) -> Iterable[tuple[Location,
         yield from ((place, manifest) for manifest in list_manifests(place))
 
 
-def _manifest_files(old: Sequence[VersionFiles], listed: dict[str, ListedFile]) -> list[CleanupFile]:
+def _manifest_files(old: Mapping[int, str], listed: dict[str, ListedFile]) -> list[CleanupFile]:
     return [
-        CleanupFile(path=one.manifest, size_bytes=listed[one.manifest].size_bytes, reason="old version")
-        for one in old
-        if one.manifest in listed
+        CleanupFile(path=path, size_bytes=listed[path].size_bytes, reason="old version")
+        for path in old.values()
+        if path in listed
     ]
 
 

@@ -22,7 +22,7 @@ from lance_arrow import LanceTable
 from lance_arrow.container import joined_files, joined_source
 from lance_arrow.container.joined_source import JoinedSource
 from lance_arrow.errors import CorruptFileError, MissingFileError, StoreError
-from lance_arrow.io import obstore_filesystem, read_ends
+from lance_arrow.io import FileEnds, obstore_filesystem
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.fragments import fragment_rows
 from lance_arrow.scan.groups.group_sizes import may_read_ends
@@ -95,9 +95,9 @@ def ends(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     def counted(filesystem: Any, paths: Any, *args: Any) -> Any:
         counts.append(len(paths))
-        return read_ends(filesystem, paths, *args)
+        return FileEnds(filesystem, paths, *args)
 
-    monkeypatch.setattr(joined_files, "read_ends", counted)
+    monkeypatch.setattr(joined_files, "FileEnds", counted)
     return counts
 
 
@@ -286,9 +286,10 @@ def joined(tmp_path: Path) -> Iterator[tuple[JoinedSource, list[bytes], list[int
     sizes = np.array(list(map(len, contents)), np.int64)
     with bucket(tmp_path) as own:
         filesystem = obstore_filesystem.as_filesystem(own.store())
-        data, starts, flags = read_ends(filesystem, ["0", "1", "2"], sizes, 10)
-        assert flags.tolist() == [1, 1, 1]
-        yield JoinedSource(filesystem, ["0", "1", "2"], data, starts, sizes, 10), contents, starts.tolist()
+        ends = FileEnds(filesystem, ["0", "1", "2"], sizes, 10)
+        assert ends.flags.tolist() == [1, 1, 1]
+        source = JoinedSource(filesystem, ["0", "1", "2"], ends.data, ends.starts, sizes, ends.begins)
+        yield source, contents, ends.starts.tolist()
 
 
 def test_ranges_of_joined_files(joined: tuple[JoinedSource, list[bytes], list[int]]) -> None:

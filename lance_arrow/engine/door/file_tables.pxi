@@ -10,7 +10,7 @@ cdef extern from "engine/tables/file_tables.hpp" namespace "lance_arrow::engine"
         int64_t read(const uint8_t*, const int64_t*, const int64_t*, const int64_t*, int64_t, int64_t)
 
     void _open "lance_arrow::engine::open_small_files"(
-        const uint8_t*, const int64_t*, const int64_t*, int64_t, cbool, int64_t*, uint8_t*)
+        const uint8_t*, const int64_t*, const int64_t*, int64_t, cbool, int64_t*, int64_t*, uint8_t*)
     void _copy_sums "lance_arrow::engine::copy_sums"(
         const uint8_t*, const int64_t*, const int64_t*, int64_t, int64_t*, int64_t*, uint32_t*)
 
@@ -20,7 +20,7 @@ NUM_FACTS = kFacts
 
 def open_small_files(
     const uint8_t[::1] data not None, const int64_t[::1] starts not None, const int64_t[::1] sizes not None,
-    cbool wants_sums, int64_t[:, ::1] facts not None, uint8_t[::1] flags not None,
+    cbool wants_sums, int64_t[::1] begins not None, int64_t[:, ::1] facts not None, uint8_t[::1] flags not None,
 ) -> None:
     """Read footers, tables and descriptors of files of version 2.1 or later, compared with their checksums if wanted.
 
@@ -32,16 +32,25 @@ def open_small_files(
         ``(n,) int64``: where each lies.
     wants_sums
         Whether checksums matter; a file that should have some and has none is then left alone.
+    begins
+        ``(n,) int64``: from which of its bytes on each is here. Afterwards, of a file with metadata before that, which
+        then has no flag, the byte that metadata begins with, as far as it is known.
     facts
         ``(n, NUM_FACTS) int64``, written for the files that were read.
     flags
         ``(n,) uint8``: 1 for files to read; 0 afterwards for those that `container` must look at.
     """
+    cdef int64_t file
     _check_files(data, starts, sizes, facts.shape[0], facts.shape[1], flags)
+    if begins.shape[0] != starts.shape[0]:
+        raise refusal(b"arrays over files have contradicting lengths", -1, 0)
+    for file in range(starts.shape[0]):
+        if begins[file] < 0 or begins[file] > sizes[file]:
+            raise refusal(b"a file begins outside of itself", file, 0)
     if starts.shape[0] == 0:
         return
     with nogil:
-        _open(&data[0], &starts[0], &sizes[0], starts.shape[0], wants_sums, &facts[0, 0], &flags[0])
+        _open(&data[0], &starts[0], &sizes[0], starts.shape[0], wants_sums, &begins[0], &facts[0, 0], &flags[0])
 
 
 def copy_sums(

@@ -7,13 +7,18 @@
 namespace lance_arrow::engine {
 
 void open_small_files(const uint8_t* data, const int64_t* starts, const int64_t* sizes, int64_t num_files,
-                      bool wants_sums, int64_t* facts, uint8_t* flags) {
+                      bool wants_sums, int64_t* begins, int64_t* facts, uint8_t* flags) {
   const auto* bytes = reinterpret_cast<const char*>(data);
   for (int64_t file = 0; file < num_files; ++file) {
     if (flags[file] == 0) continue;
-    Tail whole{Bytes(bytes + starts[file], static_cast<size_t>(sizes[file])), static_cast<uint64_t>(sizes[file])};
+    const Bytes here(bytes + starts[file] + begins[file], static_cast<size_t>(sizes[file] - begins[file]));
+    Tail end{here, static_cast<uint64_t>(sizes[file])};
     FileHead head;
-    flags[file] = head.read(&whole, wants_sums) ? 1 : 0;
+    const bool is_read = head.read(&end, wants_sums);
+    // The metadata of the columns ends where the tables begin.
+    if (is_read || !end.absent.empty()) end.at(head.first_column, 0);
+    if (!end.absent.empty()) begins[file] = sizes[file] - static_cast<int64_t>(end.wanted_bytes);
+    flags[file] = is_read && end.absent.empty() ? 1 : 0;
     if (flags[file] == 0) continue;
     FileFacts found{};
     found.minor = head.minor;

@@ -1,4 +1,4 @@
-// Metadata of small files that are completely in memory, side by side: many files per call.
+// Metadata of files side by side, which are in memory completely, or from some byte on: many files per call.
 //
 // It supports only files in the usual form of writers. The flags of all others are cleared. `container` reads these
 // separately, and raises exact errors for damaged ones. No byte outside of a file is accessed.
@@ -25,9 +25,11 @@ struct FileFacts {
 
 constexpr int64_t kFacts = sizeof(FileFacts) / sizeof(int64_t);
 
-// Opens the files whose flag is set; clears the flags of those that are left to `container`.
+// Opens the files whose flag is set; clears the flags of those that are left to `container`. A file is in memory from a
+// byte of it on. If metadata lies before that, the flag is cleared, and the byte becomes the one that metadata, as far
+// as it is known, begins with.
 void open_small_files(const uint8_t* data, const int64_t* starts, const int64_t* sizes, int64_t num_files,
-                      bool wants_sums, int64_t* facts, uint8_t* flags);
+                      bool wants_sums, int64_t* begins, int64_t* facts, uint8_t* flags);
 
 // Copies what the tables of checksums cover, with places in the memory of all files.
 void copy_sums(const uint8_t* data, const int64_t* starts, const int64_t* facts, int64_t num_files, int64_t* out_starts,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from lance_arrow.arrays.column_tree import ColumnNode
 from lance_arrow.container.joined_files import JoinedFiles
 from lance_arrow.errors import LanceError, located
-from lance_arrow.io import AnyFileSystem, Location, coalescing_of, reads_small_files
+from lance_arrow.io import AnyFileSystem, Location, reads_small_files
 from lance_arrow.io.pacing.policy import FAR_GROUPS_AHEAD
 from lance_arrow.manifests.fragments import NO_COLUMN, FragmentMeta
 from lance_arrow.runtime import Runtime, computed_once
@@ -28,7 +28,7 @@ from lance_arrow.scan.fragments.joined_fragments import (
     joining_key,
 )
 from lance_arrow.scan.fragments.table_columns import TableColumns
-from lance_arrow.scan.groups.group_sizes import GroupSizes, bytes_by_end, in_groups, may_read_ends
+from lance_arrow.scan.groups.group_sizes import GroupSizes, bytes_by_end, end_bytes, in_groups, may_read_ends
 from lance_arrow.scan.projection import have_blobs
 from lance_arrow.scan.read_counts import UNWATCHED, receipt_for
 from lance_arrow.scan.row_weights import check_expansion
@@ -102,7 +102,7 @@ class FragmentGroups:
         self._sizes = GroupSizes(runtime, is_local=self.is_local)
         self._whole = FilesOpening(columns, filesystem)
         self._filesystem = filesystem
-        self._kinds: dict[tuple[object, ...], tuple[list[int], int, float]] = {}
+        self._kinds: dict[tuple[object, ...], tuple[list[int], int, float, int]] = {}
         # Blobs lie apart from their pages; a full verification looks at all of each file.
         has_blobs = have_blobs(self._looked_at)
         self._is_off = has_blobs or columns.options.verify == "full" or not reads_small_files(filesystem)
@@ -123,10 +123,6 @@ class FragmentGroups:
         from lance_arrow.scan.fragments.fragment_pruner import FragmentPruner  # noqa: PLC0415 - for filters alone
 
         return FragmentPruner(self.columns, self._fragments, self._reader, predicate)
-
-    @computed_once
-    def _tail_bytes(self) -> int:
-        return coalescing_of(self._filesystem).tail_bytes
 
     @property
     def num_ahead(self) -> int | None:
@@ -293,7 +289,7 @@ class FragmentGroups:
         key = None if self._is_off else joining_key(fragment)
         if key is None:
             return None, 0, 0
-        files, most_bytes, share = self._known_of(key, fragment)
+        files, most_bytes, share, own_end_bytes = self._known_of(key, fragment)
         sizes = [fragment.files[number].size_bytes or 0 for number in files]
         num_rows = fragment.physical_rows or 0
         if self._most_rows is not None and num_rows > WINDOW_ROWS:
@@ -302,12 +298,12 @@ class FragmentGroups:
             return key, num_rows, sum(sizes)
         if self._ends is None:
             return None, 0, 0
-        wanted_bytes = sum(bytes_by_end(size, share, self._tail_bytes) for size in sizes)
+        wanted_bytes = sum(bytes_by_end(size, share, own_end_bytes) for size in sizes)
         return (*key, "ends"), num_rows, wanted_bytes
 
-    def _known_of(self, key: tuple[object, ...], fragment: FragmentMeta) -> tuple[list[int], int, float]:
-        """Return of fragments that have a key in common: wanted files, sizes up to which they are read whole, and the
-        share of wanted columns.
+    def _known_of(self, key: tuple[object, ...], fragment: FragmentMeta) -> tuple[list[int], int, float, int]:
+        """Return of fragments that have a key in common: wanted files, sizes up to which they are read whole, the share
+        of wanted columns, and what is read of ends at first.
         """
         known = self._kinds.get(key)
         if known is None:
@@ -319,7 +315,9 @@ class FragmentGroups:
             if self._is_judged:
                 # Zone maps may leave little of the others.
                 share = self._num_leaves(self._judged) / max(1, num_columns)
-            known = self._kinds[key] = files, most_bytes, share
+            most_columns = max((len(fragment.files[number].columns) for number in files), default=0)
+            own_end_bytes = end_bytes(self._filesystem, most_columns, self._limits)
+            known = self._kinds[key] = files, most_bytes, share, own_end_bytes
         return known
 
     @staticmethod
@@ -335,7 +333,7 @@ class FragmentGroups:
         """Whether the files of a fragment are read whole."""
         key = joining_key(fragment)
         assert key is not None
-        _, most_bytes, _ = self._known_of(key, fragment)
+        _, most_bytes, _, _ = self._known_of(key, fragment)
         if self._looks_at_zones(fragment.physical_rows or 0):
             return False
         return max((fragment.files[number].size_bytes or 0 for number in files), default=0) <= most_bytes

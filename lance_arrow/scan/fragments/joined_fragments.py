@@ -119,7 +119,14 @@ class FilesOpening:
         sizes = np.array([file.size_bytes for file in files], np.int64)
         paths = self.columns.facts.data_paths(files, allow_external_bases=options.allow_external_bases)
         return open_together(
-            self.filesystem, paths, sizes, default_runtime(), options, ends_only=self.ends_only, may_change=False
+            self.filesystem,
+            paths,
+            sizes,
+            default_runtime(),
+            options,
+            ends_only=self.ends_only,
+            may_change=False,
+            num_columns=max(len(file.columns) for file in files),
         )
 
 

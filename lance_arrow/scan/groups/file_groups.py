@@ -205,6 +205,7 @@ class FileGroups:
                 files.options,
                 self._nodes.of,
                 ends_only=int(own_sizes.max()) > sizes.most_whole_bytes,
+                num_columns=sizes.num_columns,
             ):
                 files.checked(file)
                 divided = partial(self._one_by_one, numbers[first:stop], file.row_starts)

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 # If a smaller part of a file is wanted, it is read piece by piece.
 _LEAST_SHARE = 1 / 3
+# A column of one page takes somewhat less in the schema, in its metadata, in tables and among checksums.
+_COLUMN_BYTES = 256
+# Of more metadata, that of wanted columns comes sooner by itself.
+_MOST_END_BYTES = 1 << 20
 
 
 class GroupSizes:
@@ -93,7 +97,8 @@ class BareSizes:
             filesystem, runtime.settings.limits, num_learnt
         )
         self._share = share_of(of_filter if is_judged else [*nodes, *of_filter], roots)
-        self._tail_bytes = coalescing_of(filesystem).tail_bytes
+        self.num_columns = num_leaves(roots)
+        self._end_bytes = end_bytes(filesystem, self.num_columns, runtime.settings.limits)
 
     def of(self, size: int) -> tuple[bool, int] | None:
         """Return whether a file of so many bytes is opened by its end, and what is read of it; None for one alone."""
@@ -101,7 +106,7 @@ class BareSizes:
             return None
         if size <= self.most_whole_bytes:
             return False, size
-        return (True, bytes_by_end(size, self._share, self._tail_bytes)) if self._reads_ends else None
+        return (True, bytes_by_end(size, self._share, self._end_bytes)) if self._reads_ends else None
 
     def fitting(self, sizes: Sequence[int]) -> tuple[int, bool]:
         """Return how many of some files, from the first on, make a group, and whether it is opened by their ends.
@@ -118,6 +123,17 @@ class BareSizes:
                 break
             count += 1
         return count, ends_only
+
+
+def end_bytes(filesystem: AnyFileSystem | None, num_columns: int, limits: Limits) -> int:
+    """Return how much of the end of each of many files with so many columns is read at first."""
+    wide = min(_COLUMN_BYTES * num_columns, most_end_bytes(limits))
+    return max(coalescing_of(filesystem).tail_bytes, wide)
+
+
+def most_end_bytes(limits: Limits) -> int:
+    """Return how much metadata of each of many files is read at most, for whatever columns."""
+    return min(_MOST_END_BYTES, limits.max_metadata_bytes, limits.max_description_bytes)
 
 
 def bytes_by_end(size: int, share: float, tail_bytes: int) -> int:

@@ -147,7 +147,11 @@ class GroupedRows:
         return self._groups.opened(numbers, self._within)
 
     def _open_alone(self, number: int) -> FilteredReading:
-        return self._groups.alone(number, None if self._within is None else self._within[number])
+        found = self._groups.alone(number, None if self._within is None else self._within[number])
+        if not self._groups.is_local and len(found.rows):
+            # Metadata of wanted columns is waited for here, where others open files, and not where windows are cut.
+            found.weights()
+        return found
 
     def _counted_alone(self, number: int) -> FilteredReading | int:
         if self._counts is None:

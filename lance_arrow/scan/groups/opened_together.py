@@ -12,6 +12,7 @@ from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.container.joined_files import JoinedFiles, SmallFiles
 from lance_arrow.io import AnyFileSystem, Positions, read_small_files
 from lance_arrow.runtime import Runtime
+from lance_arrow.scan.groups.group_sizes import end_bytes, most_end_bytes
 from lance_arrow.scan.joined_rows import JoinedOpenFile, opened_as_one
 from lance_arrow.scan.row_weights import check_expansion
 
@@ -25,6 +26,7 @@ def open_together(
     *,
     ends_only: bool,
     may_change: bool,
+    num_columns: int,
 ) -> SmallFiles:
     """Read many files and parse their metadata; what cannot be joined is flagged.
 
@@ -40,10 +42,19 @@ def open_together(
         Whether only their ends are read, and pages when they are wanted. Else files are read whole.
     may_change
         Whether files may be replaced while they are read, as bare ones, and what is read later is compared with that.
+    num_columns
+        How many columns a file has, about: wide ones have longer ends.
     """
     if ends_only:
+        limits = runtime.settings.limits
         return SmallFiles.open_ends(
-            filesystem, paths, sizes, verify=options.verify, versions={} if may_change else None
+            filesystem,
+            paths,
+            sizes,
+            end_bytes(filesystem, num_columns, limits),
+            most_end_bytes(limits),
+            verify=options.verify,
+            versions={} if may_change else None,
         )
     num_threads = runtime.settings.num_threads
     data, starts, flags = read_small_files(filesystem, paths, sizes, runtime.side_by_side, num_threads)
@@ -59,13 +70,14 @@ def open_runs(
     nodes: Callable[[Sequence[ColumnNode]], Sequence[ColumnNode]],
     *,
     ends_only: bool,
+    num_columns: int,
     most_rows: int | None = None,
 ) -> Iterator[tuple[int, int, JoinedOpenFile]]:
     """Open bare files; yield neighbours of one schema as one, and where they begin and end among `paths`.
 
     Parameters
     ----------
-    filesystem, paths, sizes, runtime, options, ends_only
+    filesystem, paths, sizes, runtime, options, ends_only, num_columns
         As `open_together`.
     nodes
         Finds the columns that are looked at among all of a file.
@@ -77,7 +89,9 @@ def open_runs(
     LanceError
         A file is damaged, or has far more rows than its bytes explain. Which one, it tells when it is opened by itself.
     """
-    small = open_together(filesystem, paths, sizes, runtime, options, ends_only=ends_only, may_change=True)
+    small = open_together(
+        filesystem, paths, sizes, runtime, options, ends_only=ends_only, may_change=True, num_columns=num_columns
+    )
     if most_rows is not None:
         small.flags[small.num_rows > most_rows] = 0
     for members, joined in as_one(small, in_order=True):
