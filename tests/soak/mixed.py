@@ -50,6 +50,8 @@ FAR_ERRORS = (CommitConflictError, StoreError, CorruptFileError, TruncatedReadEr
 KEPT_ROWS = 2000
 KILLED_KEYS = 1 << 40
 """Writers that are killed have keys above all others: they do not tell how many they appended."""
+# The others could not clean up as many versions as this writer alone makes, and the table would grow for ever.
+_APPEND_SECONDS = 0.05
 KEPT_FOR = datetime.timedelta(seconds=30)
 MAX_GROWTH_BYTES = 32 << 20
 MAX_MORE_DESCRIPTORS = MAX_MORE_THREADS = 4
@@ -204,6 +206,7 @@ def append_for_ever(path: str, first: int) -> None:
     table = LanceTable.open(path)
     for number in range(first, first + 1_000_000):
         table.append(rows_of(number, 1))
+        time.sleep(_APPEND_SECONDS)
 
 
 _trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None

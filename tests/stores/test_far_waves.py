@@ -14,6 +14,7 @@ from bucket_server import Bucket, bucket
 
 import lance_arrow
 from lance_arrow import LanceFormat, LanceTable, runtime
+from lance_arrow.integrations.file_rows import FileRows
 from lance_arrow.io.obstore_filesystem import as_filesystem
 
 NUM_FILES, NUM_ROWS = 16, 500
@@ -76,6 +77,7 @@ READS: dict[str, Callable[[Any], object]] = {
     "files: statistics": lambda store: of_files(store).statistics("x"),
     "files: plan": lambda store: of_files(store).explain("x < 0.1"),
     "files: schemas": lambda store: lance_arrow.dataset("files", filesystem=store, unify_schemas=True).schema,
+    "files: engine": lambda store: list(FileRows(of_files(store)).batches(["x"], None, NUM_ROWS)[1]),
     "files: verify": lambda store: lance_arrow.verify("files", filesystem=store).ok,
     "pyarrow: count": lambda store: of_pyarrow(store).count_rows(filter=pads.field("x") < 0.1),
     "pyarrow: rows": lambda store: of_pyarrow(store).count_rows(),

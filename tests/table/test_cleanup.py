@@ -7,7 +7,9 @@ import os
 import shutil
 import threading
 import time
+import weakref
 from pathlib import Path
+from typing import Any
 
 import manifests
 import numpy as np
@@ -17,9 +19,17 @@ import pytest
 
 from lance_arrow import LanceTable
 from lance_arrow.errors import InvalidArgumentError, LanceError, UnsupportedError
+from lance_arrow.io import Location
+from lance_arrow.manifests.version_files import VersionFiles, version_files
+from lance_arrow.manifests.version_marks import keeping
 from lance_arrow.proto.table_pb2 import Manifest
+from lance_arrow.table import cleanup
 
 NOW = datetime.timedelta()
+
+
+class Held(VersionFiles):
+    """What a version names, which weak references can refer to."""
 
 
 def rows_of(start: int, stop: int) -> pa.Table:
@@ -186,3 +196,33 @@ def test_beside_writers_and_readers(tmp_path: Path) -> None:
             thread.join()
     assert not errors
     assert sorted(LanceTable.open(path).to_table()["id"].to_pylist()) == [*range(12, 50), *range(100, 112)]
+
+
+def test_files_of_a_version_that_is_claimed_meanwhile_stay(tmp_path: Path) -> None:
+    made = LanceTable.create(tmp_path / "t.lance", rows_of(0, 3))
+    for first in (10, 20):
+        made.overwrite(rows_of(first, first + 3))
+    with keeping(Location(None, made.uri), 2):
+        report = made.cleanup(older_than=NOW, dry_run=False)
+    assert (report.versions, list(report.kept)) == ((1,), [2, 3])
+    assert LanceTable.open(made.uri, version=2).to_table()["id"].to_pylist() == [10, 11, 12]
+
+
+def test_names_of_few_versions_are_held_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = LanceTable.create(tmp_path / "t.lance", rows_of(0, 1))
+    for number in range(40):
+        made.append(rows_of(number, number + 1))
+    held: weakref.WeakSet[VersionFiles] = weakref.WeakSet()
+    most = 0
+
+    def noted(*arguments: Any, **named: Any) -> Any:
+        nonlocal most
+        read = version_files(*arguments, **named)
+        found = Held(version=read.version, timestamp=read.timestamp, manifest=read.manifest, names=read.names)
+        held.add(found)
+        most = max(most, len(held))
+        return found
+
+    monkeypatch.setattr(cleanup, "version_files", noted)
+    assert len(made.cleanup(older_than=NOW).versions) == 40
+    assert most <= 2
