@@ -1,6 +1,7 @@
-"""Numbers between Arrow and numpy without pandas.
+"""Numbers between Arrow and numpy, and values as scalars, without pandas.
 
-`pyarrow.array`, `pyarrow.scalar` and `Array.to_numpy` import pandas where it is installed, on their first call.
+`pyarrow.array`, `pyarrow.scalar` and `Array.to_numpy` import pandas where it is installed, on their first call: a
+quarter of a second.
 """
 
 from __future__ import annotations
@@ -36,3 +37,26 @@ def as_array(numbers: NDArray[Any]) -> pa.Array:
     """
     data = pa.py_buffer(np.ascontiguousarray(numbers))
     return pa.Array.from_buffers(pa.from_numpy_dtype(numbers.dtype), len(numbers), [None, data])
+
+
+def as_scalar(value: object) -> pa.Scalar:
+    """Return a Python value as `pyarrow.scalar` does, which is asked for others than truths, numbers and texts.
+
+    Raises
+    ------
+    OverflowError
+        An integer has more than 64 bits, or 63 without a sign.
+    UnicodeEncodeError
+        A text has half of a surrogate pair.
+    """
+    if value is None:
+        return pa.nulls(1)[0]
+    if type(value) is bool:
+        return pa.Array.from_buffers(pa.bool_(), 1, [None, pa.py_buffer(b"\x01" if value else b"\x00")], 0)[0]
+    if type(value) in (int, float):
+        return as_array(np.array([value], np.int64 if type(value) is int else np.float64))[0]
+    if type(value) is str:
+        data = value.encode()
+        ends = pa.py_buffer(np.array([0, len(data)], np.int32))
+        return pa.Array.from_buffers(pa.string(), 1, [None, ends, pa.py_buffer(data)], 0)[0]
+    return pa.scalar(value)

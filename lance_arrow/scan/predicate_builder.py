@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lance_arrow.arrays.plain_numbers import as_scalar
 from lance_arrow.scan.predicates import type_at
 
 Binary: TypeAlias = Callable[[Any, Any], pc.Expression]
@@ -191,7 +192,7 @@ class Operand:
         """Return a literal as a value of this type where there is one, or what Arrow compares with this type."""
         if pa.types.is_integer(value.type) and self.type is not None and pa.types.is_floating(self.type):
             # Arrow casts no large integer to the column's floats, rounded or not.
-            as_float = pa.scalar(float(value.as_py()))
+            as_float = as_scalar(float(value.as_py()))
             value = as_float if int(as_float.as_py()) == value.as_py() else value
         with contextlib.suppress(InexpressibleError):
             return self.exact(value)
@@ -202,7 +203,7 @@ class Operand:
 
 def natural(value: Any) -> pa.Scalar:
     """Return a Python value as a scalar of the type that Arrow has for it; raises `OverflowError` beyond 64 bits."""
-    return pa.scalar(value, pa.uint64() if type(value) is int and value >= 1 << 63 else None)
+    return pa.scalar(value, pa.uint64()) if type(value) is int and value >= 1 << 63 else as_scalar(value)
 
 
 def joined(join: Binary, parts: Sequence[pc.Expression]) -> pc.Expression:

@@ -24,6 +24,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from lance_arrow.arrays.plain_numbers import as_scalar
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.scan.predicate_builder import NULL, Binary, InexpressibleError, Operand, joined, natural
 from lance_arrow.scan.predicates import type_at
@@ -243,15 +244,15 @@ class _Translation:
 
     def _literal(self, node: exp.Expression, beside: pa.DataType | None) -> pa.Scalar:
         if isinstance(node, exp.Null | exp.Boolean):
-            return pa.scalar(bool(node.this) if isinstance(node, exp.Boolean) else None)
+            return as_scalar(bool(node.this) if isinstance(node, exp.Boolean) else None)
         if _is_text(node):
             is_time = beside is not None and pa.types.is_temporal(beside)
-            return self._read_as(node, node.this, beside) if is_time else pa.scalar(node.this)
+            return self._read_as(node, node.this, beside) if is_time else as_scalar(node.this)
         digits = "-" + node.this.this if isinstance(node, exp.Neg) else node.this
         try:
             if beside is not None and pa.types.is_decimal(beside):
                 return pa.scalar(Decimal(digits))
-            return natural(int(digits)) if digits.lstrip("-").isdecimal() else pa.scalar(float(digits))
+            return natural(int(digits)) if digits.lstrip("-").isdecimal() else as_scalar(float(digits))
         except (ArithmeticError, ValueError) as error:
             raise self.refusal(node, "is not a number that Arrow can hold") from error
 
@@ -261,7 +262,7 @@ class _Translation:
                 return pa.scalar(datetime.time.fromisoformat(text), type_)
             if pa.types.is_timestamp(type_):
                 return _timestamp(text, type_)
-            return pa.scalar(text).cast(type_)
+            return as_scalar(text).cast(type_)
         except (ValueError, pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise self.refusal(node, f"is no {type_}: {str(error).splitlines()[0]}") from error
 
@@ -324,11 +325,11 @@ class _Translation:
 def _timestamp(text: str, type_: pa.TimestampType) -> pa.Scalar:
     """Read a timestamp: where the type has a zone and the text says none, a local time of that zone."""
     try:
-        return pa.scalar(text).cast(type_)
+        return as_scalar(text).cast(type_)
     except pa.ArrowInvalid:
         if type_.tz is None:
             raise
-        local = pa.scalar(text).cast(pa.timestamp(type_.unit))
+        local = as_scalar(text).cast(pa.timestamp(type_.unit))
     try:
         return pc.assume_timezone(local, type_.tz)
     except pa.ArrowInvalid as error:
@@ -340,7 +341,7 @@ _CONDITIONS: Mapping[type[exp.Expression], Callable[[_Translation, exp.Expressio
     exp.Or: partial(_Translation.connected, join=operator.or_),
     exp.Not: lambda self, node: ~self.condition(node.this),
     exp.Paren: lambda self, node: self.condition(node.this),
-    exp.Boolean: lambda self, node: pc.scalar(bool(node.this)),
+    exp.Boolean: lambda self, node: pc.scalar(as_scalar(bool(node.this))),
     exp.Null: lambda self, node: NULL,
     **dict.fromkeys(_COMPARISONS, _Translation.compared),
     exp.Between: _Translation.between,
