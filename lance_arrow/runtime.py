@@ -202,6 +202,7 @@ class Runtime:
         is_far: bool = False,
         weigh: Callable[[T], float] | None = None,
         most_weight: float = 0.0,
+        may_stop: bool = False,
     ) -> Iterator[R]:
         """Apply `function` to items in order, at most `num_ahead` (None: `num_threads`) ahead of the consumer.
 
@@ -217,6 +218,8 @@ class Runtime:
             Whether calls mostly wait for a store: then 32 threads of their own make them, unless `num_threads` is 1.
         weigh, most_weight
             What an item weighs, and the most that items ahead may weigh together; only `num_ahead` counts when None.
+        may_stop
+            Whether the consumer may want the first results alone: then these do not wait for items that are ahead.
 
         Examples
         --------
@@ -238,15 +241,21 @@ class Runtime:
             items = chain(first, rest)
         executor = self._executor(is_far=is_far)
         pending: deque[tuple[Future[R], float]] = deque()
-        weight = 0.0
+        weight, num_taken = 0.0, 0
         try:
             for item in items:
                 own = 0.0 if weigh is None else weigh(item)
                 pending.append((executor.submit(function, item), own))
                 weight += own
-                while len(pending) > num_ahead or (weight > most_weight > 0 and len(pending) > 1):
+                while pending and (
+                    len(pending) > num_ahead
+                    or (weight > most_weight > 0 and len(pending) > 1)
+                    # One more for each that was taken: a consumer that goes on finds as much ahead as any.
+                    or (may_stop and len(pending) > num_taken and pending[0][0].done())
+                ):
                     future, own = pending.popleft()
                     weight -= own
+                    num_taken += 1
                     yield future.result()
             while pending:
                 yield pending.popleft()[0].result()

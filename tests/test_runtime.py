@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 
 from lance_arrow.runtime import Runtime
@@ -35,3 +36,32 @@ def test_items_are_asked_for_no_further_ahead_than_wanted() -> None:
         assert next(found) == 0
         assert len(asked) == most
         assert list(found) == [item * 2 for item in range(1, 20)]
+
+
+def test_first_results_do_not_wait_for_items_ahead_where_the_consumer_may_stop() -> None:
+    done = threading.Semaphore(0)
+    asked: list[int] = []
+
+    def items() -> Iterator[int]:
+        for item in range(20):
+            if item > 1:
+                # What was begun before has ended, and is seen to have: its thread waits for work again.
+                done.acquire()
+                time.sleep(0.02)
+            asked.append(item)
+            yield item
+
+    def work(item: int) -> int:
+        done.release()
+        return item * 2
+
+    runtime = Runtime(Settings(num_threads=3))
+    found = runtime.ahead(work, items(), num_ahead=8, may_stop=True)
+    taken = [next(found) for _ in range(3)]
+    assert taken == [0, 2, 4]
+    # One more is ahead for each that was taken. The first two are asked for at once.
+    assert len(asked) <= 6
+    assert list(found) == [item * 2 for item in range(3, 20)]
+    asked.clear()
+    assert next(runtime.ahead(work, items(), num_ahead=8)) == 0
+    assert len(asked) == 9
