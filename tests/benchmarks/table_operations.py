@@ -118,7 +118,7 @@ class Ours:
         self._table.history()
 
     def cleanup(self) -> None:
-        self._table.cleanup(retain_versions=1, delete_unverified=True)
+        self._table.cleanup(older_than=datetime.timedelta(), delete_unverified=True, dry_run=False)
 
     def scan(self) -> None:
         self._table.to_table()
