@@ -1,4 +1,4 @@
-"""Spark: Lance tables as a data source of PySpark, and jobs over whole tables; no jar.
+"""Spark: Lance tables and files as a data source of PySpark, and jobs over whole tables; no jar.
 
 In: options of ``spark.read``/``df.write`` as text, and Arrow batches. Out: partitions, Arrow batches of Spark's types,
 data files, and one commit on the driver.
@@ -14,6 +14,7 @@ driver:           one commit, or the job's files removed again ◄┘
 | `options` | the options by name, and what each may be |
 | `type_mapping`, `fitting` | Lance types as Spark's and back; batches of one as batches of the other |
 | `reader`, `planning` | batch reads: partitions |
+| `file_reader` | the same for files without a table |
 | `writer`, `write_plans` | batch writes; what their steps hand to each other |
 | `write_planning`, `task_files`, `committing` | these steps: before the tasks, in tasks, after them |
 | `stream_offsets`, `stream_reader`, `stream_writer` | versions as offsets; exactly one commit for each micro-batch |

@@ -158,11 +158,12 @@ class TableAddress:
         """Find the folder."""
         from lance_arrow.manifests.versions import table_location  # noqa: PLC0415 - not where options are looked at
 
-        path = self.uri
-        while path.startswith("//"):
-            # What is left of file:///path.
-            path = path[1:]
-        return table_location(path, storage_options=dict(self.storage_options) or None)
+        return table_location(self.path, storage_options=dict(self.storage_options) or None)
+
+    @property
+    def path(self) -> str:
+        """Path or URL, without what is left of ``file:///path``."""
+        return f"/{self.uri.lstrip('/')}" if self.uri.startswith("//") else self.uri
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

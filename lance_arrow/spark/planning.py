@@ -70,7 +70,7 @@ def plan_splits(
     kept = np.flatnonzero(rows_left > 0)
     rows, sizes = rows_left[kept], bytes_left[kept]
     if split_bytes is None and split_rows is None:
-        split_bytes = int(np.clip(sizes.sum() / USUAL_SPLITS, MIN_SPLIT_BYTES, MAX_SPLIT_BYTES))
+        split_bytes = usual_split_bytes(float(sizes.sum()))
     weights = np.zeros(len(kept))
     if split_bytes is not None:
         weights = np.maximum(weights, sizes / split_bytes)
@@ -83,7 +83,12 @@ def plan_splits(
     starts = numbers * steps[owners]
     stops = np.minimum(starts + steps[owners], rows[owners])
     piece_weights = weights[owners] * (stops - starts) / rows[owners]
-    return SplitPlan(kept[owners], starts, stops, _packed(piece_weights))
+    return SplitPlan(kept[owners], starts, stops, packed(piece_weights))
+
+
+def usual_split_bytes(num_bytes: float) -> int:
+    """Return the most bytes of a partition where nothing is said of it."""
+    return int(np.clip(num_bytes / USUAL_SPLITS, MIN_SPLIT_BYTES, MAX_SPLIT_BYTES))
 
 
 def _steps(rows: NDArray[np.int64], weights: NDArray[np.float64], split_rows: int | None) -> NDArray[np.int64]:
@@ -96,8 +101,8 @@ def _steps(rows: NDArray[np.int64], weights: NDArray[np.float64], split_rows: in
     return np.where(pieces > 1, aligned, steps)
 
 
-def _packed(weights: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Put neighbours together while their weights do not exceed one."""
+def packed(weights: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Put neighbours together while their weights do not exceed one; returns where the groups begin and end."""
     borders = [0]
     before = np.concatenate([[0.0], np.cumsum(weights)])
     num = len(weights)

@@ -14,11 +14,13 @@ from pyspark.sql.datasource import (
     DataSourceStreamReader,
 )
 
-from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.errors import CorruptFileError, InvalidArgumentError, TableNotFoundError
 from lance_arrow.spark.environment import check_pyspark
 from lance_arrow.spark.options import READ_NAMES, STREAM_NAMES, WRITE_NAMES, ReadChoices, SourceOptions, WriteChoices
 
 if TYPE_CHECKING:
+    from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
+    from lance_arrow.manifests.manifest import ManifestMeta
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class LanceDataSource(DataSource):
-    """Lance tables for Spark.
+    """Lance tables for Spark, and Lance files without a table.
 
     A data frame keeps the version that was the newest when it was made; later writes do not change it.
 
@@ -49,21 +51,25 @@ class LanceDataSource(DataSource):
         return "lance"
 
     def schema(self) -> StructType:
-        """Return the schema of the table, and fix the version that is read."""
-        from lance_arrow.spark.reader import open_manifest, schema_of
+        """Return the schema of the table or files, and fix the version that is read."""
+        from lance_arrow.spark.reader import schema_of
 
         choices = self._read_choices()
         if self._is_feed():
             from lance_arrow.spark.change_feed import feed_schema
 
             return feed_schema(choices)
-        manifest = open_manifest(choices)
+        manifest, files = _opened(choices)
+        if manifest is None:
+            from lance_arrow.spark.file_reader import schema_of_files
+
+            return schema_of_files(choices, files)
         self._pinned = manifest.version, manifest.branch
         return schema_of(choices, manifest)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return the batch reader."""
-        from lance_arrow.spark.reader import LanceReader, open_manifest
+        from lance_arrow.spark.reader import LanceReader
 
         if self._is_feed():
             raise InvalidArgumentError("changes = feed is for streams: use spark.readStream, or LanceTable.changes")
@@ -71,7 +77,12 @@ class LanceDataSource(DataSource):
         if self._pinned is not None:
             version, branch = self._pinned
             choices = replace(choices, version=version, branch=branch, tag=None, as_of=None)
-        return LanceReader(choices, open_manifest(choices), schema)
+        manifest, files = _opened(choices)
+        if manifest is not None:
+            return LanceReader(choices, manifest, schema)
+        from lance_arrow.spark.file_reader import FilesReader
+
+        return FilesReader(choices, files, schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         """Return the batch writer."""
@@ -109,6 +120,26 @@ class LanceDataSource(DataSource):
 
     def _write_choices(self) -> WriteChoices:
         return WriteChoices.of(SourceOptions(self.options, WRITE_NAMES))
+
+
+def _opened(choices: ReadChoices) -> tuple[ManifestMeta | None, LanceDataset | None]:
+    """Open a version of a table; where there is no table, the files that are there."""
+    from lance_arrow.spark.reader import open_manifest
+
+    try:
+        return open_manifest(choices), None
+    except TableNotFoundError:
+        from lance_arrow.spark.file_reader import files_of
+
+        try:
+            return None, files_of(choices)
+        except FileNotFoundError:
+            pass
+        except CorruptFileError as error:
+            # In a folder of other files, what is missing is a table.
+            if error.path is not None and error.path.endswith((".lance", choices.address.path)):
+                raise
+        raise
 
 
 def register(spark: SparkSession) -> None:
