@@ -79,11 +79,11 @@ if TYPE_CHECKING:
     from lance_arrow.io.ranges import coalesce as coalesce
     from lance_arrow.io.ranges import requests_for as requests_for
     from lance_arrow.io.sink import ByteSink as ByteSink
+    from lance_arrow.io.small_files import FileEnds as FileEnds
     from lance_arrow.io.small_files import ask_files as ask_files
     from lance_arrow.io.small_files import check_states as check_states
     from lance_arrow.io.small_files import coalescing_of as coalescing_of
     from lance_arrow.io.small_files import compares_versions as compares_versions
-    from lance_arrow.io.small_files import FileEnds as FileEnds
     from lance_arrow.io.small_files import fill_parts as fill_parts
     from lance_arrow.io.small_files import read_each as read_each
     from lance_arrow.io.small_files import read_small_files as read_small_files

@@ -19,10 +19,11 @@ from lance_arrow.spark.environment import check_pyspark
 from lance_arrow.spark.options import READ_NAMES, STREAM_NAMES, WRITE_NAMES, ReadChoices, SourceOptions, WriteChoices
 
 if TYPE_CHECKING:
-    from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
-    from lance_arrow.manifests.manifest import ManifestMeta
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
+
+    from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
+    from lance_arrow.manifests.manifest import ManifestMeta
 
 
 # Spark makes a process for each of these steps, which imports what the step needs.

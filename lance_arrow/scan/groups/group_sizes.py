@@ -132,7 +132,7 @@ def end_bytes(filesystem: AnyFileSystem | None, num_columns: int, limits: Limits
 
 
 def most_end_bytes(limits: Limits) -> int:
-    """Return how much metadata of each of many files is read at most, for whatever columns."""
+    """Return how much metadata of each of many files is read at most where that of all columns is."""
     return min(_MOST_END_BYTES, limits.max_metadata_bytes, limits.max_description_bytes)
 
 
