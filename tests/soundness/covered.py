@@ -63,7 +63,7 @@ def measured(tests: Sequence[str], files: Sequence[str], package: Path) -> dict[
     with tempfile.TemporaryDirectory() as made:
         data, report = Path(made) / "coverage", Path(made) / "coverage.json"
         run = [sys.executable, "-m", "coverage", "run", "--branch", "--concurrency=thread", f"--data-file={data}"]
-        run += [f"--include={','.join(str(package / one) + '*' * one.endswith('/') for one in files)}", "-m", "pytest"]
+        run += [f"--include={','.join(str(package / one) + '/*' * one.endswith('/') for one in files)}", "-m", "pytest"]
         subprocess.run([*run, "-q", "--no-header", *tests], cwd=TESTS, check=True)
         command = [sys.executable, "-m", "coverage", "json", f"--data-file={data}", "-o", str(report)]
         subprocess.run(command, cwd=TESTS, check=True, stdout=subprocess.DEVNULL)
