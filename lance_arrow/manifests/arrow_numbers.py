@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from lance_arrow.arrays.plain_numbers import as_numbers
 from lance_arrow.errors import CorruptManifestError
 
 _MAGIC = b"ARROW1"
@@ -64,7 +63,8 @@ def read_numbers(data: bytes, check_count: Callable[[int], None]) -> NDArray[np.
     column = table.column(0)
     if column.null_count:
         raise CorruptManifestError(f"{column.null_count} of the deleted rows are null")
-    found = [as_numbers(chunk) for chunk in column.chunks]
+    # `to_numpy` would import pandas.
+    found = [np.from_dlpack(chunk) for chunk in column.chunks if len(chunk)]
     return np.concatenate([np.empty(0, np.int64), *found]).astype(np.int64)
 
 

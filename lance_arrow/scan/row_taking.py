@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from lance_arrow.arrays.arrow_arrays import batch_without_columns
 from lance_arrow.arrays.column_paths import parse_path, reach
 from lance_arrow.arrays.column_tree import LeafNode, holds_views
-from lance_arrow.arrays.plain_numbers import as_array
 from lance_arrow.scan.projection import Projection
 from lance_arrow.scan.read_counts import UNWATCHED, ReadCounts, receipt_for
 from lance_arrow.scan.row_reader import RowReader
@@ -138,6 +137,8 @@ def in_callers_order(table: pa.Table, positions: NDArray[np.int64] | None) -> pa
     # pyarrow's `take` forgets how many rows a table without columns has.
     if not table.num_columns:
         return rows_without_columns(len(positions))
+    from lance_arrow.arrays.plain_numbers import as_array  # noqa: PLC0415 - for takes alone
+
     if not any([holds_views(type_) for type_ in table.schema.types]):
         return table.take(as_array(positions))
     from lance_arrow.arrays.view_arrays import taken  # noqa: PLC0415 - for views alone
