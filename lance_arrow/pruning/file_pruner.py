@@ -93,8 +93,7 @@ class FilePruner:
 
     def _register_stream(self, number: int, size: int, head: bytes, layout: StreamLayout) -> None:
         form = form_of(layout.bounds)
-        if form is None:
-            return
+        assert form is not None  # others have no bounds
         places = {name: buffers for name, _, buffers in layout.arrays}
         counts = {name: (start, type_.itemsize) for name, type_, start in layout.counts}
         if layout.num_zones:

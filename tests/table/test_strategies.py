@@ -138,6 +138,9 @@ def test_filesystems_that_offer_nothing(tmp_path: Path, plain: PlainFileSystem) 
     assert not can_create_exclusively(plain)
     assert not can_create_exclusively(arrow_fs.SubTreeFileSystem(str(tmp_path), arrow_fs.LocalFileSystem()))
     assert not can_create_exclusively(arrow_fs._MockFileSystem())
+    for filesystem in (plain, arrow_fs._MockFileSystem()):
+        with pytest.raises(UnsupportedError, match="cannot create a file atomically"):
+            create_exclusively(Location(filesystem, "a"), b"x")
     with pytest.raises(UnsupportedError, match="read-only on this filesystem"):
         LanceTable.create("/t.lance", ROWS, filesystem=plain)
     assert not plain.store
