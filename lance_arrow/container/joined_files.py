@@ -143,8 +143,7 @@ class SmallFiles:
             begins = ends.begins.copy()
             more = cls._parsed(ends.data, ends.starts, sizes, ends.flags * missing, begins, verify)
             found.facts[missing], found.flags[missing] = more.facts[missing], more.flags[missing]
-        source = JoinedSource(filesystem, paths, ends.data, ends.starts, sizes, ends.begins, versions)
-        return replace(found, source=source)
+        return replace(found, source=JoinedSource(ends))
 
     @property
     def num_rows(self) -> Positions:
@@ -255,9 +254,11 @@ class JoinedFiles(HasSchema):
 
     @property
     def fetched(self) -> ReadStats:
-        """Statistics of opening the files: each is read completely, or its end, with one request."""
-        total = int(self._sizes.sum()) if self.apart is None else self.apart.bytes_here(self._numbers)
-        return ReadStats(requests=len(self._sizes), bytes_wanted=total, bytes_fetched=total)
+        """Statistics of opening the files: each is read completely with one request, or its end."""
+        requests, total = len(self._sizes), int(self._sizes.sum())
+        if self.apart is not None:
+            requests, total = self.apart.opened(self._numbers)
+        return ReadStats(requests=requests, bytes_wanted=total, bytes_fetched=total)
 
     def _block_checks(self) -> BlockChecks | None:
         has_sums = self._facts[:, _SUMS] >= 0

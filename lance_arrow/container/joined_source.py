@@ -6,7 +6,7 @@ files     a: … end   b: … end          one source: a, b; a range over both i
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, MutableMapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate
@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from lance_arrow.engine import FileState, ManyFiles
 from lance_arrow.errors import InvalidArgumentError, LanceError, StoreError
 from lance_arrow.io import (
-    AnyFileSystem,
     Bytes,
     Coalescing,
+    FileEnds,
     Positional,
     Positions,
     ask_files,
@@ -42,50 +42,36 @@ class JoinedSource:
 
     Parameters
     ----------
-    filesystem, paths
-        The files.
-    data
-        Those of `FileEnds`: the bytes of their ends, each at its place.
-    starts, sizes
-        ``(n,) int64``: where each file lies.
-    begins
-        ``(n,) int64``: from which of its bytes on each file is in memory.
-    versions
-        Versions of the files, as their ends had them, see `ask_files`; None for files that never change.
+    ends
+        The ends of the files, which are in memory.
     """
 
-    def __init__(
-        self,
-        filesystem: AnyFileSystem,
-        paths: Sequence[str],
-        data: Bytes,
-        starts: Positions,
-        sizes: Positions,
-        begins: Positions,
-        versions: MutableMapping[str, object] | None = None,
-    ) -> None:
+    def __init__(self, ends: FileEnds) -> None:
+        paths = ends.paths
         self.name = f"{len(paths)} files"
-        of_one = coalescing_of(filesystem)
+        of_one = coalescing_of(ends.filesystem)
         # A wave has requests of each file.
         many = max(of_one.many_requests or of_one.requests_in_flight, _REQUESTS_OF_A_FILE * len(paths))
         self.coalescing: Coalescing = replace(of_one, many_requests=many)
-        self._filesystem = filesystem
+        self._filesystem = ends.filesystem
         self._paths = paths
-        self._versions = versions
-        self._data: Bytes | None = data
+        self._versions = ends.versions
+        self._data: Bytes | None = ends.data
         self._kept: KeptBytes | None = None
         self._token = object()
-        self._size = len(data)
-        self._starts, self._stops = starts, starts + sizes
-        self._kept_from: list[int] = (starts + begins).tolist()
+        self._size = len(ends.data)
+        self._starts, self._stops = ends.starts, ends.starts + ends.sizes
+        self._kept_from: list[int] = (ends.starts + ends.begins).tolist()
+        self._requests = ends.requests
 
     def size(self) -> int:
         """Return the number of bytes of all files, and between them."""
         return self._size
 
-    def bytes_here(self, numbers: NDArray[np.intp]) -> int:
-        """Return how many bytes of some of the files are in memory."""
-        return int((self._stops[numbers] - np.array(self._kept_from)[numbers]).sum())
+    def opened(self, numbers: NDArray[np.intp]) -> tuple[int, int]:
+        """Return how many requests the ends of some of the files took, and their bytes."""
+        num_bytes = self._stops[numbers] - np.array(self._kept_from)[numbers]
+        return int(self._requests[numbers].sum()), int(num_bytes.sum())
 
     def identity(self) -> Hashable | None:
         """Return None: several files have no common version."""

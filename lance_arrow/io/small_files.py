@@ -305,6 +305,8 @@ class FileEnds:
         As `read_small_files` returns them.
     begins
         ``(n,) int64``: from which of its bytes on each file is here.
+    requests
+        ``(n,) int64``: how many requests that took.
     """
 
     def __init__(
@@ -326,6 +328,7 @@ class FileEnds:
             # Before they are read: a file that is replaced now differs later.
             versions.update({path: state_of(path) for path in paths})
         self.begins: Positions = sizes.copy()
+        self.requests: Positions = np.zeros(len(sizes), np.int64)
         self.flags: NDArray[np.uint8] = (sizes > 0).astype(np.uint8)
         self.widen(np.maximum(sizes - end_bytes, 0))
 
@@ -364,6 +367,7 @@ class FileEnds:
                     done[one] = 1
         self.flags[numbers] = done
         self.begins[numbers] = starts
+        self.requests[numbers] += 1
 
 
 def _untouched(num_bytes: int) -> Bytes:

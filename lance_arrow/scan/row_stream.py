@@ -155,7 +155,7 @@ class RowStream:
                 is_far=is_far,
                 weigh=self._weight if is_far else None,
                 most_weight=settings.window_bytes(1),
-                may_stop=not self._wants_all,
+                may_stop=is_far and not self._wants_all,
             )
         del first
         for done in windows:

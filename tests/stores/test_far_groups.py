@@ -288,8 +288,7 @@ def joined(tmp_path: Path) -> Iterator[tuple[JoinedSource, list[bytes], list[int
         filesystem = obstore_filesystem.as_filesystem(own.store())
         ends = FileEnds(filesystem, ["0", "1", "2"], sizes, 10)
         assert ends.flags.tolist() == [1, 1, 1]
-        source = JoinedSource(filesystem, ["0", "1", "2"], ends.data, ends.starts, sizes, ends.begins)
-        yield source, contents, ends.starts.tolist()
+        yield JoinedSource(ends), contents, ends.starts.tolist()
 
 
 def test_ranges_of_joined_files(joined: tuple[JoinedSource, list[bytes], list[int]]) -> None:

@@ -11,7 +11,7 @@ import pytest
 from bucket_server import Bucket, bucket
 
 import lance_arrow
-from lance_arrow import LanceTable
+from lance_arrow import LanceTable, receipts
 from lance_arrow.container import joined_files
 from lance_arrow.scan.groups import group_sizes
 
@@ -99,3 +99,15 @@ def test_near(server: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
         assert lance_arrow.dataset(server.folder / name).count_rows("c007 < 0.5") == sum(
             value < 0.5 for value in expected["c007"].to_pylist()
         )
+
+
+@pytest.mark.parametrize("column_bytes", [0, 256])
+def test_receipts_count_each_request(column_bytes: int, server: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(group_sizes, "_COLUMN_BYTES", column_bytes)
+    table = LanceTable.open("table", filesystem=server.store())
+    server.requests.clear()
+    server.sent.clear()
+    with receipts() as found:
+        table.to_table(WANTED)
+    assert sum(one.requests for one in found) == len(server.requests)
+    assert sum(one.fetched_bytes for one in found) == sum(server.sent)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,17 @@ if TYPE_CHECKING:
 
 # Decoding so few rows of a file takes less time than looking at its zone maps.
 _MOST_UNJUDGED = 1 << 14
+
+
+class _Kind(NamedTuple):
+    """Fragments that may be read together: wanted files; up to how many bytes they are read whole; the share of wanted
+    columns; and how much of the end of each is read at first.
+    """
+
+    files: list[int]
+    most_bytes: int
+    share: float
+    end_bytes: int
 
 
 class FragmentGroups:
@@ -102,7 +113,7 @@ class FragmentGroups:
         self._sizes = GroupSizes(runtime, is_local=self.is_local)
         self._whole = FilesOpening(columns, filesystem)
         self._filesystem = filesystem
-        self._kinds: dict[tuple[object, ...], tuple[list[int], int, float, int]] = {}
+        self._kinds: dict[tuple[object, ...], _Kind] = {}
         # Blobs lie apart from their pages; a full verification looks at all of each file.
         has_blobs = have_blobs(self._looked_at)
         self._is_off = has_blobs or columns.options.verify == "full" or not reads_small_files(filesystem)
@@ -289,22 +300,20 @@ class FragmentGroups:
         key = None if self._is_off else joining_key(fragment)
         if key is None:
             return None, 0, 0
-        files, most_bytes, share, own_end_bytes = self._known_of(key, fragment)
-        sizes = [fragment.files[number].size_bytes or 0 for number in files]
+        known = self._known_of(key, fragment)
+        sizes = [fragment.files[number].size_bytes or 0 for number in known.files]
         num_rows = fragment.physical_rows or 0
         if self._most_rows is not None and num_rows > WINDOW_ROWS:
             return None, 0, 0
-        if max(sizes, default=0) <= most_bytes and not self._looks_at_zones(num_rows):
+        if max(sizes, default=0) <= known.most_bytes and not self._looks_at_zones(num_rows):
             return key, num_rows, sum(sizes)
         if self._ends is None:
             return None, 0, 0
-        wanted_bytes = sum(bytes_by_end(size, share, own_end_bytes) for size in sizes)
+        wanted_bytes = sum(bytes_by_end(size, known.share, known.end_bytes) for size in sizes)
         return (*key, "ends"), num_rows, wanted_bytes
 
-    def _known_of(self, key: tuple[object, ...], fragment: FragmentMeta) -> tuple[list[int], int, float, int]:
-        """Return of fragments that have a key in common: wanted files, sizes up to which they are read whole, the share
-        of wanted columns, and what is read of ends at first.
-        """
+    def _known_of(self, key: tuple[object, ...], fragment: FragmentMeta) -> _Kind:
+        """Return what is known of fragments that have a key in common."""
         known = self._kinds.get(key)
         if known is None:
             files = files_with(self.columns, fragment, self._looked_at)
@@ -316,8 +325,8 @@ class FragmentGroups:
                 # Zone maps may leave little of the others.
                 share = self._num_leaves(self._judged) / max(1, num_columns)
             most_columns = max((len(fragment.files[number].columns) for number in files), default=0)
-            own_end_bytes = end_bytes(self._filesystem, most_columns, self._limits)
-            known = self._kinds[key] = files, most_bytes, share, own_end_bytes
+            at_first = end_bytes(self._filesystem, most_columns, self._limits)
+            known = self._kinds[key] = _Kind(files, most_bytes, share, at_first)
         return known
 
     @staticmethod
@@ -333,7 +342,7 @@ class FragmentGroups:
         """Whether the files of a fragment are read whole."""
         key = joining_key(fragment)
         assert key is not None
-        _, most_bytes, _, _ = self._known_of(key, fragment)
+        most_bytes = self._known_of(key, fragment).most_bytes
         if self._looks_at_zones(fragment.physical_rows or 0):
             return False
         return max((fragment.files[number].size_bytes or 0 for number in files), default=0) <= most_bytes
