@@ -19,7 +19,7 @@ from lance_arrow.container.checksum_writer import ChecksumWriter
 from lance_arrow.container.checksums import MAGIC, ChecksumTable
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.errors import CorruptFileError, ResourceLimitError
-from lance_arrow.io import BufferSource
+from lance_arrow.io import BufferSource, VerifiedSource, open_source
 from lance_arrow.settings import Limits
 
 ROWS = 30_000
@@ -178,3 +178,25 @@ def test_a_file_that_lost_its_footer_is_salvaged(path: Path, rows: pa.Table, tmp
     damaged.write_bytes(content)
     lance_arrow.salvage(damaged, saved)
     assert lance_arrow.read_table(saved) == rows
+
+
+@pytest.mark.parametrize("bit", [None, 7])
+def test_whole_blocks_are_read_into_memory_of_the_caller(path: Path, bit: int | None) -> None:
+    """No edge of a block is read before, whose checksums would come with it."""
+    content = bytearray(path.read_bytes())
+    (column,) = LanceFileReader(BufferSource(bytes(content))).columns([1])
+    start = int(column.pages.starts[0])
+    stop = start + 10 * LEAST_BLOCK_BYTES
+    expected = bytes(content[start:stop])
+    if bit is not None:
+        content[start + 5 * LEAST_BLOCK_BYTES] ^= 1 << bit
+        path.write_bytes(content)
+    source = LanceFileReader(VerifiedSource(open_source(path))).source
+    out = np.zeros(stop - start, np.uint8)
+    places = np.array([start], np.int64), np.array([stop], np.int64)
+    if bit is None:
+        source.read_into(*places, out, np.zeros(1, np.int64))
+        assert out.tobytes() == expected
+    else:
+        with pytest.raises(CorruptFileError, match="checksum"):
+            source.read_into(*places, out, np.zeros(1, np.int64))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +15,7 @@ from zones_in_memory import zone_maps
 from lance_arrow import write_table
 from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.arrow_dataset.bridge.loading import bridge
+from lance_arrow.pruning import file_pruner as module
 from lance_arrow.pruning import zone_pruning
 from lance_arrow.pruning.file_pruner import FilePruner, file_pruner
 from lance_arrow.pruning.zone_predicates import Verdict, ZonePredicate
@@ -23,6 +26,7 @@ from lance_arrow.scan.open_file import OpenFile
 from lance_arrow.scan.open_files import OpenFiles
 from lance_arrow.spi.rows import RowRanges
 from lance_arrow.statistics.zone_maps import ZoneMap
+from lance_arrow.statistics.zone_streams import stream_layout
 
 F = pc.field
 ROWS = pa.table({"id": np.arange(100), "x": np.arange(100) / 2})
@@ -58,6 +62,21 @@ def test_only_zone_maps_leave_files_out(tmp_path: Path) -> None:
     assert 0 not in left(pruner, named["zones"])
     assert left(pruner, named["none"]) == [0]
     assert left(pruner, named["old"]) == [0]
+
+
+def test_a_zone_map_without_zones_leaves_nothing_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "zones.lance"
+    write_table(ROWS, path, rows_per_zone=10)
+    laid_out = stream_layout
+
+    def without_zones(*arguments: Any) -> Any:
+        head, layout = laid_out(*arguments) or (b"", None)
+        return head, replace(layout, num_zones=0)
+
+    monkeypatch.setattr(module, "stream_layout", without_zones)
+    pruner = pruner_of(F("id") > 1000)
+    pruner.register(opened(path).rows)
+    assert left(pruner, path) == [0]
 
 
 def test_leaves_of_other_names(tmp_path: Path) -> None:
