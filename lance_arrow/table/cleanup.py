@@ -158,7 +158,7 @@ def clean_up(
         some = manifests[first : first + READ_AT_ONCE]
         contents = manifest_contents(line, some, sizes)
         for one in some:
-            seen.add(version_files(line, one, limits, contents.get(one.version), files))
+            seen.add(_named_by(line, one, limits, contents.get(one.version), files))
     seen.end()
     kept, old, needed = seen.kept, seen.old, seen.needed
     needed |= _needed_by_detached(line, listed, limits)
@@ -175,7 +175,8 @@ def clean_up(
     going = _manifest_files(old, listed)
     if not dry_run:
         for fresh in list_manifests(line, since=manifests[-1].version + 1):
-            needed |= version_files(line, fresh, limits).names
+            found = _named_by(line, fresh, limits)
+            needed |= set() if found is None else found.names
         needed |= _needed_elsewhere(root, line, limits)
     others = _unneeded(listed, needed, seen.known, rules, now)
     if not dry_run:
@@ -229,8 +230,11 @@ class _Seen:
         self.needed: set[str] = set()
         self.known: set[str] = set()
 
-    def add(self, version: VersionFiles) -> None:
-        """Take the next version."""
+    def add(self, version: VersionFiles | None) -> None:
+        """Take the next version; None for one that is gone."""
+        if version is None:
+            self._left -= 1
+            return
         if self._last is not None:
             # A version was current until the next one was made.
             self._settle(self._last, version.timestamp)
@@ -262,6 +266,23 @@ class _Seen:
         return None if most is None or self._left > most else f"one of the newest {most}"
 
 
+def _named_by(
+    line: Location,
+    manifest: ManifestFile,
+    limits: Limits,
+    data: memoryview | None = None,
+    files: NamedFiles | None = None,
+) -> VersionFiles | None:
+    """Read which files a version names; None if another cleanup has removed the version since it was listed."""
+    try:
+        return version_files(line, manifest, limits, data, files)
+    except FileNotFoundError:
+        # A store that does not find what it lists must not cost a version its files.
+        if manifest.version in [one.version for one in list_manifests(line, since=manifest.version)]:
+            raise
+        return None
+
+
 def _needed_elsewhere(root: Location, line: Location, limits: Limits) -> set[str]:
     """Return what other lines of the table name.
 
@@ -269,7 +290,8 @@ def _needed_elsewhere(root: Location, line: Location, limits: Limits) -> set[str
     """
     needed: set[str] = set()
     for place, manifest in _other_manifests(root, line):
-        needed |= version_files(place, manifest, limits).names
+        found = _named_by(place, manifest, limits)
+        needed |= set() if found is None else found.names
     return needed
 
 

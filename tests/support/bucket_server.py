@@ -6,12 +6,14 @@ Uploads in parts are not known here.
 
 from __future__ import annotations
 
+import datetime
 import email.utils
+import os
 import threading
 import time
 import urllib.parse
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,10 @@ from pyarrow import fs
 BUCKET = "bucket"
 _PACED_BYTES = 64 << 10
 _HIDDEN = ".being-written-"
+
+
+def _time_of(facts: os.stat_result) -> str:
+    return datetime.datetime.fromtimestamp(facts.st_mtime, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 class Bucket(ThreadingHTTPServer):
@@ -254,19 +260,21 @@ class Answers(BaseHTTPRequestHandler):
         prefix, after = asked.get("prefix", ""), asked.get("continuation-token") or asked.get("start-after", "")
         most = int(asked.get("max-keys", 1000))
         top = self.server.folder
-        found: dict[str, Path | None] = {}
+        found: dict[str, os.stat_result | None] = {}
         for file in (top / prefix[: prefix.rfind("/") + 1]).rglob("*"):
             key = file.relative_to(top).as_posix()
             if file.is_file() and not file.name.startswith(_HIDDEN) and key.startswith(prefix) and key > after:
                 name, slash, _ = key.removeprefix(prefix).partition("/")
                 is_folder = slash and "delimiter" in asked
-                found[f"{prefix}{name}/" if is_folder else key] = None if is_folder else file
+                # Files go while others are listed.
+                with suppress(FileNotFoundError):
+                    found[f"{prefix}{name}/" if is_folder else key] = None if is_folder else file.stat()
         is_cut, names = len(found) > most, sorted(found)[:most]
         told = "".join(
             f"<CommonPrefixes><Prefix>{escape(name)}</Prefix></CommonPrefixes>"
             if (one := found[name]) is None
-            else f"<Contents><Key>{escape(name)}</Key><Size>{one.stat().st_size}</Size>"
-            "<LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents>"
+            else f"<Contents><Key>{escape(name)}</Key><Size>{one.st_size}</Size>"
+            f"<LastModified>{_time_of(one)}</LastModified></Contents>"
             for name in names
         )
         return (

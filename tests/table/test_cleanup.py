@@ -226,3 +226,32 @@ def test_names_of_few_versions_are_held_at_once(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(cleanup, "version_files", noted)
     assert len(made.cleanup(older_than=NOW).versions) == 40
     assert most <= 2
+
+
+@pytest.mark.parametrize("is_listed", [False, True])
+def test_versions_that_another_cleanup_removes_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_listed: bool
+) -> None:
+    made = LanceTable.create(tmp_path / "t.lance", rows_of(0, 3))
+    for first in (10, 20, 30):
+        made.overwrite(rows_of(first, first + 3))
+    before = cleanup.list_manifests(Location(None, made.uri))
+    monkeypatch.setattr(cleanup, "manifest_contents", lambda *_: {})
+    read = cleanup.version_files
+    other = LanceTable.open(made.uri)
+
+    def removed_first(*arguments: Any, **named: Any) -> Any:
+        monkeypatch.setattr(cleanup, "version_files", read)
+        assert other.cleanup(older_than=NOW, retain_versions=2, dry_run=False).versions == (1, 2)
+        if is_listed:
+            monkeypatch.setattr(cleanup, "list_manifests", lambda *_, **__: before)
+        return read(*arguments, **named)
+
+    monkeypatch.setattr(cleanup, "version_files", removed_first)
+    if is_listed:
+        # Who lists a version and does not find it cannot be asked which files are needed.
+        with pytest.raises(FileNotFoundError):
+            made.cleanup(older_than=NOW, dry_run=False)
+    else:
+        assert made.cleanup(older_than=NOW, dry_run=False).versions == (3,)
+    assert LanceTable.open(made.uri).to_table()["id"].to_pylist() == [30, 31, 32]
