@@ -22,7 +22,6 @@ from lance_arrow.errors import LanceError
 from lance_arrow.io import (
     AnyFileSystem,
     Positions,
-    coalescing_of,
     compares_versions,
     is_local,
     locate,
@@ -122,7 +121,9 @@ class JoinedTaking:
         for numbers in self._groups(range(len(self._paths))):
             small = self._opened(numbers)
             counts[numbers] = np.where(small.flags == 1, small.num_rows, -1)
-            most_bytes -= int(np.minimum(self._sizes[numbers], coalescing_of(self._filesystem).tail_bytes).sum())
+            assert small.source is not None
+            _, here = small.source.opened(np.arange(len(numbers)))
+            most_bytes -= here
             if most_bytes >= 0:
                 self._kept.append((numbers, small))
         left = np.flatnonzero(counts < 0).tolist()

@@ -5,6 +5,7 @@ files ─► large ones cut where zones end ─► neighbours packed together �
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
@@ -19,6 +20,9 @@ from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
 from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
 from lance_arrow.arrow_dataset.opening import dataset as open_dataset
 from lance_arrow.errors import InvalidArgumentError
+from lance_arrow.io import has_file
+from lance_arrow.manifests.base_paths import DATA, DELETIONS, TRANSACTIONS
+from lance_arrow.manifests.versions import VERSIONS
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.predicates import as_expression, fitting
 from lance_arrow.scan.windows import WINDOW_ROWS
@@ -29,6 +33,7 @@ from lance_arrow.spark.same_version import SameVersion
 from lance_arrow.spark.type_mapping import batch_schema, spark_schema
 
 _OF_TABLES = {"version": "version", "tag": "tag", "as_of": "asOf", "branch": "branch", "with_row_id": "withRowId"}
+_BESIDE_DATA = (VERSIONS, TRANSACTIONS, DELETIONS)
 
 
 class FilesPartition(InputPartition):
@@ -140,7 +145,7 @@ def files_of(choices: ReadChoices) -> LanceDataset:
     FileNotFoundError
         There are none.
     InvalidArgumentError
-        An option is of tables alone.
+        An option is of tables alone, or the files are those of a table.
     LanceError, OSError
         As `lance_arrow.dataset`.
     """
@@ -155,7 +160,17 @@ def files_of(choices: ReadChoices) -> LanceDataset:
     given = [option for name, option in _OF_TABLES.items() if getattr(choices, name)]
     if given:
         raise InvalidArgumentError(f"option {given[0]} is for tables, and {uri!r} holds files without a table")
+    _check_in_no_table(found)
     return found
+
+
+def _check_in_no_table(files: LanceDataset) -> None:
+    """Refuse files of a table, whose manifests tell which rows are deleted; they may be lost, or further up."""
+    places = [place for fragment in files.fragments if (place := fragment.place.location()) is not None]
+    for folder, place in {posixpath.dirname(place.path): place for place in places}.items():
+        root, name = posixpath.split(folder)
+        if name == DATA and any(has_file(place.given, posixpath.join(root, one), bool) for one in _BESIDE_DATA):
+            raise InvalidArgumentError(f"{folder!r} holds files of a table: load {root!r}, which needs its versions")
 
 
 def schema_of_files(choices: ReadChoices, files: LanceDataset) -> StructType:

@@ -170,13 +170,12 @@ def clean_up(
             for one in [one for one in manifests if one.version in old and one.version in named]:
                 kept[one.version] = named[one.version]
                 del old[one.version]
-                needed |= version_files(line, one, limits).names
+                needed |= _names(line, one, limits)
             remove_files(line.filesystem, line.path, [file.path for file in _manifest_files(old, listed)])
     going = _manifest_files(old, listed)
     if not dry_run:
         for fresh in list_manifests(line, since=manifests[-1].version + 1):
-            found = _named_by(line, fresh, limits)
-            needed |= set() if found is None else found.names
+            needed |= _names(line, fresh, limits)
         needed |= _needed_elsewhere(root, line, limits)
     others = _unneeded(listed, needed, seen.known, rules, now)
     if not dry_run:
@@ -283,6 +282,12 @@ def _named_by(
         return None
 
 
+def _names(line: Location, manifest: ManifestFile, limits: Limits) -> set[str]:
+    """Return the paths of the files that a version names; none of one that is gone."""
+    found = _named_by(line, manifest, limits)
+    return set() if found is None else found.names
+
+
 def _needed_elsewhere(root: Location, line: Location, limits: Limits) -> set[str]:
     """Return what other lines of the table name.
 
@@ -290,8 +295,7 @@ def _needed_elsewhere(root: Location, line: Location, limits: Limits) -> set[str
     """
     needed: set[str] = set()
     for place, manifest in _other_manifests(root, line):
-        found = _named_by(place, manifest, limits)
-        needed |= set() if found is None else found.names
+        needed |= _names(place, manifest, limits)
     return needed
 
 

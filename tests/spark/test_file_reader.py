@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import shutil
 from pathlib import Path
 
 import fsspec
@@ -14,6 +15,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import types as st
 
 import lance_arrow
+from lance_arrow import LanceTable
 from lance_arrow.errors import CorruptFileError, InvalidArgumentError, TableNotFoundError
 from lance_arrow.spark.file_reader import FilesPartition
 from lance_arrow.spark.source import LanceDataSource
@@ -111,6 +113,21 @@ def test_what_is_wrong_with_a_path_is_told(folder: Path, tmp_path: Path) -> None
         (tmp_path / name).write_bytes((folder / "0.lance").read_bytes()[:-9])
         with pytest.raises(CorruptFileError, match=name):
             plan(tmp_path / name)
+
+
+@pytest.mark.parametrize("path", ["", "t", "t/data", "t/data/*.lance"], ids=["above", "root", "data", "pattern"])
+@pytest.mark.parametrize("are_versions_lost", [False, True])
+def test_files_of_a_table_are_read_by_the_table(tmp_path: Path, path: str, *, are_versions_lost: bool) -> None:
+    table = LanceTable.create(tmp_path / "t", pa.table({"id": range(20)}), max_rows_per_file=5)
+    table.delete("id >= 3")
+    if are_versions_lost:
+        shutil.rmtree(tmp_path / "t" / "_versions")
+    elif path == "t":
+        assert plan(tmp_path / path)[1]["id"].to_pylist() == [0, 1, 2]
+        return
+    # Without manifests, deleted rows would be back.
+    with pytest.raises(InvalidArgumentError, match="holds files of a table"):
+        plan(tmp_path / path)
 
 
 def test_files_behind_a_url(folder: Path) -> None:
