@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from lance_arrow.proto.reading import unpack_any
 
-_MOST_KEPT_BYTES = 4 << 10
+_MOST_KEPT_BYTES = 1 << 10
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 B = TypeVar("B")
 
 _MEMO_ENTRIES = 4096
+_MEMO_BYTES = 1 << 20
+"""Of descriptions: those with tables mostly belong to one page, and what is bound to them holds as much again."""
 _PRIVATE_CASE = "private_codec"
 
 
@@ -47,7 +49,8 @@ class Binder:
         self.table = table
         self.limits = limits
         self.scratch = scratch
-        self._memo: OrderedDict[Any, Any] = OrderedDict()
+        self._memo: OrderedDict[tuple[str, bytes, Any], Any] = OrderedDict()
+        self._memo_bytes = 0
         self._lock = Lock()
 
     @cached_property
@@ -102,18 +105,21 @@ class Binder:
         parsed = self._parse(message, description, "column description")
         return self._keep(key, self.scope(LeafType(None)).column_encoding(parsed, num_column_buffers))
 
-    def _known(self, key: Any) -> Any:
+    def _known(self, key: tuple[str, bytes, Any]) -> Any:
         with self._lock:
             found = self._memo.get(key)
             if found is not None:
                 self._memo.move_to_end(key)
             return found
 
-    def _keep(self, key: Any, bound: B) -> B:
+    def _keep(self, key: tuple[str, bytes, Any], bound: B) -> B:
         with self._lock:
+            if key not in self._memo:
+                self._memo_bytes += len(key[1])
             self._memo[key] = bound
-            if len(self._memo) > _MEMO_ENTRIES:
-                self._memo.popitem(last=False)
+            while len(self._memo) > _MEMO_ENTRIES or self._memo_bytes > _MEMO_BYTES:
+                (_, description, _), _ = self._memo.popitem(last=False)
+                self._memo_bytes -= len(description)
         return bound
 
     def _parse(self, message: str, description: bytes, what: str, distribution: str = "") -> Message:

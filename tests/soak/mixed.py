@@ -21,8 +21,8 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -52,6 +52,9 @@ KILLED_KEYS = 1 << 40
 """Writers that are killed have keys above all others: they do not tell how many they appended."""
 # Every version is read by each cleanup, as long as it is kept.
 _APPEND_SECONDS = 0.05
+_TURNS_UNTIL_REST = 4
+_SETTLE_SECONDS = 0.5
+"""What a scan that was left early reads ahead ends a little later."""
 KEPT_FOR = datetime.timedelta(seconds=60)
 MAX_GROWTH_BYTES = 32 << 20
 MAX_MORE_DESCRIPTORS = MAX_MORE_THREADS = 4
@@ -69,6 +72,43 @@ def word_of(key: int) -> str:
     return f"word {key * 7919 % 9973}"
 
 
+class Gate:
+    """Lets threads act, or waits until none does: what is held is counted at rest, whatever the load of the machine."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._acting = 0
+        self._is_open = True
+
+    @contextmanager
+    def act(self) -> Iterator[None]:
+        """Count as acting; begins when the gate is open."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_open)
+            self._acting += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._acting -= 1
+                self._changed.notify_all()
+
+    @contextmanager
+    def rest(self, seconds: float) -> Iterator[None]:
+        """Keep the gate closed; raises `AssertionError` if an act does not end within so many seconds."""
+        with self._changed:
+            self._is_open = False
+            is_quiet = self._changed.wait_for(lambda: not self._acting, seconds)
+        try:
+            if not is_quiet:
+                raise AssertionError(f"{self._acting} acts did not end within {seconds:.0f} s")
+            yield
+        finally:
+            with self._changed:
+                self._is_open = True
+                self._changed.notify_all()
+
+
 @dataclass
 class Soak:
     """One table that threads read and write until they are told to stop.
@@ -79,6 +119,8 @@ class Soak:
         Of the table.
     expected
         Errors that an act may end in.
+    gate
+        Each act waits for it.
     first_living
         Keys from `KILLED_KEYS` to this one are of writers that were killed.
     """
@@ -86,6 +128,7 @@ class Soak:
     path: str
     filesystem: Any
     expected: tuple[type[LanceError], ...]
+    gate: Gate
     stop: threading.Event = field(default_factory=threading.Event)
     counts: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
@@ -108,7 +151,8 @@ class Soak:
         while not self.stop.is_set():
             act = chance.choice(acts)
             try:
-                act(self, chance)
+                with self.gate.act():
+                    act(self, chance)
                 outcome = act.__name__
             except self.expected as error:
                 outcome = type(error).__name__
@@ -258,7 +302,11 @@ def run(minutes: float, folder: Path, seed: int) -> str:
         "bucket", endpoint=f"http://127.0.0.1:{pipe.recv()}", access_key_id="key", secret_access_key="secret",
         region="us-east-1", client_options={"allow_http": True}, retry_config={"max_retries": 3},
     )  # fmt: skip
-    soaks = [Soak(FAR, store, FAR_ERRORS, _next=100), Soak(str(folder / NEAR), None, NEAR_ERRORS, _next=100)]
+    gate = Gate()
+    soaks = [
+        Soak(FAR, store, FAR_ERRORS, gate, _next=100),
+        Soak(str(folder / NEAR), None, NEAR_ERRORS, gate, _next=100),
+    ]
     threads = [
         threading.Thread(target=soak.work, args=(acts, seed * 1000 + number), daemon=True)
         for soak in soaks
@@ -280,7 +328,10 @@ def run(minutes: float, folder: Path, seed: int) -> str:
         victim.join()
         victim.close()
         killed += 1
-        samples.append(held(own))
+        if killed % _TURNS_UNTIL_REST == 0:
+            with gate.rest(120):
+                time.sleep(_SETTLE_SECONDS)
+                samples.append(held(own))
     for soak in soaks:
         soak.stop.set()
     for thread in threads:

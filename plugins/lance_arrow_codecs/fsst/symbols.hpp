@@ -16,7 +16,7 @@ inline constexpr uint8_t kEscape = 255;
 // would cost more in mispredicted branches than in codes.
 inline constexpr int64_t kStreamCodes = 4096;
 
-// The same for measuring, which needs no memory: few enough that the sizes of known codes stay below 32 bits.
+// The same for measuring, which needs no memory.
 inline constexpr int64_t kMeasuredCodes = int64_t{1} << 28;
 
 // A value of so many codes is worth a loop of its own.
@@ -57,12 +57,10 @@ class SymbolTable {
     compressed_ = table[3] == 1;
     if (!compressed_) return success();
     const int num_symbols = num_symbols_ = table[0];
-    for (int code = 0; code < num_symbols; ++code) {
-      symbols_[code] = load<uint64_t>(table + 8, code);
-      sizes_[code] = table[8 + 8 * num_symbols + code];
+    std::memcpy(symbols_, table + 8, 8 * static_cast<size_t>(num_symbols));
+    std::memcpy(sizes_, table + 8 + 8 * num_symbols, static_cast<size_t>(num_symbols));
+    for (int code = 0; code < num_symbols; ++code)
       if (sizes_[code] < 1 || sizes_[code] > 8) return corrupt("a symbol's length is not 1..8", code);
-    }
-    for (int code = 0; code < 256; ++code) counted_[code] = code < num_symbols ? sizes_[code] : kUnknown;
     return success();
   }
 
@@ -89,23 +87,28 @@ class SymbolTable {
   // Decoded bytes of a stream without lone escapes, or -1 when it uses an unknown code.
   int64_t measure_stream(const uint8_t* codes, int64_t size) const {
     if (!compressed_) return size;
-    uint64_t total = 0;
-    int64_t position = 0;
+    int64_t total = 0, position = 0;
+    uint32_t bad = 0;
+    const auto count = [&](uint8_t code) {
+      total += sizes_[code];
+      bad |= sizes_[code] - 1u;
+    };
     while (position < size) {
       if (position + 8 <= size) {
         const uint64_t eight = load<uint64_t>(codes + position, 0);
         if (!has_escape(eight)) {
-          for (int shift = 0; shift < 64; shift += 8) total += counted_[(eight >> shift) & 0xFF];
+          for (int shift = 0; shift < 64; shift += 8) count(static_cast<uint8_t>(eight >> shift));
           position += 8;
           continue;
         }
       }
       const uint8_t code = codes[position];
       const bool escapes = code == kEscape;
-      total += escapes ? 1 : counted_[code];
+      if (escapes) ++total;
+      else count(code);
       position += escapes ? 2 : 1;
     }
-    return total < kUnknown ? static_cast<int64_t>(total) : -1;
+    return bad > 7 ? -1 : total;
   }
 
   // Decodes a stream without lone escapes, of at most kStreamCodes, to `out`, which has 8 bytes per code. ends[i]
@@ -209,8 +212,6 @@ class SymbolTable {
   }
 
  private:
-  static constexpr uint64_t kUnknown = uint64_t{1} << 32;
-
   // Whether no code escapes or is unknown.
   bool all_symbols(const uint8_t* codes, int64_t size) const {
     uint8_t largest = 0;
@@ -263,8 +264,7 @@ class SymbolTable {
   bool compressed_ = false;
   int num_symbols_ = 0;
   uint64_t symbols_[256] = {};
-  uint8_t sizes_[256] = {};
-  uint64_t counted_[256] = {};  // sizes; unknown codes add so much that a stream's total shows it
+  uint8_t sizes_[256] = {};  // 0 of unknown codes
 };
 Outcome measure_symbols(const uint8_t* table_bytes, int64_t table_size, const CodedValues& values, int64_t* total);
 
