@@ -6,6 +6,7 @@
     t.lance/data/b.lance     another file of the fragment    no rows: the first one yields them
     t.lance/data/c.lance     not named by the version        no rows
     t.lance/tree/x/data/...  a branch                        refused: the search mixes folders
+    u/data/d.lance           of a table without versions     refused: nobody knows which rows are deleted
 
 All files of one dataset must belong to the same version, so they share a session. It begins while a dataset is made,
 and fixes the version when the schema or the first rows are read.
@@ -23,10 +24,10 @@ from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.arrow_dataset.handler_protocol import FoundFiles, SharedPayload
 from lance_arrow.arrow_dataset.places import file_place
 from lance_arrow.arrow_dataset.table_parts import TablePart
-from lance_arrow.errors import InternalError, MissingFileError, UnsupportedError
-from lance_arrow.io import Location, list_names, locate, redact
-from lance_arrow.manifests.base_paths import DATA
-from lance_arrow.manifests.versions import VersionChoice, is_table, open_version
+from lance_arrow.errors import InternalError, MissingFileError, TableNotFoundError, UnsupportedError
+from lance_arrow.io import Location, has_file, list_names, locate, redact
+from lance_arrow.manifests.base_paths import DATA, DELETIONS, TRANSACTIONS
+from lance_arrow.manifests.versions import VERSIONS, VersionChoice, is_table, open_version
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.file_place import FilePlace
 
@@ -202,7 +203,15 @@ class TableSessions:
         self._lock = threading.Lock()
 
     def adopt(self, place: FilePlace) -> TableSession | None:
-        """Return the payload of a file of a dataset that is being made; None for files of no table."""
+        """Return the payload of a file of a dataset that is being made; None for files of no table.
+
+        Raises
+        ------
+        TableNotFoundError
+            The file is of a table without versions.
+        CorruptManifestError, OSError
+            As `is_table`.
+        """
         for root, path in _candidates(place):
             known = self._find(root)
             if known is None:
@@ -221,7 +230,7 @@ class TableSessions:
         return None
 
     def begin(self, place: FilePlace) -> TableSession | None:
-        """Begin a session for the dataset that a file is inspected for; None for files of no table."""
+        """Begin a session for the dataset that a file is inspected for; returns and raises as `adopt`."""
         for root, _ in _candidates(place):
             session = self._begin(root).session
             if session is not None:
@@ -236,7 +245,11 @@ class TableSessions:
 
     def _begin(self, root: Location) -> _Known:
         thread = threading.get_ident()
-        known = _Known(thread, root, TableSession(root, self._choice) if is_table(root) else None)
+        if is_table(root):
+            known = _Known(thread, root, TableSession(root, self._choice))
+        else:
+            _refuse_lost_versions(root)
+            known = _Known(thread, root, None)
         with self._lock:
             others = [one for one in self._known if one.thread != thread or one.root != root]
             self._known = [*others[1 - _KEPT_SESSIONS :], known]
@@ -253,6 +266,20 @@ def _candidates(place: FilePlace) -> Iterator[tuple[Location, str]]:
     for at in range(len(parts) - 2, 0, -1):
         if parts[at] == DATA:
             yield Location(found.filesystem, "/".join(parts[:at])), found.path
+
+
+def _refuse_lost_versions(root: Location) -> None:
+    """Refuse files of a table without versions, which tell which files, and which of their rows, it has."""
+
+    def has_any(folder: str) -> bool:
+        return has_file(root.given, posixpath.join(root.path, folder), bool)
+
+    if any(default_runtime().side_by_side(has_any, (DELETIONS, TRANSACTIONS), is_far=not root.is_local)):
+        raise TableNotFoundError(
+            f"the files in {DATA!r} belong to a table whose versions are lost, so nobody knows which of their rows are "
+            f"deleted: restore {VERSIONS!r}, or read every row of single files with LanceFile",
+            path=root.name,
+        )
 
 
 def _refuse_branch(root: Location) -> None:

@@ -21,7 +21,7 @@ from lance_arrow.arrow_dataset.lance_fragment import LanceFileFragment
 from lance_arrow.arrow_dataset.opening import dataset as open_dataset
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.io import has_file
-from lance_arrow.manifests.base_paths import DATA, DELETIONS, TRANSACTIONS
+from lance_arrow.manifests.base_paths import DATA
 from lance_arrow.manifests.versions import VERSIONS
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.predicates import as_expression, fitting
@@ -33,7 +33,6 @@ from lance_arrow.spark.same_version import SameVersion
 from lance_arrow.spark.type_mapping import batch_schema, spark_schema
 
 _OF_TABLES = {"version": "version", "tag": "tag", "as_of": "asOf", "branch": "branch", "with_row_id": "withRowId"}
-_BESIDE_DATA = (VERSIONS, TRANSACTIONS, DELETIONS)
 
 
 class FilesPartition(InputPartition):
@@ -165,11 +164,11 @@ def files_of(choices: ReadChoices) -> LanceDataset:
 
 
 def _check_in_no_table(files: LanceDataset) -> None:
-    """Refuse files of a table, whose manifests tell which rows are deleted; they may be lost, or further up."""
+    """Refuse files of a table, whose rows tasks would read without its deletions; it may lie further up."""
     places = [place for fragment in files.fragments if (place := fragment.place.location()) is not None]
     for folder, place in {posixpath.dirname(place.path): place for place in places}.items():
         root, name = posixpath.split(folder)
-        if name == DATA and any(has_file(place.given, posixpath.join(root, one), bool) for one in _BESIDE_DATA):
+        if name == DATA and has_file(place.given, posixpath.join(root, VERSIONS), bool):
             raise InvalidArgumentError(f"{folder!r} holds files of a table: load {root!r}, which needs its versions")
 
 

@@ -134,6 +134,9 @@ def _opened(choices: ReadChoices) -> tuple[ManifestMeta | None, LanceDataset | N
 
         try:
             return None, files_of(choices)
+        except TableNotFoundError:
+            # Of a table whose versions are lost: it says what is there.
+            raise
         except FileNotFoundError:
             pass
         except CorruptFileError as error:

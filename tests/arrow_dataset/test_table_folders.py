@@ -8,6 +8,7 @@ import shutil
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +26,13 @@ from same import assert_same
 from small_files import mixed_rows, small_file_rows
 from values import seeded
 
-from lance_arrow import LanceFormat, LanceTable
+import lance_arrow
+from lance_arrow import LanceFile, LanceFormat, LanceTable
 from lance_arrow.arrow_dataset.ahead.table_files import TableFiles
 from lance_arrow.arrow_dataset.lance_dataset import LanceDataset
 from lance_arrow.arrow_dataset.scan_handler import FileScanHandler
 from lance_arrow.arrow_dataset.table_session import TableSessions
-from lance_arrow.errors import LanceError
+from lance_arrow.errors import LanceError, TableNotFoundError
 
 F = pc.field
 NUM_FRAGMENTS, FRAGMENT_ROWS = 60, 10
@@ -391,3 +393,39 @@ def test_a_union_of_filesystems_with_equal_paths(tmp_path: Path, use_threads: bo
     for _ in range(3):
         assert ids(both, use_threads=use_threads) == expected
     assert both.count_rows(filter=F("id") >= 0) == both.count_rows() == len(expected)
+
+
+@pytest.mark.parametrize("has_deletions", [True, False])
+@pytest.mark.parametrize("name", ["t", "t/data", "t/data/*.lance", "above", "one"])
+@pytest.mark.parametrize("door", ["pyarrow", "own", "url"])
+def test_a_table_that_lost_its_versions_is_refused(
+    tmp_path: Path, door: str, name: str, *, has_deletions: bool
+) -> None:
+    """Its deleted rows, and files of older versions, would be back."""
+    if door == "pyarrow" and "*" in name:
+        pytest.skip("pyarrow knows no patterns")
+    table = LanceTable.create(tmp_path / "t", pa.table({"id": range(20)}), max_rows_per_file=5)
+    table.delete("id >= 3")
+    if not has_deletions:
+        table.compact()
+        table.cleanup(older_than=timedelta(0), dry_run=False)
+        shutil.rmtree(tmp_path / "t" / "_deletions", ignore_errors=True)
+    shutil.rmtree(tmp_path / "t" / "_versions")
+    one = sorted((tmp_path / "t" / "data").iterdir())[0]
+    path = {"above": tmp_path, "one": one}.get(name, tmp_path / name)
+    opening: dict[str, Callable[[], pads.Dataset]] = {
+        "pyarrow": lambda: opened(path),
+        "own": lambda: lance_arrow.dataset(path),
+        "url": lambda: lance_arrow.dataset(f"file://{path}"),
+    }
+    with pytest.raises(TableNotFoundError, match="'data' belong to a table whose versions are lost"):
+        opening[door]().to_table()
+    with LanceFile(one) as file:
+        assert file.num_rows == (5 if has_deletions else 3)
+
+
+def test_a_folder_named_data_is_no_table(tmp_path: Path) -> None:
+    for name in ("data", "data/deep/data"):
+        (tmp_path / name).mkdir(parents=True)
+        lance_arrow.write_table(pa.table({"id": [1, 2]}), tmp_path / name / "f.lance")
+    assert lance_arrow.dataset(tmp_path).to_table()["id"].to_pylist() == [1, 2, 1, 2]
