@@ -131,6 +131,24 @@ def test_tables_that_lie_are_refused(offset, value, error, message):
         ChecksumTable.parse(with_own_checksum(table), 1024, 5000)
 
 
+def test_a_buffer_without_bytes_is_impossible():
+    """The others have as many blocks as there are checksums."""
+    table = packed().copy()
+    table[64 + 32 : 64 + 64] = np.frombuffer(struct.pack("<4Q", 128, 0, 256, 513), np.uint8)
+    with pytest.raises(CorruptFileError, match="impossible"):
+        ChecksumTable.parse(with_own_checksum(table), 1024, 5000)
+
+
+@pytest.mark.parametrize("place", [(1 << 40, 100), (0, 1 << 40), (1, (1 << 64) - 1)])
+def test_a_table_that_would_lie_outside_the_file_is_none(plain, place):
+    data = bytearray(plain)
+    entry = len(data) - checksums.FOOTER_BYTES - 16
+    data[entry : entry + 16] = struct.pack("<2Q", *place)
+    data[-16:-12] = struct.pack("<I", 2)
+    source = MeteredSource(BufferSource(bytes(data)))
+    assert find_table(MetadataBytes(source, Limits())) is None
+
+
 def test_buffers_must_come_in_order():
     writer = ChecksumWriter()
     writer.page_buffer(0, 64, DATA)

@@ -105,12 +105,15 @@ def test_the_other_scheme_is_seen_wherever_it_lies(root: Location, other: str) -
             call(root)
 
 
-def test_the_first_scheme_is_listed_whole(root: Location) -> None:
-    _make(root, *(f"{version}.manifest" for version in range(1, 101)))
+@pytest.mark.parametrize("first", [1, 1000])
+def test_the_first_scheme_is_listed_whole(root: Location, first: int) -> None:
+    """Names of versions from 1000 on sort before all of the other scheme, so that nothing lies behind the first."""
+    last = first + 99
+    _make(root, *(f"{version}.manifest" for version in range(first, last + 1)))
     newest = newest_manifest(root)
     assert newest is not None
-    assert newest.version == 100
-    assert [one.version for one in list_manifests(root, since=98)] == [98, 99, 100]
+    assert newest.version == last
+    assert [one.version for one in list_manifests(root, since=last - 2)] == [last - 2, last - 1, last]
 
 
 def test_detached_versions_and_other_files_are_passed_over(root: Location) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from lance_arrow.errors import CorruptManifestError
@@ -110,6 +112,18 @@ def test_a_fragment_that_is_gone() -> None:
     assert outcome(transaction("data_replacement"), transaction("delete_all")) is NO
     assert outcome(transaction("data_replacement"), transaction("delete_all", 2)) is OK
     assert outcome(transaction("delete"), transaction("delete_all")) is RETRY
+
+
+def test_rows_that_may_have_keys_of_a_merge() -> None:
+    """A merge looked for keys: others may have added them since."""
+    ours = replace(footprint_of(transaction("update").SerializeToString()), finds_keys=True)
+    update = transaction("update", 2)
+    assert judge(ours, footprint_of(update.SerializeToString())).outcome is OK
+    update.update.new_fragments.add(id=3)
+    for adds in (transaction("append", 2), update):
+        verdict = judge(ours, footprint_of(adds.SerializeToString()))
+        assert (verdict.outcome, verdict.reason) == (RETRY, "rows were added that may have keys of the merge")
+        assert judge(replace(ours, finds_keys=False), footprint_of(adds.SerializeToString())).outcome is OK
 
 
 def test_configuration() -> None:
