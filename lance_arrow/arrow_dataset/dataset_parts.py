@@ -155,7 +155,7 @@ class DatasetOfFragments(FileSystemDataset):
     def _is_far(self) -> bool:
         """Whether reading mostly waits for a store."""
         filesystem = bridge.filesystem_of(self)
-        return filesystem is not None and file_place("", filesystem, None, None).is_far
+        return filesystem is not None and file_place("/", filesystem, None, None).is_far
 
     def know_table(self, table: TableReader) -> None:
         """Tell which table this is a dataset of, which its fragments tell unless there are none."""
@@ -215,7 +215,7 @@ class DatasetOfFragments(FileSystemDataset):
         place = locate(fragments[0].path, filesystem=self.filesystem)
         assert place is not None
         metas = [part.fragment for part in parts if part.fragment is not None]
-        return TableReader(handler.columns_of(facts), metas, place.filesystem, handler.files)
+        return TableReader(handler.columns_of(facts), metas, place.given, handler.files)
 
     def _rows_of_fragments(self) -> list[FragmentRows | None]:
         """Rows of the table's fragment behind each fragment; None where something else, or no row, is behind it."""

@@ -86,7 +86,7 @@ class BareFiles(FileGroup):
     Parameters
     ----------
     filesystem
-        Where the files are.
+        Where the files are, as `Location.given` has it.
     place
         Of the first file.
     paths
@@ -99,7 +99,7 @@ class BareFiles(FileGroup):
         Whether only the ends of files are read at first, and pages when they are wanted.
     """
 
-    filesystem: AnyFileSystem
+    filesystem: AnyFileSystem | None
     place: FilePlace
     paths: tuple[str, ...]
     sizes: Positions

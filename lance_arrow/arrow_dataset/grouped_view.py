@@ -170,7 +170,7 @@ class GroupedView:
     def _is_local(self) -> bool:
         if self._table is not None:
             return Location(self._table.filesystem, "").is_local
-        return not file_place("", self._filesystem, None, None).is_far
+        return not file_place("/", self._filesystem, None, None).is_far
 
     @cached_property
     def _files(self) -> tuple[list[str], list[int], list[int], list[pc.Expression]]:
@@ -190,7 +190,7 @@ class GroupedView:
         before, is_suffix = place.path[: -len(paths[0])], place.path.endswith(paths[0])
         if location is None or location.path != place.path or not is_suffix:
             return None
-        if not reads_small_files(location.filesystem):
+        if not reads_small_files(location.given):
             return None
         if location.is_local and -1 in sizes:
             # pyarrow does not look at files that are named one by one.
@@ -205,7 +205,7 @@ class GroupedView:
         looked_at = nodes if plan is None else [*nodes, *plan.nodes(roots)]
         if opened.rows.file.version not in JOINED_VERSIONS or have_blobs(looked_at):
             return None
-        limits = BareSizes(location.filesystem, roots, nodes, plan, len(paths), default_runtime())
+        limits = BareSizes(location.given, roots, nodes, plan, len(paths), default_runtime())
 
         def kind_of(number: int) -> tuple[int, object, int, int]:
             kind, read = guarantee_of[number], limits.of(sizes[number])
@@ -241,7 +241,7 @@ class GroupedView:
                 guarantees[guarantee_of[first]],
                 file_size=sizes[first],
                 payload=BareFiles(
-                    location.filesystem,
+                    location.given,
                     replace(place, path=theirs[0]),
                     theirs,
                     their_sizes,

@@ -144,7 +144,7 @@ def dataset(
 
         (root,) = locations
         manifest = open_version(root, choice, default_runtime().settings.limits, newest=newest)
-        table = table_dataset(manifest.facts, manifest.fragments, root.filesystem, options)
+        table = table_dataset(manifest.facts, manifest.fragments, root.given, options)
         if strings == "dictionary":
             table = with_dictionaries(table) or table
         _check_read_dictionary(table)

@@ -226,7 +226,7 @@ class FileScanHandler:
             if held is not None and held.columns is columns and held.meta == fragment:
                 self._fragments.move_to_end(key)
                 return held
-            made = self._fragments[key] = FragmentRows(columns, fragment, self.files, location.filesystem, scan_options)
+            made = self._fragments[key] = FragmentRows(columns, fragment, self.files, location.given, scan_options)
             while len(self._fragments) > _KEPT_FRAGMENTS:
                 self._fragments.popitem(last=False)
         return made

@@ -265,7 +265,7 @@ def _candidates(place: FilePlace) -> Iterator[tuple[Location, str]]:
     parts = found.path.split("/")
     for at in range(len(parts) - 2, 0, -1):
         if parts[at] == DATA:
-            yield Location(found.filesystem, "/".join(parts[:at])), found.path
+            yield Location(found.given, "/".join(parts[:at])), found.path
 
 
 def _refuse_lost_versions(root: Location) -> None:
@@ -288,7 +288,7 @@ def _refuse_branch(root: Location) -> None:
         return
     parts = root.path.split("/")
     for at in range(len(parts) - 2, 0, -1):
-        above = Location(root.filesystem, "/".join(parts[:at]))
+        above = Location(root.given, "/".join(parts[:at]))
         if parts[at] == "tree" and is_table(above):
             branch = "/".join(parts[at + 1 :])
             raise UnsupportedError(

@@ -75,10 +75,13 @@ class Location:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Location):
             return NotImplemented
-        return (self.filesystem, self.path, self.name) == (other.filesystem, other.path, other.name)
+        if (self.path, self.name) != (other.path, other.name):
+            return False
+        # That of the other imported fsspec.
+        return self._filesystem is other._filesystem or self.filesystem == other.filesystem
 
     def __hash__(self) -> int:
-        return hash((self.filesystem, self.path, self.name))
+        return hash((self.path, self.name))
 
     def __str__(self) -> str:
         return self.name

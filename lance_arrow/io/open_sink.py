@@ -6,13 +6,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from fsspec.implementations.local import LocalFileSystem
-from pyarrow import fs as arrow_fs
-
 from lance_arrow.errors import InvalidArgumentError
-from lance_arrow.io.arrow_sink import create_arrow
 from lance_arrow.io.foreign_errors import foreign_errors
-from lance_arrow.io.fsspec_sink import create_fsspec
 from lance_arrow.io.local_sink import LocalSink
 from lance_arrow.io.location import AnyFileSystem, Location, resolve
 from lance_arrow.io.sink import ByteSink
@@ -54,10 +49,15 @@ def open_sink(
             raise InvalidArgumentError("filesystem and storage_options are for paths, not for open streams and sinks")
         return target if isinstance(target, ByteSink) else StreamSink(target)
     place = target if isinstance(target, Location) else resolve(target, filesystem, storage_options)
-    filesystem = place.filesystem
-    if isinstance(filesystem, arrow_fs.FileSystem):
-        return create_arrow(filesystem, place.path, name=place.name)
-    if type(filesystem) is LocalFileSystem and not filesystem.auto_mkdir:
+    if place.given is None or (place.is_local and not place.filesystem.auto_mkdir):
         # A plain local path has no wrapper and no protocol to remove.
         return LocalSink(place.path, name=place.name)
-    return create_fsspec(filesystem, place.path, name=place.name)
+    # Only for filesystems that a caller gave: these import fsspec.
+    from pyarrow import fs as arrow_fs  # noqa: PLC0415
+
+    from lance_arrow.io.arrow_sink import create_arrow  # noqa: PLC0415
+    from lance_arrow.io.fsspec_sink import create_fsspec  # noqa: PLC0415
+
+    if isinstance(place.filesystem, arrow_fs.FileSystem):
+        return create_arrow(place.filesystem, place.path, name=place.name)
+    return create_fsspec(place.filesystem, place.path, name=place.name)

@@ -6,8 +6,6 @@ import os
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 
-from fsspec.implementations.local import LocalFileSystem
-
 from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.location import Location
 from lance_arrow.io.sink import name_file
@@ -25,7 +23,7 @@ def sync_files(places: Iterable[Location]) -> None:
     OSError
         A file does not exist, or the disk reports an error.
     """
-    paths = [place.path for place in places if type(place.filesystem) is LocalFileSystem]
+    paths = [place.path for place in places if place.is_local]
     if len(paths) > _FEW_FILES:
         # Filesystems with a journal write it once for all waiting threads: 50 small files take a fifth of the time.
         with ThreadPoolExecutor(_THREADS) as threads:

@@ -394,7 +394,7 @@ class TableReads(TableHandle, FrameReads):
             The native bridge does not support the installed pyarrow.
         """
         made: LanceDataset = importlib.import_module("lance_arrow.arrow_dataset.table_dataset").table_dataset(
-            self._manifest.facts, self._manifest.fragments, self._root.filesystem, self._options
+            self._manifest.facts, self._manifest.fragments, self._root.given, self._options
         )
         return made
 

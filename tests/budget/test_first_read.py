@@ -228,3 +228,38 @@ def test_engines_read_a_file_without_what_tables_need(path: Path, engine: str) -
     assert not named(
         modules, "lance_arrow.scan.legacy", "lance_arrow.container.legacy", "lance_arrow.statistics.legacy"
     )
+
+
+OF_A_DATASET = """
+table = dataset.to_table()
+assert dataset.to_table(filter=pyarrow.compute.field("n") < 10).num_rows == 10
+assert dataset.count_rows() == 500
+assert dataset.head(3).num_rows == 3
+"""
+
+
+@pytest.mark.parametrize("is_table", [True, False], ids=["table", "folder"])
+@pytest.mark.parametrize(
+    "opening",
+    [
+        "dataset = lance_arrow.dataset(sys.argv[1])",
+        "dataset = pyarrow.dataset.dataset(sys.argv[1], format=lance_arrow.LanceFormat())",
+        "dataset = lance_arrow.LanceTable.open(sys.argv[1]).dataset()",
+    ],
+    ids=["own", "pyarrow", "of a table"],
+)
+def test_a_local_dataset_does_without_fsspec(table_path: Path, opening: str, *, is_table: bool) -> None:
+    if not is_table and "LanceTable" in opening:
+        pytest.skip("a folder is no table")
+    folder = table_path
+    if not is_table:
+        folder = table_path.with_name("files")
+        folder.mkdir(exist_ok=True)
+        for number, file in enumerate(sorted((table_path / "data").iterdir())):
+            (folder / f"{number}.lance").write_bytes(file.read_bytes())
+    assert not named(imported(folder, opening + OF_A_DATASET), "asyncio", "fsspec")
+
+
+def test_a_local_file_is_written_without_fsspec(tmp_path: Path) -> None:
+    writing = "table = pyarrow.table({'n': range(500)}); lance_arrow.write_table(table, sys.argv[1])"
+    assert not named(imported(tmp_path / "new.lance", writing), "asyncio", "fsspec")

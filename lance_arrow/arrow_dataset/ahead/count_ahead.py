@@ -60,18 +60,18 @@ class CountAhead:
         assert place.following is not None
         if location is None or place.size is None or location.path != place.path:
             return
-        opened = joinable(handler, place, location.filesystem, request.dataset_schema)
+        opened = joinable(handler, place, location.given, request.dataset_schema)
         if opened is None:
             return
         paths, sizes = place.following(MOST_AHEAD)
         paths, sizes = [place.path, *paths], [place.size, *sizes]
         filter, roots = asked_of(request).filter, opened.rows.roots
-        limits = BareSizes(location.filesystem, roots, (), filter, len(paths), default_runtime())
+        limits = BareSizes(location.given, roots, (), filter, len(paths), default_runtime())
         count, ends_only = limits.fitting(sizes)
         if count < 2:
             return
         group = BareFiles(
-            location.filesystem, place, tuple(paths[:count]), np.array(sizes[:count], np.int64), GroupState(), ends_only
+            location.given, place, tuple(paths[:count]), np.array(sizes[:count], np.int64), GroupState(), ends_only
         )
         for own, counts in group.counts(handler, request):
             self._known.update(zip(own, counts.tolist(), strict=True))

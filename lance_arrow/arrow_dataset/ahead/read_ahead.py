@@ -57,7 +57,7 @@ class OpensFiles(ScansFiles, Protocol):
     def example(self, place: FilePlace, schema: pa.Schema) -> OpenFile | None:
         """Open a file; of a store, another one of the schema that is open may stand for it."""
 
-    def table_files(self, session: TableSession, filesystem: AnyFileSystem) -> TableFiles:
+    def table_files(self, session: TableSession, filesystem: AnyFileSystem | None) -> TableFiles:
         """Return what reads the files of a table together."""
 
 
@@ -203,21 +203,21 @@ class ReadAhead:
     ) -> tuple[int, Iterator[ReadFiles]]:
         """Return how many files, from the first on, make a group, and what reads them; 0 for none."""
         if isinstance(place.payload, FoundPart):
-            table = handler.table_files(place.payload.session, location.filesystem)
+            table = handler.table_files(place.payload.session, location.given)
             return table.read(paths, self._request, self._plan, self._num_files)
         count, ends_only = self._count_of(handler, place, location, sizes)
         if count < 2:
             return 0, iter(())
         first = replace(place, path=location.path, following=None)
         own_sizes = np.array(sizes[:count], np.int64)
-        group = BareFiles(location.filesystem, first, tuple(paths[:count]), own_sizes, GroupState(), ends_only)
+        group = BareFiles(location.given, first, tuple(paths[:count]), own_sizes, GroupState(), ends_only)
         return count, group.read_files(handler, self._judged, self._whole)
 
     def _count_of(
         self, handler: OpensFiles, place: FilePlace, location: Location, sizes: Sequence[int]
     ) -> tuple[int, bool]:
         """Return how many bare files, from the first on, make a group, and whether it is opened by their ends."""
-        filesystem = location.filesystem
+        filesystem = location.given
         opened = joinable(handler, place, filesystem, self._request.dataset_schema)
         if opened is None:
             return 0, False
@@ -251,7 +251,9 @@ class _Skipping:
         return found
 
 
-def joinable(handler: OpensFiles, place: FilePlace, filesystem: AnyFileSystem, schema: pa.Schema) -> OpenFile | None:
+def joinable(
+    handler: OpensFiles, place: FilePlace, filesystem: AnyFileSystem | None, schema: pa.Schema
+) -> OpenFile | None:
     """Return an open file with the schema of the one at a place; None if such files cannot be read as one."""
     opened = handler.example(place, schema)
     if opened is None or opened.rows.file.version not in JOINED_VERSIONS or not reads_small_files(filesystem):

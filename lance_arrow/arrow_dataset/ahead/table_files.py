@@ -42,7 +42,7 @@ class TableFiles:
     """
 
     def __init__(
-        self, session: TableSession, columns: TableColumns, filesystem: AnyFileSystem, files: OpenFiles
+        self, session: TableSession, columns: TableColumns, filesystem: AnyFileSystem | None, files: OpenFiles
     ) -> None:
         self._session = session
         self._columns = columns

@@ -81,9 +81,9 @@ class TableReader:
         self._lock = Lock()
 
     @property
-    def filesystem(self) -> AnyFileSystem:
-        """The table's filesystem."""
-        return Location(self._filesystem, "").filesystem
+    def filesystem(self) -> AnyFileSystem | None:
+        """The table's filesystem, as `Location.given` has it."""
+        return self._filesystem
 
     @cached_property
     def starts(self) -> np.ndarray:

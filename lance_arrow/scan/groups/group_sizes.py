@@ -79,7 +79,7 @@ class BareSizes:
 
     def __init__(
         self,
-        filesystem: AnyFileSystem,
+        filesystem: AnyFileSystem | None,
         roots: Sequence[ColumnNode],
         nodes: Sequence[ColumnNode],
         filter: FilterPlan | None,
