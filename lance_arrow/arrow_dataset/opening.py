@@ -94,6 +94,8 @@ def dataset(
         The table contradicts itself, or needs a feature that this release does not know.
     FileNotFoundError
         There is nothing at this path, or no file matches the pattern.
+    TableNotFoundError
+        Files belong to a table whose versions are lost.
     InvalidArgumentError
         With `unify_schemas`, types of a column have no type in common; column and file are named.
 

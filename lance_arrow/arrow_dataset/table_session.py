@@ -18,16 +18,18 @@ import posixpath
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.arrow_dataset.handler_protocol import FoundFiles, SharedPayload
 from lance_arrow.arrow_dataset.places import file_place
 from lance_arrow.arrow_dataset.table_parts import TablePart
-from lance_arrow.errors import InternalError, MissingFileError, TableNotFoundError, UnsupportedError
-from lance_arrow.io import Location, has_file, list_names, locate, redact
-from lance_arrow.manifests.base_paths import DATA, DELETIONS, TRANSACTIONS
-from lance_arrow.manifests.versions import VERSIONS, VersionChoice, is_table, open_version
+from lance_arrow.errors import InternalError, MissingFileError, UnsupportedError
+from lance_arrow.io import Location, list_names, locate, redact
+from lance_arrow.manifests.base_paths import DATA
+from lance_arrow.manifests.path_kinds import refuse_lost_versions
+from lance_arrow.manifests.versions import VersionChoice, is_table, open_version
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.file_place import FilePlace
 
@@ -248,7 +250,7 @@ class TableSessions:
         if is_table(root):
             known = _Known(thread, root, TableSession(root, self._choice))
         else:
-            _refuse_lost_versions(root)
+            refuse_lost_versions(root, partial(default_runtime().side_by_side, is_far=not root.is_local))
             known = _Known(thread, root, None)
         with self._lock:
             others = [one for one in self._known if one.thread != thread or one.root != root]
@@ -266,20 +268,6 @@ def _candidates(place: FilePlace) -> Iterator[tuple[Location, str]]:
     for at in range(len(parts) - 2, 0, -1):
         if parts[at] == DATA:
             yield Location(found.given, "/".join(parts[:at])), found.path
-
-
-def _refuse_lost_versions(root: Location) -> None:
-    """Refuse files of a table without versions, which tell which files, and which of their rows, it has."""
-
-    def has_any(folder: str) -> bool:
-        return has_file(root.given, posixpath.join(root.path, folder), bool)
-
-    if any(default_runtime().side_by_side(has_any, (DELETIONS, TRANSACTIONS), is_far=not root.is_local)):
-        raise TableNotFoundError(
-            f"the files in {DATA!r} belong to a table whose versions are lost, so nobody knows which of their rows are "
-            f"deleted: restore {VERSIONS!r}, or read every row of single files with LanceFile",
-            path=root.name,
-        )
 
 
 def _refuse_branch(root: Location) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import enum
 import os
 import posixpath
+from collections.abc import Callable, Iterable, Sequence
 
 from lance_arrow.errors import TableNotFoundError
-from lance_arrow.io import Location, file_exists, foreign_errors, list_tree
+from lance_arrow.io import Location, file_exists, foreign_errors, has_file, list_tree
 from lance_arrow.io.location import is_http, is_of_obstore
 from lance_arrow.late_arrow import arrow_fs
-from lance_arrow.manifests.versions import ManifestFile, is_table, newest_manifest
+from lance_arrow.manifests.base_paths import DATA, DELETIONS, TRANSACTIONS
+from lance_arrow.manifests.versions import VERSIONS, ManifestFile, is_table, newest_manifest
 
 
 class PathKind(enum.Enum):
@@ -94,8 +96,9 @@ def files_in(place: Location) -> list[Location]:
     Raises
     ------
     TableNotFoundError
-        There are no files, so the folder is neither a table nor a folder of files.
+        There are no files, so the folder is neither a table nor a folder of files; or it was a table.
     """
+    refuse_lost_versions(place)
     names = [
         name
         for name in list_tree(place.filesystem, place.path)
@@ -106,6 +109,37 @@ def files_in(place: Location) -> list[Location]:
             "this folder is not a table (no manifest in _versions) and holds no files", path=place.name
         )
     return [Location(place.filesystem, posixpath.join(place.path, name)) for name in names]
+
+
+def refuse_lost_versions(
+    root: Location, each: Callable[[Callable[[str], bool], Sequence[str]], Iterable[bool]] = map
+) -> None:
+    """Refuse a folder without versions that was a table: these tell which files, and which of their rows, it has.
+
+    Parameters
+    ----------
+    root
+        The folder, which has no versions.
+    each
+        Calls a function for some folders: `map`, or what asks a store for all of them at once.
+
+    Raises
+    ------
+    TableNotFoundError
+        There are deletions or transactions.
+    OSError
+        Errors of the filesystem.
+    """
+
+    def has_any(folder: str) -> bool:
+        return has_file(root.given, posixpath.join(root.path, folder), bool)
+
+    if any(each(has_any, (DELETIONS, TRANSACTIONS))):
+        raise TableNotFoundError(
+            f"the files in {DATA!r} belong to a table whose versions are lost, so nobody knows which of their rows are "
+            f"deleted: restore {VERSIONS!r}, or read every row of single files with LanceFile",
+            path=root.name,
+        )
 
 
 @foreign_errors()

@@ -420,6 +420,9 @@ def test_a_table_that_lost_its_versions_is_refused(
     }
     with pytest.raises(TableNotFoundError, match="'data' belong to a table whose versions are lost"):
         opening[door]().to_table()
+    with pytest.raises(TableNotFoundError, match="'data' belong to a table whose versions are lost"):
+        lance_arrow.verify(tmp_path / "t")
+    assert lance_arrow.verify(one).ok
     with LanceFile(one) as file:
         assert file.num_rows == (5 if has_deletions else 3)
 
