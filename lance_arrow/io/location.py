@@ -77,7 +77,7 @@ class Location:
             return NotImplemented
         if (self.path, self.name) != (other.path, other.name):
             return False
-        # That of the other imported fsspec.
+        # If only one of them is None, the other has imported fsspec.
         return self._filesystem is other._filesystem or self.filesystem == other.filesystem
 
     def __hash__(self) -> int:
