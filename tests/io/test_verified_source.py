@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from lance_arrow.errors import CorruptFileError
 from lance_arrow.io import BufferSource, LocalSource, VerifiedSource, fetch, fetch_into, read_coalesced
+from lance_arrow.io.fetching import read_end
 from lance_arrow.kernels import BlockChecks, crc32c_blocks
 
 BLOCK = 64
@@ -183,3 +184,16 @@ def test_ranges_are_extended_to_unchecked_blocks(path):
         source.read(wide_starts, wide_stops)
         # What was checked is not read again.
         assert [one.tolist() for one in source.widened(starts, stops)] == [starts.tolist(), stops.tolist()]
+
+
+def test_the_end_is_read_at_once_until_there_are_checks(path):
+    """Then it is read as any range is: what is wrong with it is noticed."""
+    for inner in (BufferSource(DATA.tobytes()), LocalSource(path)):
+        source = VerifiedSource(inner)
+        assert source.read_end(100).tobytes() == DATA[-100:].tobytes()
+        source.check_with(checks_of(DATA), contradiction)
+        assert source.read_end(100) is None
+        assert read_end(source, 100).tobytes() == DATA[-100:].tobytes()
+    source = verified(BufferSource(bytes(SIZE)))
+    with pytest.raises(CorruptFileError, match="wrong"):
+        read_end(source, 500)

@@ -305,10 +305,8 @@ def main() -> int:
     for module in modules:
         of_module = sum(one.module == module for one in missed)
         print(f"{module}: {of_module} missed")
-    seconds = time.perf_counter() - started
-    print(
-        f"{total - len(missed)} of {total} mutants noticed, {share:.1%}, {num_endless} by the limit, in {seconds:.0f} s"
-    )
+    seconds, num_noticed = time.perf_counter() - started, total - len(missed)
+    print(f"{num_noticed} of {total} mutants noticed, {share:.1%}, {num_endless} by the limit, in {seconds:.0f} s")
     return 0 if total and share >= PASSING else 1
 
 
