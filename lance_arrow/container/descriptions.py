@@ -10,7 +10,8 @@ from functools import lru_cache
 
 from lance_arrow.proto.reading import unpack_any
 
-_MOST_KEPT_BYTES = 1 << 10
+_SHORT_BYTES = 512
+_MOST_KEPT_BYTES = 4 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +41,15 @@ class Description:
         CorruptFileError
             It is malformed, or has no type.
         """
-        return _kept(data) if len(data) <= _MOST_KEPT_BYTES else cls(*unpack_any(data))
+        if len(data) <= _SHORT_BYTES:
+            return _short(data)
+        return _long(data) if len(data) <= _MOST_KEPT_BYTES else cls(*unpack_any(data))
 
 
-@lru_cache(maxsize=1024)
-def _kept(data: bytes) -> Description:
+def _opened(data: bytes) -> Description:
     return Description(*unpack_any(data))
+
+
+_short = lru_cache(maxsize=1024)(_opened)
+# They have tables, which few pages share: of files that are read again they are found.
+_long = lru_cache(maxsize=256)(_opened)
