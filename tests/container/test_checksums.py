@@ -139,9 +139,10 @@ def test_a_buffer_without_bytes_is_impossible():
         ChecksumTable.parse(with_own_checksum(table), 1024, 5000)
 
 
-@pytest.mark.parametrize("place", [(1 << 40, 100), (0, 1 << 40), (1, (1 << 64) - 1)])
+@pytest.mark.parametrize("place", [(1 << 40, 100), (0, 1 << 40), (1, (1 << 64) - 1), (-50, 100)])
 def test_a_table_that_would_lie_outside_the_file_is_none(plain, place):
     data = bytearray(plain)
+    place = place[0] if place[0] >= 0 else len(data) + place[0], place[1]
     entry = len(data) - checksums.FOOTER_BYTES - 16
     data[entry : entry + 16] = struct.pack("<2Q", *place)
     data[-16:-12] = struct.pack("<I", 2)
