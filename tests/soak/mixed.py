@@ -56,6 +56,7 @@ _APPEND_SECONDS = 0.05
 _TURNS_UNTIL_REST = 20
 _SETTLE_SECONDS = 11.0
 """What a scan that was left early reads ahead ends a little later; idle threads of obstore's runtime after ten."""
+_MOST_ACT_SECONDS = 120.0
 _MOST_THREADS = 256
 """More than any pool has."""
 KEPT_FOR = datetime.timedelta(seconds=60)
@@ -343,8 +344,9 @@ def run(minutes: float, folder: Path, seed: int) -> str:
         victim.join()
         victim.close()
         killed += 1
-        if killed % _TURNS_UNTIL_REST == 0:
-            with gate.rest(120):
+        # A short soak looks once, at its end.
+        if killed % _TURNS_UNTIL_REST == 0 or (not samples and time.monotonic() - begun >= minutes * 60):
+            with gate.rest(_MOST_ACT_SECONDS):
                 time.sleep(_SETTLE_SECONDS)
                 samples.append(held(own))
     for soak in soaks:
