@@ -49,7 +49,8 @@ def open_sink(
             raise InvalidArgumentError("filesystem and storage_options are for paths, not for open streams and sinks")
         return target if isinstance(target, ByteSink) else StreamSink(target)
     place = target if isinstance(target, Location) else resolve(target, filesystem, storage_options)
-    if place.given is None or (place.is_local and not place.filesystem.auto_mkdir):
+    filesystem = place.given
+    if filesystem is None or (place.is_local and not filesystem.auto_mkdir):
         # A plain local path has no wrapper and no protocol to remove.
         return LocalSink(place.path, name=place.name)
     # Only for filesystems that a caller gave: these import fsspec.
@@ -58,6 +59,6 @@ def open_sink(
     from lance_arrow.io.arrow_sink import create_arrow  # noqa: PLC0415
     from lance_arrow.io.fsspec_sink import create_fsspec  # noqa: PLC0415
 
-    if isinstance(place.filesystem, arrow_fs.FileSystem):
-        return create_arrow(place.filesystem, place.path, name=place.name)
-    return create_fsspec(place.filesystem, place.path, name=place.name)
+    if isinstance(filesystem, arrow_fs.FileSystem):
+        return create_arrow(filesystem, place.path, name=place.name)
+    return create_fsspec(filesystem, place.path, name=place.name)
