@@ -49,6 +49,7 @@ def test_what_was_written_is_read():
     assert table.sizes.tolist() == [100, 1, 256, 500]
     assert table.columns.tolist() == [1, 0, checksums.NO_COLUMN, checksums.NO_COLUMN]
     assert [BufferKind(kind) for kind in table.kinds] == list(BufferKind)
+    assert table.kinds.tolist() == [0, 1, 2, 3]
     expected = [DATA[0:64], DATA[64:100], DATA[100:101], *np.split(DATA[200:456], 4)]
     expected += np.split(DATA[500:], range(64, 500, 64))
     assert table.crcs.tolist() == [crc32c(block) for block in expected]

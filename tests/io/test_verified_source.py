@@ -197,3 +197,16 @@ def test_the_end_is_read_at_once_until_there_are_checks(path):
     source = verified(BufferSource(bytes(SIZE)))
     with pytest.raises(CorruptFileError, match="wrong"):
         read_end(source, 500)
+
+
+def test_what_native_code_is_offered_follows_the_source(path):
+    for source in open_both(path):
+        assert source.positional().checks is not None
+        again = checks_of(DATA)
+        source.check_with(again, contradiction)
+        assert source.positional().checks is again
+        source.close()
+        assert source.positional() is None
+    # A local file offers the same each time.
+    source = verified(LocalSource(path))
+    assert source.positional() is source.positional()

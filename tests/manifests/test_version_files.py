@@ -80,6 +80,8 @@ def test_unusual_manifests_are_read_as_a_whole(table: LanceTable, kind: str, mon
     expected = read(table, last, None)
     assert (expected[0] is UnsupportedError) is kind.startswith("unknown")
     assert read(table, last, NamedFiles()) == expected
+    if kind == "unknown":
+        assert "the manifest has the unknown field 2004" in str(expected)
     monkeypatch.setattr(room, "manifest_from_bytes", None)
     with pytest.raises(TypeError):
         read(table, last, NamedFiles())

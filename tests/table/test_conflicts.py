@@ -126,6 +126,22 @@ def test_rows_that_may_have_keys_of_a_merge() -> None:
         assert judge(replace(ours, finds_keys=False), footprint_of(adds.SerializeToString())).outcome is OK
 
 
+@pytest.mark.parametrize(
+    ("mine", "theirs", "reason"),
+    [
+        ("append", "overwrite", "the content that it changes was replaced"),
+        ("append", "merge", "the data that it was computed from has changed"),
+        ("append", "project", "a column may have changed whether it allows nulls"),
+        ("delete", "update", "both change the same fragment"),
+        ("delete", "data_overlay", "its changes are unknown"),
+        ("data_replacement", "create_index", "both concern the values of the same column"),
+    ],
+)
+def test_reasons_are_told(mine: str, theirs: str, reason: str) -> None:
+    ours, others = [footprint_of(transaction(one).SerializeToString()) for one in (mine, theirs)]
+    assert judge(ours, others).reason == reason
+
+
 def test_configuration() -> None:
     replacing = transaction("update_config", key="other")
     replacing.update_config.config_updates.replace = True

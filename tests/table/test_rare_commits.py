@@ -19,6 +19,7 @@ from lance_arrow.errors import (
     CommitConflictError,
     CorruptManifestError,
     TableExistsError,
+    TableNotFoundError,
     UnsupportedError,
     VersionNotFoundError,
 )
@@ -210,3 +211,12 @@ def test_a_store_that_lists_nothing_after_a_name(has_others: bool, monkeypatch: 
     found = versions._first_files(Location(MemoryFileSystem(), "/t"), "/t/_versions")
     assert found == (None if has_others else names)
     assert asked == ["/t/_versions/43.manifest"]
+
+
+def test_a_branch_of_no_table_is_no_table(tmp_path: Path) -> None:
+    (tmp_path / "t").mkdir()
+    for made, error in ((False, TableNotFoundError), (True, VersionNotFoundError)):
+        if made:
+            LanceTable.create(tmp_path / "t", pa.table({"a": [1]}))
+        with pytest.raises(error):
+            LanceTable.open(tmp_path / "t", branch="side")
