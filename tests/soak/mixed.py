@@ -250,9 +250,12 @@ def serve(folder: str, seed: int, pipe: Connection) -> None:
 
 
 def append_for_ever(path: str, first: int) -> None:
-    """Append, until somebody kills this process."""
-    table = LanceTable.open(path)
+    """Append, until somebody kills this process, or the one that began it."""
+    table, parent = LanceTable.open(path), multiprocessing.parent_process()
+    assert parent is not None
     for number in range(first, first + 1_000_000):
+        if not parent.is_alive():
+            return
         table.append(rows_of(number, 1))
         time.sleep(_APPEND_SECONDS)
 
