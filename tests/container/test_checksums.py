@@ -149,6 +149,8 @@ def test_a_table_that_would_lie_outside_the_file_is_none(plain, place):
     data[-16:-12] = struct.pack("<I", 2)
     source = MeteredSource(BufferSource(bytes(data)))
     assert find_table(MetadataBytes(source, Limits())) is None
+    # Nothing but the end of the file was asked for.
+    assert source.snapshot().requests == 1
 
 
 def test_buffers_must_come_in_order():
