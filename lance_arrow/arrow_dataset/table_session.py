@@ -6,7 +6,7 @@
     t.lance/data/b.lance     another file of the fragment    no rows: the first one yields them
     t.lance/data/c.lance     not named by the version        no rows
     t.lance/tree/x/data/...  a branch                        refused: the search mixes folders
-    u/data/d.lance           of a table without versions     refused: nobody knows which rows are deleted
+    u/data/d.lance           of a table without versions     refused: deleted rows are not known
 
 All files of one dataset must belong to the same version, so they share a session. It begins while a dataset is made,
 and fixes the version when the schema or the first rows are read.

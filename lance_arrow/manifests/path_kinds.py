@@ -136,8 +136,8 @@ def refuse_lost_versions(
 
     if any(each(has_any, (DELETIONS, TRANSACTIONS))):
         raise TableNotFoundError(
-            f"the files in {DATA!r} belong to a table whose versions are lost, so nobody knows which of their rows are "
-            f"deleted: restore {VERSIONS!r}, or read every row of single files with LanceFile",
+            f"the files in {DATA!r} belong to a table whose versions are lost: they do not tell which rows are "
+            f"deleted. Restore {VERSIONS!r}, or read every row of single files with LanceFile",
             path=root.name,
         )
 

@@ -396,14 +396,16 @@ def test_a_union_of_filesystems_with_equal_paths(tmp_path: Path, use_threads: bo
 
 
 @pytest.mark.parametrize("has_deletions", [True, False])
-@pytest.mark.parametrize("name", ["t", "t/data", "t/data/*.lance", "above", "one"])
-@pytest.mark.parametrize("door", ["pyarrow", "own", "url"])
+@pytest.mark.parametrize(
+    ("door", "name"),
+    [(door, name) for door in ("pyarrow", "own", "url") for name in ("t", "t/data", "above", "one")]
+    # pyarrow knows no patterns.
+    + [(door, "t/data/*.lance") for door in ("own", "url")],
+)
 def test_a_table_that_lost_its_versions_is_refused(
     tmp_path: Path, door: str, name: str, *, has_deletions: bool
 ) -> None:
     """Its deleted rows, and files of older versions, would be back."""
-    if door == "pyarrow" and "*" in name:
-        pytest.skip("pyarrow knows no patterns")
     table = LanceTable.create(tmp_path / "t", pa.table({"id": range(20)}), max_rows_per_file=5)
     table.delete("id >= 3")
     if not has_deletions:

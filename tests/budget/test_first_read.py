@@ -238,19 +238,17 @@ assert dataset.head(3).num_rows == 3
 """
 
 
-@pytest.mark.parametrize("is_table", [True, False], ids=["table", "folder"])
+OWN = "dataset = lance_arrow.dataset(sys.argv[1])"
+BY_PYARROW = "dataset = pyarrow.dataset.dataset(sys.argv[1], format=lance_arrow.LanceFormat())"
+OF_A_TABLE = "dataset = lance_arrow.LanceTable.open(sys.argv[1]).dataset()"
+
+
 @pytest.mark.parametrize(
-    "opening",
-    [
-        "dataset = lance_arrow.dataset(sys.argv[1])",
-        "dataset = pyarrow.dataset.dataset(sys.argv[1], format=lance_arrow.LanceFormat())",
-        "dataset = lance_arrow.LanceTable.open(sys.argv[1]).dataset()",
-    ],
-    ids=["own", "pyarrow", "of a table"],
+    ("opening", "is_table"),
+    [(OWN, True), (OWN, False), (BY_PYARROW, True), (BY_PYARROW, False), (OF_A_TABLE, True)],
+    ids=["own, table", "own, folder", "pyarrow, table", "pyarrow, folder", "of a table"],
 )
 def test_a_local_dataset_does_without_fsspec(table_path: Path, opening: str, *, is_table: bool) -> None:
-    if not is_table and "LanceTable" in opening:
-        pytest.skip("a folder is no table")
     folder = table_path
     if not is_table:
         folder = table_path.with_name("files")

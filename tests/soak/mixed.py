@@ -77,7 +77,7 @@ def word_of(key: int) -> str:
 
 
 class Gate:
-    """Lets threads act, or waits until none does: what is held is counted at rest, whatever the load of the machine."""
+    """Lets threads act, or waits until none does, so that what is held is counted at rest."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
