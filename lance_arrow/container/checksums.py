@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import enum
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -44,6 +45,8 @@ LATE_BYTES = 256 << 10
 _BYTES_PER_BUFFER = 24
 _READ_UNSEEN_BYTES = 1 << 20
 """Of larger buffers, which may have any content, the beginning is read first."""
+_PIECE_BYTES = 8 << 20
+_WAVE_BYTES = 32 << 20
 _LAST_ENTRY = struct.Struct("<QQ")
 _NUM_BUFFERS = struct.Struct("<I")
 
@@ -192,16 +195,12 @@ class ChecksumTable:
         )
 
     def _is_sound(self, file_size: int) -> bool:
-        if not len(self.starts):
-            return not len(self.crcs)
         # Numbers above 63 bits are negative here.
-        if int(self.starts.min()) < 0 or int(self.starts.max()) > file_size:
+        are_inside = (self.starts >= 0) & (self.sizes > 0) & (self.sizes <= file_size - self.starts)
+        if not are_inside.all():
             return False
-        if int(self.sizes.min()) < 1 or int(self.sizes.max()) > file_size:
-            return False
-        stops = self.starts + self.sizes
-        are_apart = bool((stops[:-1] <= self.starts[1:]).all())
-        return are_apart and int(stops[-1]) <= file_size and self.num_blocks == len(self.crcs)
+        are_apart = bool((self.starts[:-1] + self.sizes[:-1] <= self.starts[1:]).all())
+        return are_apart and self.num_blocks == len(self.crcs)
 
     @property
     def num_blocks(self) -> int:
@@ -226,6 +225,22 @@ class ChecksumTable:
             return None
         column = int(self.columns[number])
         return None if column == NO_COLUMN else column
+
+    def waves(self) -> Iterator[tuple[Positions, Positions]]:
+        """Yield all covered bytes as ranges of whole blocks, some MiB for each read."""
+        piece_bytes = max(1, _PIECE_BYTES // self.block_bytes) * self.block_bytes
+        counts = -(-self.sizes // piece_bytes)
+        number = np.repeat(np.arange(len(counts)), counts)
+        within = np.arange(len(number)) - np.repeat(np.cumsum(counts) - counts, counts)
+        starts = self.starts[number] + within * piece_bytes
+        stops = np.minimum(starts + piece_bytes, (self.starts + self.sizes)[number])
+        ends = np.cumsum(stops - starts)
+        first = 0
+        while first < len(starts):
+            before = int(ends[first - 1]) if first else 0
+            last = max(first + 1, int(np.searchsorted(ends, before + _WAVE_BYTES, side="right")))
+            yield starts[first:last], stops[first:last]
+            first = last
 
 
 def table_bytes(num_buffers: int, num_blocks: int, num_columns: int) -> int:
@@ -265,7 +280,7 @@ def find_table(metadata: MetadataBytes) -> ChecksumTable | None:
         return None
     entry = tail[-FOOTER_BYTES - TABLE_ENTRY_BYTES : -FOOTER_BYTES].tobytes()
     start, size = _LAST_ENTRY.unpack(entry)
-    if size < HEADER_BYTES or start > file_size or size > file_size - start:
+    if not HEADER_BYTES <= size <= file_size - start:
         return None
     if (
         size > min(_READ_UNSEEN_BYTES, metadata.limits.max_metadata_bytes)

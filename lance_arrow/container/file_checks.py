@@ -5,7 +5,7 @@ The checks of metadata are here; `io` checks the pages.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -21,10 +21,6 @@ from lance_arrow.kernels import BlockChecks, crc32c
 
 if TYPE_CHECKING:
     from lance_arrow.container.columns import ColumnMeta
-
-_PIECE_BYTES = 8 << 20
-_WAVE_BYTES = 32 << 20
-
 
 check_verify = partial(check_choice, "verify", names(Verify))
 """Check the name of a mode of verification; raises `InvalidArgumentError` for others."""
@@ -106,25 +102,8 @@ class FileChecks:
 
     def read_everything(self, source: RangeSource) -> None:
         """Read all blocks from a source that checks them."""
-        for starts, stops in self.waves():
+        for starts, stops in self.table.waves():
             fetch(source, starts, stops)
-
-    def waves(self) -> Iterator[tuple[Positions, Positions]]:
-        """Yield all covered bytes as ranges of whole blocks, some MiB for each read."""
-        table = self.table
-        piece_bytes = max(1, _PIECE_BYTES // table.block_bytes) * table.block_bytes
-        counts = -(-table.sizes // piece_bytes)
-        number = np.repeat(np.arange(len(counts)), counts)
-        within = np.arange(len(number)) - np.repeat(np.cumsum(counts) - counts, counts)
-        starts = table.starts[number] + within * piece_bytes
-        stops = np.minimum(starts + piece_bytes, (table.starts + table.sizes)[number])
-        ends = np.cumsum(stops - starts)
-        first = 0
-        while first < len(starts):
-            before = int(ends[first - 1]) if first else 0
-            last = max(first + 1, int(np.searchsorted(ends, before + _WAVE_BYTES, side="right")))
-            yield starts[first:last], stops[first:last]
-            first = last
 
 
 def wrong_block(

@@ -8,7 +8,7 @@ import numpy as np
 
 from lance_arrow.container.checksums import ChecksumTable, find_table
 from lance_arrow.container.columns import ColumnTable
-from lance_arrow.container.file_checks import FileChecks, compare
+from lance_arrow.container.file_checks import compare
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.container.footer import FOOTER_BYTES, read_footer
 from lance_arrow.container.global_buffers import GlobalBuffers
@@ -69,7 +69,7 @@ class ChecksumAudit:
                 yield CorruptFileError("the file was written with a table of checksums, which is missing")
             return
         yield from self._metadata_of(self._table)
-        yield from self._blocks(file, FileChecks(self._table, self._table.checks()))
+        yield from self._blocks(file, self._table)
 
     def _metadata_of(self, table: ChecksumTable) -> Iterator[LanceError]:
         """Compare what describes the file, as far as it can be found through what is right."""
@@ -95,11 +95,10 @@ class ChecksumAudit:
             if wrong := _wrong(stored.stored(column), crc, "the metadata of a column", stored.place(column)):
                 yield wrong
 
-    def _blocks(self, file: LanceFileReader | None, checks: FileChecks) -> Iterator[LanceError]:
+    def _blocks(self, file: LanceFileReader | None, table: ChecksumTable) -> Iterator[LanceError]:
         """Compare all blocks; neighbours that are wrong are one finding."""
-        table = checks.table
         first_block = 0
-        for starts, stops in checks.waves():
+        for starts, stops in table.waves():
             data, positions = fetch(self._source, starts, stops)
             counts = -(-(stops - starts) // table.block_bytes)
             piece = np.repeat(np.arange(len(counts)), counts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -210,3 +211,84 @@ def test_what_native_code_is_offered_follows_the_source(path):
     # A local file offers the same each time.
     source = verified(LocalSource(path))
     assert source.positional() is source.positional()
+
+
+def test_whole_blocks_are_not_read_into_one_array(path, monkeypatch):
+    """They would be copied once more."""
+    source = verified(LocalSource(path))
+    monkeypatch.setattr(VerifiedSource, "read_arena_joined", None)
+    # The second ends with its buffer.
+    parts = source.read(positions([64, 192]), positions([128, 200]))
+    assert [part.tobytes() for part in parts] == [DATA[64:128].tobytes(), DATA[192:200].tobytes()]
+    assert source.snapshot().bytes_fetched == 64 + 8
+
+
+@pytest.mark.parametrize(
+    ("start", "stop", "num_bytes"), [(512, 640, 128), (520, 640, 120 + 64), (512, 630, 118 + 64), (520, 630, 110 + 128)]
+)
+def test_beside_memory_of_the_caller_only_borders_are_read(start, stop, num_bytes):
+    source = verified(_Direct(DATA))
+    source.read_into(positions([start]), positions([stop]), np.zeros(SIZE, np.uint8), positions([0]))
+    assert source.snapshot().bytes_fetched == num_bytes
+
+
+@pytest.mark.parametrize(
+    ("starts", "stops", "num_bytes"),
+    [
+        # A block, and bytes without checksums, with one between them.
+        ((520, 920, 931), (525, 930, 940), 64 + 19),
+        # A block of both.
+        ((520, 530), (525, 540), 64),
+        # A block of both and the next, as many bytes as a request has at most.
+        ((520, 570), (525, 600), 128),
+        # One more would be above that: each is read with its own blocks.
+        ((520, 570, 600), (525, 580, 660), 64 + 128 + 128),
+    ],
+)
+def test_each_byte_is_read_once_if_requests_stay_small(starts, stops, num_bytes):
+    inner = BufferSource(DATA)
+    inner.coalescing = type(inner.coalescing)(max_gap_bytes=0, max_span_bytes=128)
+    source = verified(inner)
+    data, places = source.read_arena(positions(starts), positions(stops))
+    assert source.snapshot().bytes_fetched == num_bytes
+    for start, stop, place in zip(starts, stops, places.tolist(), strict=True):
+        assert data[place : place + stop - start].tobytes() == DATA[start:stop].tobytes()
+
+
+class _Reopened(LocalSource):
+    """Offers native code another descriptor each time."""
+
+    def positional(self):
+        return replace(super().positional())
+
+
+def test_a_new_offer_of_the_inner_source_is_passed_on(path, monkeypatch):
+    inner = _Reopened(path)
+    source = verified(inner)
+    first, second = source.positional(), source.positional()
+    assert first is not second
+    assert first.checks is second.checks is not None
+
+
+def late_checks(num_blocks):
+    """Blocks of 64 bytes of one buffer, whose checksums lie behind it."""
+    size = num_blocks * BLOCK
+    return BlockChecks.late(positions([0]), positions([size]), num_blocks, BLOCK, size)
+
+
+def test_checksums_that_lie_near_each_other_are_one_request():
+    source = VerifiedSource(BufferSource(DATA))
+    source.check_with(late_checks(10_000), contradiction)
+    # They are read in groups of 4 KiB: 16 KiB lie between the first and the sixth.
+    for group, num_requests in ((5, 1), (6, 2)):
+        blocks = positions([3, group * 1024])
+        firsts, _ = source._absent(blocks * BLOCK, (blocks + 1) * BLOCK)
+        assert len(firsts) == num_requests
+
+
+def test_scans_read_checksums_ahead(monkeypatch):
+    seen = []
+    monkeypatch.setattr(VerifiedSource, "_read_sums", lambda self, starts, stops: seen.extend((starts, stops)))
+    source = verified(_Direct(DATA))
+    source.read_into(positions([0]), positions([64]), np.zeros(SIZE, np.uint8), positions([0]))
+    assert [one.tolist() for one in seen] == [[0], [64 + (256 << 20)]]

@@ -16,6 +16,11 @@ def test_a_record_is_of_the_joined_bytes() -> None:
     assert len({seal(mark, *PARTS) for mark in (SECTION, MANIFEST, DELETIONS)}) == 3
 
 
+def test_a_record_holds_crc32c_as_files_of_any_release_do() -> None:
+    # The check value of CRC-32C, of these nine digits.
+    assert RECORD.unpack(seal(MANIFEST, b"1234", b"56789"))[0] == 0xE3069283
+
+
 def test_bytes_are_compared_with_their_record() -> None:
     record = seal(MANIFEST, *PARTS)
     assert check_seal(MANIFEST, record, "the manifest", *PARTS)
@@ -34,6 +39,8 @@ def test_what_is_no_record_is_compared_with_nothing(record: bytes) -> None:
         (b"", None),
         (b"ARROW1..", None),
         (b"body" + b"foot" + (4).to_bytes(4, "little") + b"ARROW1", 4),
+        (b"foot" + (4).to_bytes(4, "little") + b"ARROW1", 0),
+        ((0).to_bytes(4, "little") + b"ARROW1", 0),
         (b"body" + b"foot" + (9).to_bytes(4, "little") + b"ARROW1", None),
         (b"body" + b"foot" + b"\xff\xff\xff\xff" + b"ARROW1", None),
     ],

@@ -29,13 +29,13 @@ namespace lance_arrow {
 // Of the files of one scan. Scans that share options, as one scanner makes them, share this too; it goes on at once.
 class ScanPace {
  public:
-  // What callers of a few rows need, from the first batch on, to take it and to stop. Tests set it.
+  // What callers of a few rows need, from the first batch on, to take it and to stop. Tests on busy machines set more.
   static std::atomic<int64_t>& PauseMicros() {
     static std::atomic<int64_t> micros = 300;
     return micros;
   }
-  // How long the other files wait for the leading one, which Arrow may keep waiting while it holds many rows.
-  static constexpr std::chrono::milliseconds kPatience{20};
+  // How long the other files wait at least for the leading one, which Arrow may keep waiting while it holds many rows.
+  static constexpr std::chrono::microseconds kPatience{20'000};
 
   // Begin to scan a file.
   void Enter(const arrow::dataset::FileFragment* file) {
@@ -94,13 +94,14 @@ class ScanPace {
     return !waiting_.empty();
   }
 
-  // Let the other files begin after `kPatience`, or cancel them if the scan has stopped.
+  // Let the other files begin after `kPatience`, or a longer pause, or cancel them if the scan has stopped.
   void LosePatience() {
     Futures waiting;
     bool is_stopped = false;
     {
       std::unique_lock<std::mutex> lock(mutex_);
-      changed_.wait_for(lock, kPatience, [this] { return way_ != Way::kOpen; });
+      const auto patience = std::max(kPatience, std::chrono::microseconds(PauseMicros()));
+      changed_.wait_for(lock, patience, [this] { return way_ != Way::kOpen; });
       is_stopped = way_ == Way::kStopped;
       waiting = EndWith(is_stopped ? Way::kStopped : Way::kOn);
     }
