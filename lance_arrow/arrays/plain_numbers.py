@@ -1,4 +1,4 @@
-"""Numbers between Arrow and numpy, and values as scalars, without pandas.
+"""Numbers between Arrow and numpy, values as scalars, and batches of no rows, without pandas.
 
 `pyarrow.array`, `pyarrow.scalar` and `Array.to_numpy` import pandas where it is installed, on their first call: a
 quarter of a second.
@@ -39,6 +39,12 @@ def as_array(numbers: NDArray[Any]) -> pa.Array:
     return pa.Array.from_buffers(pa.from_numpy_dtype(numbers.dtype), len(numbers), [None, data])
 
 
+def as_binary(value: bytes) -> pa.Array:
+    """Return an array of one value of large_binary."""
+    ends = pa.py_buffer(np.array([0, len(value)], np.int64))
+    return pa.Array.from_buffers(pa.large_binary(), 1, [None, ends, pa.py_buffer(value)], 0)
+
+
 def as_scalar(value: object) -> pa.Scalar:
     """Return a Python value as `pyarrow.scalar` does, which is asked for others than truths, numbers and texts.
 
@@ -60,3 +66,8 @@ def as_scalar(value: object) -> pa.Scalar:
         ends = pa.py_buffer(np.array([0, len(data)], np.int32))
         return pa.Array.from_buffers(pa.string(), 1, [None, ends, pa.py_buffer(data)], 0)[0]
     return pa.scalar(value)
+
+
+def empty_batch(schema: pa.Schema) -> pa.RecordBatch:
+    """Return a batch of no rows."""
+    return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from lance_arrow import engine
 from lance_arrow.arrays.column_tree import holds_views, is_view, type_over
+from lance_arrow.arrays.plain_numbers import empty_batch
 from lance_arrow.late_arrow import pc
 
 _VIEW_BYTES = 16
@@ -102,7 +103,7 @@ def taken(table: pa.Table, positions: pa.Array) -> pa.Table:
     if not any([holds_views(field.type) for field in table.schema]):
         return table.take(positions)
     whole = table.combine_chunks().to_batches()
-    rows = whole[0] if whole else pa.RecordBatch.from_pylist([], table.schema)
+    rows = whole[0] if whole else empty_batch(table.schema)
     return pa.Table.from_batches([through_bytes(rows, lambda rows: rows.take(positions))])
 
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from lance_arrow.arrays.column_tree import LeafNode
-from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.errors import InvalidArgumentError, NotPicklableError
+from lance_arrow.libarrow.expressions import native_expressions
 from lance_arrow.pruning.zone_predicates import ZonePredicate
 from lance_arrow.pruning.zone_pruning import prune_rows
 from lance_arrow.pruning.zone_values import UNCOMPARABLE
@@ -176,7 +176,7 @@ def left_by_filter(file: OpenFile, filter: Predicate, schema: pa.Schema | None, 
     schema = file.rows.schema if schema is None else schema
     expression = as_expression(filter, schema)
     try:
-        predicate = ZonePredicate(bridge.expression_tree(expression, schema))
+        predicate = ZonePredicate(native_expressions.expression_tree(expression, schema))
     except (*UNCOMPARABLE, pa.ArrowKeyError) as error:
         raise InvalidArgumentError(f"the filter {expression} does not fit the file: {misfit(error, schema)}") from error
     return prune_rows(file.rows, file.zones, predicate, within).rows

@@ -35,6 +35,7 @@ from lance_arrow.container.joined_files import JOINED_VERSIONS
 from lance_arrow.errors import InvalidArgumentError, LanceError
 from lance_arrow.io import Location, reads_small_files
 from lance_arrow.io.pacing.policy import FAR_GROUPS_AHEAD
+from lance_arrow.libarrow.expressions import native_expressions
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.filters.filter_plan import FilterPlan
 from lance_arrow.scan.filters.kept_plans import kept_plan
@@ -261,7 +262,7 @@ def _wanted_paths(columns: Any, schema: pa.Schema) -> tuple[Path, ...] | None:
         found = [
             parse_dot_path(path)
             for expression in columns.values()
-            for path in bridge.mentioned_columns(expression, schema)
+            for path in native_expressions.mentioned_columns(expression, schema)
         ]
     else:
         found = named_paths(columns)

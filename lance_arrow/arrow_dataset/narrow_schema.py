@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_arrow.arrays.column_paths import Path, parse_dot_path
-from lance_arrow.arrow_dataset.bridge.loading import bridge
+from lance_arrow.libarrow.expressions import native_expressions
 from lance_arrow.scan.predicates import MISFITS
 
 # Virtual columns of Arrow; it knows them beside the schema.
@@ -61,4 +61,4 @@ def named_paths(columns: Any) -> list[Path]:
 
 
 def _mentioned(expressions: list[pc.Expression], schema: pa.Schema) -> list[Path]:
-    return [parse_dot_path(path) for one in expressions for path in bridge.mentioned_columns(one, schema)]
+    return [parse_dot_path(path) for one in expressions for path in native_expressions.mentioned_columns(one, schema)]

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from lance_arrow.arrays.column_paths import Path, parse_path, project
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
-from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.arrow_dataset.fragment_zones import FragmentZones
 from lance_arrow.html_repr import html_table
 from lance_arrow.io import requests_for
+from lance_arrow.libarrow.expressions import native_expressions
 from lance_arrow.pruning.zone_predicates import Tree, ZonePredicate, is_understood
 from lance_arrow.pruning.zone_pruning import PruneResult, prune_rows
 from lance_arrow.runtime import default_runtime
@@ -197,11 +197,11 @@ class ScanExplainer:
         columns: Sequence[str] | dict[str, pc.Expression] | None,
         filter: pc.Expression | None,
     ) -> None:
-        self._filter = None if filter is None else bridge.expression_tree(filter, schema)
+        self._filter = None if filter is None else native_expressions.expression_tree(filter, schema)
         if columns is None:
             paths: list[Path] = [(name,) for name in schema.names]
         elif isinstance(columns, dict):
-            trees = [bridge.expression_tree(one, schema) for one in columns.values()]
+            trees = [native_expressions.expression_tree(one, schema) for one in columns.values()]
             paths = [path for tree in trees for path in ZonePredicate(tree).fields]
         else:
             paths = [parse_path(column, schema.names) for column in columns]

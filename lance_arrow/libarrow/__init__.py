@@ -1,8 +1,10 @@
-"""Arrow's own C++ libraries as a table of C functions, for the engine, which is not linked to them.
+"""What is linked to Arrow's own C++ libraries, and needs no dataset: built once for each pyarrow X.Y.
 
-`functions.cpp` fills the table: memory of results from Arrow's pools, and batches of the C data interface as objects of
-pyarrow. `engine/arrays/arrow_functions.hpp` declares it. It is built once for each pyarrow X.Y. `builds` finds such
-builds, also those of the bridge, and loads the one that fits. The engine works without one.
+- `functions.cpp` fills a table of C functions for the engine, which is not linked to them: memory of results from
+  Arrow's pools, and batches of the C data interface as objects of pyarrow. `engine/arrays/arrow_functions.hpp` declares
+  it. The engine works without one.
+- `_expressions` reads, binds and evaluates expressions; `expressions` loads it.
+- `builds` finds such builds, also those of the bridge, and loads the one that fits.
 
-Forbidden here: anything that Arrow's C data interface or a codec of Arrow does not do.
+Forbidden here: anything of pyarrow.dataset, which takes longer to import than pyarrow.
 """

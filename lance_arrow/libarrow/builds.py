@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 
 from lance_arrow import libarrow as _package
-
-# One name for all builds: that of the function by which Python loads each.
-_MODULE = "lance_arrow.libarrow._libarrow"
 
 
 def built_releases(folders: Iterable[str], name: str) -> dict[tuple[int, int], Path]:
@@ -38,6 +37,49 @@ def release_of(version: str) -> tuple[int, int] | None:
     return (int(numbers[1]), int(numbers[2])) if numbers else None
 
 
+def choose_build(builds: dict[tuple[int, int], Path], version: str) -> Path:
+    """Return the build for a pyarrow.
+
+    Parameters
+    ----------
+    builds
+        As `built_releases` returns them.
+    version
+        `pyarrow.__version__`.
+
+    Raises
+    ------
+    ImportError
+        There is none, in one sentence: Arrow's C++ libraries change their ABI with each release ``X.Y``.
+    """
+    if not builds:
+        raise ImportError("lance_arrow was installed without its bridge to pyarrow.dataset: reinstall it")
+    release = release_of(version)
+    if release not in builds:
+        names = ", ".join(f"{major}.{minor}" for major, minor in sorted(builds))
+        newest = ".".join(map(str, max(builds)))
+        raise ImportError(
+            f"lance_arrow's bridge to pyarrow.dataset was built for pyarrow {names}, found {version}: "
+            f"pip install 'pyarrow=={newest}.*', or reinstall lance_arrow from its sources beside this pyarrow"
+        )
+    return builds[release]
+
+
+def load(name: str, path: Path) -> ModuleType:
+    """Load a build under the name that is compiled into all builds of a module; one that fails is not kept."""
+    loader = ExtensionFileLoader(name, str(path))
+    spec = spec_from_file_location(name, path, loader=loader)
+    if spec is None:
+        raise ImportError(f"{path} is no module that Python can load")
+    module = sys.modules[name] = module_from_spec(spec)
+    try:
+        loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
 def arrow_functions(version: str) -> object | None:
     """Load the build of `functions.cpp` for a pyarrow, which has been imported: the build is linked to its libraries.
 
@@ -55,8 +97,5 @@ def arrow_functions(version: str) -> object | None:
     path = None if release is None else built_releases(_package.__path__, "_libarrow").get(release)
     if path is None:
         return None
-    spec = spec_from_file_location(_MODULE, path, loader=ExtensionFileLoader(_MODULE, str(path)))
-    if spec is None:
-        raise ImportError(f"{path} is no module that Python can load")
-    functions: object = module_from_spec(spec).functions
+    functions: object = load("lance_arrow.libarrow._libarrow", path).functions
     return functions

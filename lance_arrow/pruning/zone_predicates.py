@@ -36,7 +36,7 @@ class ZonePredicate:
     Parameters
     ----------
     tree
-        Result of `bridge.expression_tree`.
+        Result of `expression_tree`.
     """
 
     def __init__(self, tree: Tree) -> None:

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from lance_arrow.arrays.column_paths import Path
 from lance_arrow.arrays.column_tree import storage_type
+from lance_arrow.arrays.plain_numbers import as_binary
 from lance_arrow.engine import NativeProgram
 from lance_arrow.pruning.zone_values import are_alike, cast_bounds, keeps_order
 from lance_arrow.statistics.zone_bounds import successor
@@ -72,7 +73,7 @@ class ZoneProgram:
 
 
 def compiled(tree: Tree) -> ZoneProgram:
-    """Compile the tree of a filter, from `bridge.expression_tree`."""
+    """Compile the tree of a filter, from `expression_tree`."""
     compiler = _Compiler()
     compiler.condition(tree)
     return compiler.program()
@@ -253,7 +254,7 @@ class _Compiler:
 
 
 def _text(value: bytes) -> _Operand:
-    return _Operand(pa.array([value], pa.large_binary()), pa.large_binary())
+    return _Operand(as_binary(value), pa.large_binary())
 
 
 def _compared(type_: pa.DataType) -> pa.DataType:

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from lance_arrow.arrays.column_paths import Path
 from lance_arrow.arrays.column_tree import storage_type
+from lance_arrow.arrays.plain_numbers import empty_batch
 from lance_arrow.container.extension_types import is_binary_json
 from lance_arrow.errors import CorruptPageError, InvalidArgumentError
 from lance_arrow.scan.filters.bound_filters import columns_of, evaluated
@@ -99,7 +100,7 @@ class ComputedColumns:
         self.paths: tuple[Path, ...] = tuple(dict.fromkeys(mentioned))
         """Columns, and fields of structs, that the values mention."""
         if fields is None:
-            nothing = pa.RecordBatch.from_pylist([], schema=schema)
+            nothing = empty_batch(schema)
             fields = pa.schema([(name, self._of(name, nothing).type) for name in self._expressions])
         self.schema: pa.Schema = fields
 

@@ -17,7 +17,7 @@ _MAX_LISTED = 5
 
 
 def text_of(node: Tree) -> str:
-    """Print a tree as `bridge.expression_tree` returns it; casts that only fit types together are left out."""
+    """Print a tree as `expression_tree` returns it; casts that only fit types together are left out."""
     if node[0] == "literal":
         return _value(node[1])
     if node[0] == "field":

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from lance_arrow.arrays.plain_numbers import as_numbers
 from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.schema import arrow_schema
 from lance_arrow.files.data_file_writer import DataFileWriter
@@ -74,7 +75,7 @@ def write_added_files(
         at_last.callback(made.abort)
         for batch in reader.batches(reader.projection(wanted), None, batch_size, wants_all=True):
             if batch.num_rows:
-                addresses = batch.column(batch.num_columns - 1).to_numpy(zero_copy_only=False)
+                addresses = as_numbers(batch.column(batch.num_columns - 1))
                 made.write(compute(batch.select(range(len(columns))) if columns else batch.select([])), addresses)
         made.finish()
     return made.files

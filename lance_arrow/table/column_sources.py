@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
+from lance_arrow.arrays.plain_numbers import empty_batch
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.files.batch_inputs import schema_and_rows
 from lance_arrow.late_arrow import pads, pc
@@ -103,7 +104,7 @@ class _Function:
         projection = reader.projection(names)
         found = reader.batches(projection, None, rows)
         given = next(found, None)
-        batch = pa.RecordBatch.from_pylist([], schema=projection.schema) if given is None else given
+        batch = empty_batch(projection.schema) if given is None else given
         made = self._made(batch)
         self.schema: pa.Schema = made.schema
         self._first: pa.RecordBatch | None = made if given is not None else None

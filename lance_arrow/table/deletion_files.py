@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyroaring
 
+from lance_arrow.arrays.plain_numbers import as_array
 from lance_arrow.io import Location, write_file
 from lance_arrow.manifests import seals
 from lance_arrow.manifests.base_paths import DELETIONS
@@ -57,7 +58,7 @@ def write_deletions(
 def _arrow(offsets: pyroaring.BitMap, name: bytes) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_file(sink, _SCHEMA, options=_OPTIONS) as writer:
-        writer.write_batch(pa.record_batch([pa.array(np.asarray(offsets.to_array(), np.uint32))], schema=_SCHEMA))
+        writer.write_batch(pa.record_batch([as_array(np.asarray(offsets.to_array(), np.uint32))], schema=_SCHEMA))
     data = sink.getvalue().to_pybytes()
     at = arrow_footer(data)
     assert at is not None

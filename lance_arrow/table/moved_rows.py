@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from lance_arrow.arrays.plain_numbers import as_numbers
 from lance_arrow.container.fields import SchemaField
 from lance_arrow.container.schema import arrow_schema
 from lance_arrow.errors import InvalidArgumentError, UnsupportedError, did_you_mean
@@ -92,7 +93,7 @@ class MovedRows:
 
     def remember(self, places: pa.RecordBatch) -> None:
         """Remember rows that are written, in the order they are."""
-        self.addresses.add(places.column(0).to_numpy(zero_copy_only=False))
+        self.addresses.add(as_numbers(places.column(0)))
         if self._kept:
             self._ids.append(_numbers(places, 1))
             self._created.append(_numbers(places, 2))

@@ -7,6 +7,7 @@ from functools import partial
 
 import pyroaring
 
+from lance_arrow.arrays.plain_numbers import as_numbers
 from lance_arrow.errors import UnsupportedError
 from lance_arrow.io import Location
 from lance_arrow.manifests.bitmaps import bitmap_of
@@ -55,7 +56,7 @@ def live_addresses(reader: TableReader, predicate: Predicate | None) -> RowAddre
     check_addresses_shown(reader)
     found = RowAddresses()
     for batch in reader.batches(reader.projection([ADDRESS]), predicate, None, wants_all=True):
-        found.add(batch.column(0).to_numpy(zero_copy_only=False))
+        found.add(as_numbers(batch.column(0)))
     return found
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lance_arrow.arrays.plain_numbers import empty_batch
 from lance_arrow.container.extension_types import text_schema
 from lance_arrow.errors import InvalidArgumentError, did_you_mean
 from lance_arrow.files.write_options import WriteOptions
@@ -88,7 +89,7 @@ def _condition(where: Predicate, schema: pa.Schema) -> pc.Expression:
     shown = text_schema(schema)
     if shown is not schema:
         with fitting("the filter {} does not fit the schema", shown, condition):
-            evaluated(condition, pa.RecordBatch.from_pylist([], schema=shown))
+            evaluated(condition, empty_batch(shown))
     return condition
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lance_arrow.arrays.plain_numbers import as_array, as_numbers, as_scalar
+from lance_arrow.arrays.plain_numbers import as_array, as_binary, as_numbers, as_scalar, empty_batch
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,18 @@ def test_numbers_and_arrays(kind: str) -> None:
     assert array.equals(pa.array(numbers[::2]))
     assert as_numbers(array).tolist() == [0, 2, 4, 6]
     assert as_numbers(array.slice(1, 0)).dtype == np.dtype(kind)
+
+
+@pytest.mark.parametrize("value", [b"", b"a", b"\0\xff" * 40])
+def test_binary_values(value: bytes) -> None:
+    found = as_binary(value)
+    found.validate(full=True)
+    assert found.equals(pa.array([value], pa.large_binary()))
+
+
+def test_batches_of_no_rows() -> None:
+    item = pa.struct([("a", pa.list_(pa.int8())), ("b", pa.dictionary(pa.int32(), pa.string()))])
+    schema = pa.schema([pa.field("x", item, nullable=False), ("y", pa.json_()), ("z", pa.uuid())], metadata={"k": "v"})
+    found = empty_batch(schema)
+    found.validate(full=True)
+    assert (found.num_rows, found.schema.equals(schema, check_metadata=True)) == (0, True)

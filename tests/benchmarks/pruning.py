@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 
 import lance_arrow
 from lance_arrow import LanceFile, LanceFormat, write_table
-from lance_arrow.arrow_dataset.bridge.loading import bridge
+from lance_arrow.libarrow.expressions import native_expressions
 from lance_arrow.pruning.zone_pruning import zone_predicate
 from lance_arrow.statistics.zone_maps import ZoneMap, zones_schema
 
@@ -76,7 +76,7 @@ def zones(rounds: int) -> None:
     maps = {("a",): zone_map(first, first + ROWS_PER_ZONE - 1), ("b",): zone_map(random, random + 1)}
     schema = pa.schema([("a", pa.int64()), ("b", pa.float64())])
     for text in ((F("a") >= 5_000_000) & (F("b") < 3.5), F("a").isin([5, 77, 4_000_000]) | (F("b") > 99.5)):
-        predicate = zone_predicate(bridge, text, schema)
+        predicate = zone_predicate(native_expressions, text, schema)
         assert predicate is not None
         judge = predicate.verdicts
         compared(f"{NUM_ZONES:,} zones", {"judged": lambda judge=judge: int(judge(maps, NUM_ZONES).sum())}, rounds)

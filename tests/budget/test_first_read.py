@@ -124,6 +124,30 @@ def test_a_table_with_deletions_is_read_without_pandas(tmp_path: Path, read: str
     assert not {"pandas", "pyarrow.dataset"} & set(done.stdout.split())
 
 
+@pytest.mark.parametrize(
+    "work",
+    [
+        "to_table(filter='n > 40')",
+        "to_table(filter='n in (1, 2) and x < 0.5')",
+        "to_table(filter=\"s like 'text 1%' or s = 'text 4'\")",
+        "to_table(filter=\"s like '%7%'\", limit=2)",
+        "count_rows('x < 0.5')",
+        "delete('n = 7')",
+        "update({'x': 'x + 1'}, where='n = 7')",
+        "add_columns({'y': 'x * 2'})",
+    ],
+)
+def test_sql_does_without_pandas(tmp_path: Path, work: str) -> None:
+    numbers = range(NUM_ROWS)
+    rows = pa.table({"n": numbers, "x": [n / 100 for n in numbers], "s": [f"text {n}" for n in numbers]})
+    lance_arrow.LanceTable.create(tmp_path / "t", rows, max_rows_per_file=100)
+    done = run(
+        f"import sys, lance_arrow; lance_arrow.LanceTable.open(sys.argv[1]).{work}; print(*sys.modules)", tmp_path / "t"
+    )
+    assert done.returncode == 0, done.stderr
+    assert not {"pandas", "pyarrow.dataset", "pyarrow.acero"} & set(done.stdout.split())
+
+
 def test_only_plugins_of_the_file_are_imported(path: Path) -> None:
     plugins = {
         one for one in imported(path, BY_FILE) if one.startswith(("lance_arrow_codecs.", "lance_arrow_layouts."))

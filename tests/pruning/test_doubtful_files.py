@@ -14,7 +14,7 @@ from zones_in_memory import zone_maps
 
 from lance_arrow import write_table
 from lance_arrow.arrays.read_options import ReadOptions
-from lance_arrow.arrow_dataset.bridge.loading import bridge
+from lance_arrow.libarrow.expressions import native_expressions
 from lance_arrow.pruning import file_pruner as module
 from lance_arrow.pruning import zone_pruning
 from lance_arrow.pruning.file_pruner import FilePruner, file_pruner
@@ -98,13 +98,13 @@ def test_leaves_of_other_names(tmp_path: Path) -> None:
 def test_sets_of_another_type(given: pa.Array, verdict: Verdict) -> None:
     """A set that cannot be cast to the column's type decides nothing."""
     table = pa.table({"a": pa.array([1, 2, 3], pa.int8())})
-    predicate = ZonePredicate(bridge.expression_tree(F("a").isin(given), table.schema))
+    predicate = ZonePredicate(native_expressions.expression_tree(F("a").isin(given), table.schema))
     assert predicate.verdicts(zone_maps(table, 3), 1).tolist() == [verdict]
 
 
 def test_without_the_bridge_nothing_is_judged() -> None:
     assert zone_predicate(None, F("id") > 3, ROWS.schema) is None
-    assert zone_predicate(bridge, F("other") > 3, ROWS.schema) is None
+    assert zone_predicate(native_expressions, F("other") > 3, ROWS.schema) is None
 
 
 class TwoLengths:
@@ -124,7 +124,7 @@ def test_zones_of_several_lengths_are_cut_at_each_border(
 ) -> None:
     file = TwoLengths()
     monkeypatch.setattr(ZonePredicate, "leaves", lambda self, roots: {("id",): "id", ("x",): "x"})
-    predicate = zone_predicate(bridge, (F("id") >= 12) & (F("x") < 20), ROWS.schema)
+    predicate = zone_predicate(native_expressions, (F("id") >= 12) & (F("x") < 20), ROWS.schema)
     rows = RowRanges(*(np.array(side, np.int64) for side in zip(*within, strict=True)))
     found = prune_rows(file, file, predicate, rows)  # type: ignore[arg-type]
     kept = {row for start, stop in zip(found.rows.starts, found.rows.stops, strict=True) for row in range(start, stop)}

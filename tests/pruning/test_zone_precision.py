@@ -12,7 +12,7 @@ import pytest
 from filter_cases import FilterCase, filter_case
 from zones_in_memory import zone_maps
 
-from lance_arrow.arrow_dataset.bridge.loading import bridge
+from lance_arrow.libarrow.expressions import native_expressions
 from lance_arrow.pruning.zone_predicates import Verdict, is_understood
 from lance_arrow.pruning.zone_pruning import zone_predicate
 from lance_arrow.statistics.zone_bounds import MAX_BOUND_BYTES
@@ -57,7 +57,7 @@ def cases() -> list[tuple[int, FilterCase, np.ndarray, tuple[Any, ...]]]:
         if not 0 < len(case.table) <= 40:
             continue
         kept = kept_rows(case)
-        predicate = zone_predicate(bridge, case.expression, case.table.schema)
+        predicate = zone_predicate(native_expressions, case.expression, case.table.schema)
         if kept is not None and predicate is not None and is_exact(predicate.tree, case.table):
             found.append((number, case, kept, predicate))
     return found

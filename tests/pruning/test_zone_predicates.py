@@ -15,7 +15,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from zones_in_memory import leaves_of, zone_maps
 
-from lance_arrow.arrow_dataset.bridge.loading import bridge
+from lance_arrow.libarrow.expressions import native_expressions
 from lance_arrow.pruning.zone_predicates import Verdict, ZonePredicate, is_understood
 from lance_arrow.pruning.zone_pruning import PruneResult, prune_zones, zone_predicate
 from lance_arrow.spi.layouts import RowRanges
@@ -149,7 +149,7 @@ def test_verdicts_hold(name, data):
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         assume(False)
     kept = np.bincount(left.to_numpy() // ROWS_PER_ZONE, minlength=len(zones)).tolist()
-    predicate = zone_predicate(bridge, expression, table.schema)
+    predicate = zone_predicate(native_expressions, expression, table.schema)
     assert predicate is not None
     verdicts = predicate.verdicts(zone_maps(table, ROWS_PER_ZONE), len(zones))
     for verdict, count, zone in zip(verdicts, kept, zones, strict=True):
@@ -243,7 +243,7 @@ NO, MAYBE, ALL = Verdict
     ids=str,
 )
 def test_zones_are_decided(table, expression, expected):
-    predicate = zone_predicate(bridge, expression, table.schema)
+    predicate = zone_predicate(native_expressions, expression, table.schema)
     assert predicate.verdicts(zone_maps(table, 4), 3).tolist() == expected
 
 
@@ -266,7 +266,7 @@ def test_without_zone_maps_no_zones_are_counted():
     ids=str,
 )
 def test_rows_are_left_and_sure(within, left, sure, counts):
-    predicate = zone_predicate(bridge, x >= 7, NUMBERS.schema)
+    predicate = zone_predicate(native_expressions, x >= 7, NUMBERS.schema)
     chosen = RowRanges(*(np.array(side, np.int64) for side in zip(*within, strict=True)))
     found = prune_zones(zone_maps(NUMBERS, 4), np.array([0, 4, 8, 12]), predicate, chosen)
     for rows, expected in ((found.rows, left), (found.all, sure)):
@@ -275,7 +275,10 @@ def test_rows_are_left_and_sure(within, left, sure, counts):
         ] == expected
     assert (found.zones_total, found.zones_pruned, found.zones_all) == counts
     nothing = prune_zones(
-        zone_maps(NUMBERS, 4), np.array([0, 4, 8, 12]), zone_predicate(bridge, x > 10, NUMBERS.schema), chosen
+        zone_maps(NUMBERS, 4),
+        np.array([0, 4, 8, 12]),
+        zone_predicate(native_expressions, x > 10, NUMBERS.schema),
+        chosen,
     )
     assert (nothing.rows.num_rows, nothing.all.num_rows, nothing.zones_pruned) == (0, 0, counts[0])
 
@@ -294,7 +297,7 @@ def test_rows_are_left_and_sure(within, left, sure, counts):
     ids=str,
 )
 def test_numbers_of_other_widths_are_compared(table, expression, expected):
-    predicate = zone_predicate(bridge, expression, table.schema)
+    predicate = zone_predicate(native_expressions, expression, table.schema)
     assert predicate.verdicts(zone_maps(table, 1), 3).tolist() == expected
     assert [len(table.slice(row, 1).filter(expression)) * ALL for row in range(3)] == expected
 
@@ -302,30 +305,30 @@ def test_numbers_of_other_widths_are_compared(table, expression, expected):
 def test_nothing_follows_what_begins_with_the_last_byte():
     values = [b"\xff", b"\xff\xff", b"\xffa", b"\xff", b"a", b"b", b"\xfe", b"c", b"a", b"\xff", b"b", b"c"]
     table = pa.table({"x": pa.array(values)})
-    predicate = zone_predicate(bridge, pc.starts_with(x, b"\xff"), table.schema)
+    predicate = zone_predicate(native_expressions, pc.starts_with(x, b"\xff"), table.schema)
     assert predicate.verdicts(zone_maps(table, 4), 3).tolist() == [ALL, NO, MAYBE]
 
 
 def test_calls_are_found_wherever_they_are():
-    predicate = zone_predicate(bridge, (x > 1) & ((x < 3) | ~(x == 2)), NUMBERS.schema)
+    predicate = zone_predicate(native_expressions, (x > 1) & ((x < 3) | ~(x == 2)), NUMBERS.schema)
     for function in ("greater", "less", "equal", "invert", "or_kleene"):
         assert predicate.calls(function)
     assert not predicate.calls("random")
-    assert not zone_predicate(bridge, pc.scalar(True), NUMBERS.schema).calls("random")
+    assert not zone_predicate(native_expressions, pc.scalar(True), NUMBERS.schema).calls("random")
 
 
 def test_what_is_no_call_is_understood():
-    left, right = zone_predicate(bridge, x > 1, NUMBERS.schema).tree[2]
+    left, right = zone_predicate(native_expressions, x > 1, NUMBERS.schema).tree[2]
     assert is_understood(left)
     assert is_understood(right)
-    assert not is_understood(zone_predicate(bridge, x + 1 > 1, NUMBERS.schema).tree[2][0])
+    assert not is_understood(zone_predicate(native_expressions, x + 1 > 1, NUMBERS.schema).tree[2][0])
 
 
 def test_indices_of_null_items_are_valid_to_arrow():
     column = pa.DictionaryArray.from_arrays(pa.array([1, 1, None, 1], pa.int8()), pa.array(["a", None]))
     table = pa.table({"x": column})
     for expression in (x.is_valid(), x.is_null(), x == "a", x.isin(["a"])):
-        (verdict,) = zone_predicate(bridge, expression, table.schema).verdicts(zone_maps(table, 4), 1)
+        (verdict,) = zone_predicate(native_expressions, expression, table.schema).verdicts(zone_maps(table, 4), 1)
         kept = len(table.filter(expression))
         assert verdict == Verdict.MAYBE or kept == (4 if verdict == Verdict.ALL else 0)
 
@@ -348,7 +351,9 @@ def test_long_chains_are_judged():
     expression = pc.scalar(False)
     for value in range(100, 400):
         expression = expression | (x == value)
-    assert zone_predicate(bridge, expression, NUMBERS.schema).verdicts(zone_maps(NUMBERS, 4), 3).tolist() == [
+    assert zone_predicate(native_expressions, expression, NUMBERS.schema).verdicts(
+        zone_maps(NUMBERS, 4), 3
+    ).tolist() == [
         NO,
         NO,
         NO,
@@ -359,19 +364,21 @@ def test_deep_trees_are_judged_or_maybe():
     expression = x > 100
     for _ in range(300):
         expression = ~expression
-    verdicts = zone_predicate(bridge, expression, NUMBERS.schema).verdicts(zone_maps(NUMBERS, 4), 3)
+    verdicts = zone_predicate(native_expressions, expression, NUMBERS.schema).verdicts(zone_maps(NUMBERS, 4), 3)
     assert verdicts.tolist() == [MAYBE, MAYBE, MAYBE]
 
 
 def test_fields_are_named_once():
     schema = pa.schema([("x", pa.int32()), ("st", pa.struct([("y", pa.int32())]))])
-    predicate = zone_predicate(bridge, (x > 1) & (x < 5) & (pc.field("st", "y") == 1), schema)
+    predicate = zone_predicate(native_expressions, (x > 1) & (x < 5) & (pc.field("st", "y") == 1), schema)
     assert sorted(predicate.fields) == [("st", "y"), ("x",)]
 
 
 def test_many_zones_are_judged_quickly():
     zones = 1000
     table = pa.table({"x": np.arange(4 * zones)})
-    verdicts = zone_predicate(bridge, (x >= 400) & (x < 800), table.schema).verdicts(zone_maps(table, 4), zones)
+    verdicts = zone_predicate(native_expressions, (x >= 400) & (x < 800), table.schema).verdicts(
+        zone_maps(table, 4), zones
+    )
     assert np.flatnonzero(verdicts == Verdict.ALL).tolist() == list(range(100, 200))
     assert (verdicts == Verdict.NO).sum() == zones - 100

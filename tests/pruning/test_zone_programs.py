@@ -14,9 +14,9 @@ from zone_trees import ZoneCase, zone_case
 from zones_in_memory import zone_maps
 
 from lance_arrow import LanceFormat, write_table
-from lance_arrow.arrow_dataset.bridge.loading import bridge
 from lance_arrow.engine import NativeProgram, NativeZones
 from lance_arrow.errors import InternalError
+from lance_arrow.libarrow.expressions import native_expressions
 from lance_arrow.pruning.zone_predicates import Verdict, ZonePredicate
 from lance_arrow.pruning.zone_pruning import zone_predicate
 from lance_arrow.pruning.zone_values import zones_as
@@ -126,7 +126,7 @@ def test_zone_maps_are_cast_once() -> None:
 
 
 def verdict_of(expression: pc.Expression, table: pa.Table) -> int:
-    predicate = zone_predicate(bridge, expression, table.schema)
+    predicate = zone_predicate(native_expressions, expression, table.schema)
     assert predicate is not None
     (found,) = predicate.verdicts(zone_maps(table, len(table)), 1).tolist()
     return int(found)

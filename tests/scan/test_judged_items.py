@@ -13,7 +13,7 @@ from string_columns import assert_values
 
 import lance_arrow
 from lance_arrow import LanceFile, LanceTable
-from lance_arrow.arrow_dataset.bridge.loading import bridge
+from lance_arrow.libarrow.expressions import native_expressions
 from lance_arrow.scan.filters import filter_plan, item_filters, judges
 from lance_arrow.spi import ReadReport
 
@@ -136,14 +136,14 @@ def test_other_conditions_decode_no_dictionary(path: Path, monkeypatch: pytest.M
     seen: list[tuple[list[str], set[str]]] = []
 
     class Watching:
-        """The bridge, and what it evaluates."""
+        """What reads expressions, and what it evaluates."""
 
         def __getattr__(self, name: str) -> Any:
-            return getattr(bridge, name)
+            return getattr(native_expressions, name)
 
         def evaluate(self, part: pc.Expression, schema: pa.Schema, batch: pa.RecordBatch, pool: Any = None) -> pa.Array:
-            seen.append((batch.schema.names, set(bridge.mentioned_columns(part, schema))))
-            return bridge.evaluate(part, schema, batch, pool)
+            seen.append((batch.schema.names, set(native_expressions.mentioned_columns(part, schema))))
+            return native_expressions.evaluate(part, schema, batch, pool)
 
     def watched(self: item_filters.ItemFilters, *given: Any) -> pa.Array:
         self._native = Watching()

@@ -81,7 +81,6 @@ cdef extern from "format.hpp" namespace "lance_arrow":
     CResult[shared_ptr[CBuffer]] SourceBuffer(const CFileSource&) nogil
     vector[c_string] ColumnPaths(const ScanOptions&)
     c_bool HoldViews(const vector[shared_ptr[CField]]&)
-    vector[c_string] MentionedPaths(const CExpression&, const CSchema&)
     object BridgeOptionsOf(const CFileWriteOptions*)
     shared_ptr[CFileWriteOptions] MakeBridgeWriteOptions(shared_ptr[CFileFormat], object options)
 
@@ -115,28 +114,3 @@ cdef extern from "ready_rows.hpp" namespace "lance_arrow":
 cdef extern from "scan_options.hpp" namespace "lance_arrow":
     shared_ptr[CFragmentScanOptions] MakeBridgeScanOptions(object options)
     object BridgeScanOptionsOf(const ScanOptions&)
-
-cdef extern from "expressions.hpp" namespace "lance_arrow":
-    cdef cppclass CLookup "arrow::compute::SetLookupOptions":
-        CDatum value_set
-
-    cdef cppclass CMatch "arrow::compute::MatchSubstringOptions":
-        c_string pattern
-        c_bool ignore_case
-
-    cdef cppclass CNulls "arrow::compute::NullOptions":
-        c_bool nan_is_null
-
-    int KindOf(const CExpression&)
-    const CDatum& LiteralOf(const CExpression&)
-    vector[int] IndicesOf(const CExpression&)
-    const c_string& FunctionOf(const CExpression&)
-    const vector[CExpression]& ArgumentsOf(const CExpression&)
-    shared_ptr[CDataType] TypeOf(const CExpression&)
-    const CLookup* LookupOf(const CExpression&)
-    const CMatch* MatchOf(const CExpression&)
-    const CNulls* NullsOf(const CExpression&)
-    int NullMatching(const CLookup&)
-    CResult[CExpression] BindFolded(const CExpression&, const CSchema&)
-    CResult[shared_ptr[CArray]] Evaluate(const CExpression&, const CSchema&, const shared_ptr[CRecordBatch]&,
-                                         CMemoryPool*) nogil

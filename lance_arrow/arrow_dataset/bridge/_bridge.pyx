@@ -318,6 +318,3 @@ def show_scanner_as(cls, Scanner scanner not None):
     cdef Scanner shown = cls.__new__(cls)
     shown.init(scanner.unwrap())
     return shown
-
-
-include "expressions.pxi"

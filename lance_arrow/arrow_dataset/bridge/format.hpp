@@ -8,7 +8,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -24,6 +23,7 @@
 #include "gate.hpp"
 #include "ready_rows.hpp"
 #include "scan.hpp"
+#include "libarrow/dot_paths.hpp"
 #include "writer.hpp"
 
 namespace lance_arrow {
@@ -232,49 +232,6 @@ inline arrow::Result<std::shared_ptr<arrow::Buffer>> SourceBuffer(const arrow::d
   return file->ReadAt(0, size_bytes);
 }
 
-// The names a reference goes through; a position becomes a name by the schema. What the schema lacks must be by name.
-inline std::vector<std::string> NamesOf(const arrow::FieldRef& ref, const arrow::Schema& schema) {
-  std::vector<std::string> names;
-  if (ref.IsName()) {
-    names.push_back(*ref.name());
-    return names;
-  }
-  auto found = ref.FindOneOrNone(schema);
-  if (found.ok() && !found->empty()) {
-    const arrow::FieldVector* fields = &schema.fields();
-    for (int index : found->indices()) {
-      const auto& field = (*fields)[index];
-      names.push_back(field->name());
-      fields = &field->type()->fields();
-    }
-  } else if (ref.IsNested()) {
-    for (const arrow::FieldRef& step : *ref.nested_refs()) {
-      if (step.IsName()) names.push_back(*step.name());
-    }
-  }
-  return names;
-}
-
-// What references name, once each, in order of first mention: "a", "st.b". A backslash escapes dots and backslashes
-// within a name, which arrow::FieldRef::ToDotPath does not.
-inline std::vector<std::string> DotPaths(const std::vector<arrow::FieldRef>& refs, const arrow::Schema& schema) {
-  std::vector<std::string> paths;
-  std::unordered_set<std::string> known;
-  paths.reserve(refs.size());
-  for (const arrow::FieldRef& ref : refs) {
-    std::string path;
-    for (const std::string& name : NamesOf(ref, schema)) {
-      if (!path.empty()) path += '.';
-      for (char character : name) {
-        if (character == '.' || character == '\\') path += '\\';
-        path += character;
-      }
-    }
-    if (known.insert(path).second) paths.push_back(std::move(path));
-  }
-  return paths;
-}
-
 // Whether values of some column, at any depth, are views; what is below extension types is not looked at.
 inline bool HoldViews(const arrow::FieldVector& fields) {
   return std::any_of(fields.begin(), fields.end(), [](const std::shared_ptr<arrow::Field>& field) {
@@ -286,12 +243,6 @@ inline bool HoldViews(const arrow::FieldVector& fields) {
 // Every column the scan needs.
 inline std::vector<std::string> ColumnPaths(const arrow::dataset::ScanOptions& options) {
   return DotPaths(options.MaterializedFields(), *options.dataset_schema);
-}
-
-// Every column, and field of a struct, that an expression needs.
-inline std::vector<std::string> MentionedPaths(const arrow::compute::Expression& expression,
-                                               const arrow::Schema& schema) {
-  return DotPaths(arrow::compute::FieldsInExpression(expression), schema);
 }
 
 // To be called once, before any thread exists that could hold up a fork.

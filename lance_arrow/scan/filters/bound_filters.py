@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lance_arrow.arrays.column_paths import Path, parse_dot_path
+from lance_arrow.arrays.plain_numbers import as_numbers
 from lance_arrow.arrays.view_arrays import holds_views, without_views
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.scan.predicates import MISFITS, fitting
@@ -115,9 +116,8 @@ def flags_of(
     """Return whether each item satisfies a condition on a column, and behind them whether null does."""
     few = pa.RecordBatch.from_arrays([pa.concat_arrays([items, pa.nulls(1, items.type)], pool)], [name])
     flags = native.evaluate(part, schema, few, pool)
-    # Null flags count as no.
-    found: NDArray[np.uint8] = flags.fill_null(False).to_numpy(zero_copy_only=False).view(np.uint8)
-    return found
+    # Null flags count as no. For `fill_null`, pyarrow would import pandas.
+    return as_numbers(pc.and_kleene(flags, flags.is_valid()).cast(pa.uint8()))
 
 
 def columns_of(expression: pc.Expression, schema: pa.Schema, *, what: str = "filter") -> tuple[Path, ...]:
@@ -156,18 +156,22 @@ def mentioned_paths(native: ModuleType, bound: pc.Expression, schema: pa.Schema)
 
 
 def native_bridge() -> ModuleType | None:
-    """Return the bridge, whose absence costs pruning but no answer."""
+    """Return what reads expressions, whose absence costs pruning but no answer."""
     try:
-        module = importlib.import_module("lance_arrow.arrow_dataset.bridge.loading")
+        module = importlib.import_module("lance_arrow.libarrow.expressions")
     except ImportError:
         return None
-    found: ModuleType = module.bridge
+    found: ModuleType = module.native_expressions
     return found
 
 
 def evaluated(expression: pc.Expression, batch: pa.RecordBatch) -> pa.Array:
-    """Evaluate through pyarrow's execution plans, which know no plain call for it; raises what Arrow does."""
-    # Imported when a filter is evaluated: it loads pyarrow.dataset, which loads pandas.
+    """Evaluate an expression for each row of a batch; raises what Arrow does."""
+    native = native_bridge()
+    if native is not None:
+        found: pa.Array = native.evaluate(native.bind(expression, batch.schema), batch.schema, batch)
+        return found
+    # pyarrow itself has no plain call for it, but execution plans. They load pyarrow.dataset, which loads pandas.
     acero = importlib.import_module("pyarrow.acero")
     source = acero.Declaration("table_source", acero.TableSourceNodeOptions(pa.Table.from_batches([batch])))
     wanted = acero.Declaration("project", acero.ProjectNodeOptions([expression], ["kept"]))

@@ -79,7 +79,7 @@ def ends_of_runs(flags: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[n
 def _literal(value: object, type_: pa.DataType) -> pa.Array:
     if not isinstance(value, pa.Scalar) or value.type != type_:
         raise NotRanges
-    return pa.array([value] if value.is_valid else [], type_)
+    return pa.repeat(value, 1) if value.is_valid else pa.nulls(0, type_)
 
 
 def _members(wanted: object, type_: pa.DataType) -> pa.Array:

@@ -55,7 +55,7 @@ class Judge:
 
     @classmethod
     def of(cls, native: ModuleType, schema: pa.Schema, name: str, part: pc.Expression) -> Judge | None:
-        none = pa.array([], schema.field(name).type)
+        none = pa.nulls(0, schema.field(name).type)
         try:
             (null,) = flags_of(native, schema, name, part, none, None)
         except MISFITS:

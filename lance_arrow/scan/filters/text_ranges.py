@@ -13,9 +13,11 @@ from itertools import zip_longest
 from types import ModuleType
 from typing import TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lance_arrow.arrays.plain_numbers import as_array, as_binary
 from lance_arrow.scan.filters.bound_filters import flags_of
 from lance_arrow.scan.filters.compared import NotRanges, Pattern, compared_with, ends_of_runs
 from lance_arrow.scan.predicates import MISFITS
@@ -53,19 +55,20 @@ def text_ranges(native: ModuleType, schema: pa.Schema, name: str, part: pc.Expre
     except (NotRanges, UnicodeDecodeError, *MISFITS):
         return None
     starts_here, ends_here = ends_of_runs(flags)
-    lows = probes.filter(pa.array(starts_here)).to_pylist()
+    lows = probes.take(as_array(np.flatnonzero(starts_here))).to_pylist()
     # A range ends where the next gap, or bound, begins.
-    highs = probes[1:].filter(pa.array(ends_here[:-1])).to_pylist()
+    highs = probes[1:].take(as_array(np.flatnonzero(ends_here[:-1]))).to_pylist()
     return list(zip_longest(lows, highs))
 
 
 def _bounds(compared: Iterable[pa.Array | Pattern]) -> pa.Array:
     """Return different strings where ranges may begin or end, ascending."""
-    found = [pa.array([], _BYTES)]
+    found = [pa.nulls(0, _BYTES)]
     num_bounds = 0
     for one in compared:
-        found.append(pa.array(_ends_of(one), _BYTES) if isinstance(one, Pattern) else one.cast(_BYTES))
-        num_bounds += len(found[-1])
+        own = [as_binary(end) for end in _ends_of(one)] if isinstance(one, Pattern) else [one.cast(_BYTES)]
+        found += own
+        num_bounds += sum([len(bounds) for bounds in own])
         if num_bounds > _MOST_BOUNDS:
             raise NotRanges
     return _distinct(found)
@@ -103,5 +106,5 @@ def _following(beginning: str) -> str | None:
 
 def _probes(bounds: pa.Array) -> pa.Array:
     """Return the bounds, and the first string of each gap before, between and behind them, ascending."""
-    behind = pc.binary_join_element_wise(bounds, pa.scalar(b"\0", _BYTES), pa.scalar(b"", _BYTES))
-    return _distinct([pa.array([b""], _BYTES), bounds, behind])
+    behind = pc.binary_join_element_wise(bounds, as_binary(b"\0")[0], as_binary(b"")[0])
+    return _distinct([as_binary(b""), bounds, behind])

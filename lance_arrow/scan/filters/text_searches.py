@@ -11,11 +11,11 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lance_arrow.arrays.plain_numbers import as_binary
 from lance_arrow.scan.filters.bound_filters import flags_of
 from lance_arrow.scan.filters.compared import NotRanges, Pattern, compared_with
 from lance_arrow.scan.filters.text_ranges import PATTERN_SIGNS
 from lance_arrow.scan.predicates import MISFITS
-from lance_arrow.statistics.zone_types import is_text
 
 
 class TextSearch(NamedTuple):
@@ -43,7 +43,7 @@ def text_search(native: ModuleType, schema: pa.Schema, name: str, part: pc.Expre
     try:
         (pattern,) = compared_with(native.expression_tree(part, schema), type_)
         needle = _needle(pattern)
-        probes = pa.array([needle, ""] if is_text(type_) else [needle.encode(), b""], type_)
+        probes = pa.concat_arrays([as_binary(needle.encode()), as_binary(b"")]).cast(type_)
         found, missing, _ = flags_of(native, schema, name, part, probes, None).tolist()
     except (NotRanges, UnicodeDecodeError, ValueError, *MISFITS):
         return None

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import lance_arrow
 from lance_arrow import LanceFile
-from lance_arrow.arrow_dataset.bridge.loading import bridge
+from lance_arrow.libarrow.expressions import native_expressions
 from lance_arrow.scan.filters.filter_plan import FilterPlan
 from lance_arrow.scan.filters.number_ranges import number_ranges
 from lance_arrow.scan.filters.row_filter import RowFilter
@@ -158,15 +158,15 @@ def test_ranges_hold_the_numbers_that_arrow_finds(folder: Path, kind: str) -> No
     table, _ = written(folder, kind, "few", False)
     some = table["x"][7]
     condition = (pc.field("x") > some) | (pc.field("x") == table["x"][8])
-    ranges = number_ranges(bridge, table.schema, "x", bridge.bind(condition, table.schema))
+    ranges = number_ranges(native_expressions, table.schema, "x", native_expressions.bind(condition, table.schema))
     assert ranges is not None
     _, lows, highs, nan = ranges
     dtype = stored_as(TYPES[kind])
     stored = table["x"].combine_chunks().view(pa.from_numpy_dtype(dtype)).to_numpy()
     low, high = (np.array(bits, np.uint64).astype(f"u{dtype.itemsize}").view(dtype) for bits in (lows, highs))
     found = ((stored[:, np.newaxis] >= low) & (stored[:, np.newaxis] <= high)).any(axis=1)
-    bound = bridge.bind(condition, table.schema)
-    mask = bridge.evaluate(bound, table.schema, table.to_batches()[0], None)
+    bound = native_expressions.bind(condition, table.schema)
+    mask = native_expressions.evaluate(bound, table.schema, table.to_batches()[0], None)
     assert found.tolist() == mask.fill_null(False).to_pylist()
     assert not nan
 
@@ -183,7 +183,7 @@ def test_ranges_hold_the_numbers_that_arrow_finds(folder: Path, kind: str) -> No
 )
 def test_other_conditions_are_no_ranges(condition: pc.Expression) -> None:
     schema = pa.schema({"x": pa.int32(), "row": pa.int64()})
-    assert number_ranges(bridge, schema, "x", bridge.bind(condition, schema)) is None
+    assert number_ranges(native_expressions, schema, "x", native_expressions.bind(condition, schema)) is None
 
 
 @pytest.mark.parametrize("count", [9, 1000, 30_000])

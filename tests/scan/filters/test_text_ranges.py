@@ -15,7 +15,7 @@ from values import seeded
 
 import lance_arrow
 from lance_arrow import LanceFile, LanceTable, write_table
-from lance_arrow.arrow_dataset.bridge.loading import bridge
+from lance_arrow.libarrow.expressions import native_expressions
 from lance_arrow.scan.filters.text_ranges import text_ranges
 from lance_arrow.scan.filters.text_searches import text_search
 from lance_arrow.spi import ReadReport
@@ -29,7 +29,7 @@ MANY = [f"{one:02}" for one in range(0, 40, 2)]
 
 def ranges(part: pc.Expression, type_: pa.DataType | None = None) -> object:
     schema = pa.schema([("text", type_ or pa.string())])
-    return text_ranges(bridge, schema, "text", bridge.bind(part, schema))
+    return text_ranges(native_expressions, schema, "text", native_expressions.bind(part, schema))
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_conditions_are_ranges(part: pc.Expression, expected: object) -> None:
 )
 def test_conditions_look_for_parts(part: pc.Expression, expected: object) -> None:
     schema = pa.schema([("text", pa.string())])
-    assert text_search(bridge, schema, "text", bridge.bind(part, schema)) == expected
+    assert text_search(native_expressions, schema, "text", native_expressions.bind(part, schema)) == expected
 
 
 def test_bytes_have_ranges(tmp_path: Path) -> None:

@@ -16,6 +16,8 @@
 #include "arrow/result.h"
 #include "arrow/type.h"
 
+#include "libarrow/dot_paths.hpp"
+
 namespace lance_arrow {
 
 using arrow::compute::Expression;
@@ -78,6 +80,11 @@ inline arrow::Result<std::shared_ptr<arrow::Array>> Evaluate(const Expression& b
                         arrow::compute::ExecuteScalarExpression(bound, schema, arrow::Datum(batch), &context));
   if (found.is_scalar()) return arrow::MakeArrayFromScalar(*found.scalar(), batch->num_rows(), pool);
   return found.make_array();
+}
+
+// Every column, and field of a struct, that an expression needs.
+inline std::vector<std::string> MentionedPaths(const Expression& expression, const arrow::Schema& schema) {
+  return DotPaths(arrow::compute::FieldsInExpression(expression), schema);
 }
 
 inline int NullMatching(const arrow::compute::SetLookupOptions& options) {

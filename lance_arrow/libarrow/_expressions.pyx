@@ -1,4 +1,21 @@
-# Expressions: as a tree that Python can read, bound to a schema, evaluated. A part of `_bridge.pyx`.
+# distutils: language = c++
+# cython: language_level=3, binding=True, embedsignature=False
+"""Expressions: as a tree that Python can read, bound to a schema, evaluated.
+
+Import it through `lance_arrow.libarrow.expressions` only: pyarrow's libraries must be loaded before.
+"""
+
+from libcpp cimport bool as c_bool
+from libcpp.memory cimport shared_ptr
+from libcpp.string cimport string as c_string
+from libcpp.vector cimport vector
+from pyarrow.includes.common cimport *
+from pyarrow.includes.libarrow cimport *
+from pyarrow.lib cimport (
+    MemoryPool, RecordBatch, Schema, maybe_unbox_memory_pool, pyarrow_unwrap_batch, pyarrow_unwrap_schema,
+    pyarrow_wrap_array, pyarrow_wrap_data_type, wrap_datum,
+)
+from pyarrow._compute cimport Expression
 
 cdef int _DEEPEST = 100
 
