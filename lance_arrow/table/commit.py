@@ -63,8 +63,8 @@ def commit(
     *,
     strategy: CommitStrategy,
     settings: Settings,
-    durability: Durability = "fsync",
-    properties: Mapping[str, str] | None = None,
+    durability: Durability,
+    properties: Mapping[str, str],
     transaction_id: str | None = None,
 ) -> ManifestMeta:
     """Make a version by an operation.
@@ -105,7 +105,7 @@ def commit(
     OSError
         Errors of the filesystem, without credentials in their text.
     """
-    made = _Commit(line, operation, read, files, strategy, settings, properties or {}, transaction_id)
+    made = _Commit(line, operation, read, files, strategy, settings, properties, transaction_id)
     if durability == "fsync":
         made.sync()
     return made.run()

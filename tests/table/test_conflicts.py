@@ -135,6 +135,7 @@ def test_rows_that_may_have_keys_of_a_merge() -> None:
         ("delete", "update", "both change the same fragment"),
         ("delete", "data_overlay", "its changes are unknown"),
         ("data_replacement", "create_index", "both concern the values of the same column"),
+        ("data_replacement", "delete_all", "the fragment whose file would be replaced was deleted"),
     ],
 )
 def test_reasons_are_told(mine: str, theirs: str, reason: str) -> None:
@@ -161,6 +162,33 @@ def test_configuration() -> None:
     table = Transaction()
     table.update_config.table_metadata_updates.update_entries.add(key="k", value="v")
     assert outcome(transaction("overwrite"), table) is OK
+
+
+def test_a_replaced_configuration() -> None:
+    """It concerns every key, and who sets none is not in its way."""
+    replacing, nothing = transaction("update_config"), Transaction()
+    replacing.update_config.config_updates.replace = True
+    nothing.overwrite.SetInParent()
+    other = transaction("overwrite", key="other")
+    for mine, theirs, expected in ((replacing, other, NO), (other, replacing, NO), (replacing, nothing, OK)):
+        assert outcome(mine, theirs) is expected
+    assert outcome(nothing, replacing) is OK
+    ours, theirs = [footprint_of(one.SerializeToString()) for one in (replacing, other)]
+    assert judge(ours, theirs).reason == "one replaces the configuration that the other changes"
+
+
+def test_metadata_of_fields_as_earlier_writers_set_it() -> None:
+    first, second, elsewhere = Transaction(), Transaction(), Transaction()
+    first.update_config.field_metadata[3].metadata["k"] = "v"
+    second.update_config.field_metadata[3].metadata["other"] = "v"
+    elsewhere.update_config.field_metadata[4].metadata["k"] = "v"
+    assert outcome(first, first) is NO
+    assert outcome(first, second) is outcome(first, elsewhere) is OK
+    now = Transaction()
+    now.update_config.field_metadata_updates[3].update_entries.add(key="k", value="v")
+    assert outcome(first, now) is NO
+    ours, theirs = [footprint_of(one.SerializeToString()) for one in (transaction("overwrite"), first)]
+    assert judge(ours, theirs).reason == "one replaces the schema, the other its metadata"
 
 
 @pytest.mark.parametrize("mine", RULES)

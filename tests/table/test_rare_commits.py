@@ -28,13 +28,17 @@ from lance_arrow.manifests import versions, writing
 from lance_arrow.manifests.names import ManifestName, NamingScheme
 from lance_arrow.manifests.version_files import version_files
 from lance_arrow.manifests.versions import VersionChoice, list_manifests, open_version
-from lance_arrow.proto.table_pb2 import Manifest
+from lance_arrow.proto.table_pb2 import DataFile, Manifest
+from lance_arrow.proto.transaction_pb2 import Transaction
 from lance_arrow.runtime import default_runtime
-from lance_arrow.settings import Limits
+from lance_arrow.settings import Limits, Settings
 from lance_arrow.spi import hookimpl
 from lance_arrow.spi.commits import CommitAttempt, CommitStrategy
 from lance_arrow.table import commit
+from lance_arrow.table.conflicts import Outcome, footprint_of, judge
+from lance_arrow.table.replacement import DataReplacement
 from lance_arrow.table.strategies import SingleWriter
+from lance_arrow.table.written_files import WrittenFiles
 
 ROWS = pa.table({"id": [1, 2, 3]})
 
@@ -220,3 +224,16 @@ def test_a_branch_of_no_table_is_no_table(tmp_path: Path) -> None:
             LanceTable.create(tmp_path / "t", pa.table({"a": [1]}))
         with pytest.raises(error):
             LanceTable.open(tmp_path / "t", branch="side")
+
+
+def test_a_replaced_file_is_in_the_way_of_an_index_of_the_list_above(path: Path) -> None:
+    """The transaction names the items alone, and the index the list."""
+    table = LanceTable.open(path)
+    replacement = DataReplacement({0: DataFile(fields=[2])}, frozenset((1, 2)))
+    made = commit._Commit(
+        Location(None, str(path)), replacement, table._manifest, WrittenFiles(), SingleWriter(), Settings(), {}, None
+    )
+    for field, expected in ((1, Outcome.RETRYABLE), (2, Outcome.RETRYABLE), (3, Outcome.COMPATIBLE)):
+        index = Transaction()
+        index.create_index.new_indices.add(name="i", fields=[field])
+        assert judge(made._footprint, footprint_of(index.SerializeToString())).outcome is expected
