@@ -140,12 +140,12 @@ class TableScan:
     def left_of(self, fragments: Sequence[FragmentMeta]) -> list[RowRanges]:
         """Return the rows of each fragment that zone maps leave to the filter; opens files, several at once."""
         from lance_arrow.pruning.zone_pruning import zone_predicate
-        from lance_arrow.scan.filters.bound_filters import native_bridge
+        from lance_arrow.scan.filters.bound_filters import installed_expressions
 
         reader = self._reader(fragments)
         predicate = None
         if self.expression is not None:
-            predicate = zone_predicate(native_bridge(), self.expression, self.table_schema)
+            predicate = zone_predicate(installed_expressions(), self.expression, self.table_schema)
 
         def left(number: int) -> RowRanges:
             fragment = reader.fragment(number)

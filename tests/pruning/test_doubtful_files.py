@@ -102,7 +102,7 @@ def test_sets_of_another_type(given: pa.Array, verdict: Verdict) -> None:
     assert predicate.verdicts(zone_maps(table, 3), 1).tolist() == [verdict]
 
 
-def test_without_the_bridge_nothing_is_judged() -> None:
+def test_without_a_module_for_expressions_nothing_is_judged() -> None:
     assert zone_predicate(None, F("id") > 3, ROWS.schema) is None
     assert zone_predicate(native_expressions, F("other") > 3, ROWS.schema) is None
 

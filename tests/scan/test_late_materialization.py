@@ -16,7 +16,7 @@ from values import seeded
 from lance_arrow import LanceFile, LanceFormat, write_table
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.scan import late_materialization
-from lance_arrow.scan.filters import filter_plan
+from lance_arrow.scan.filters import bound_filters, filter_plan
 from lance_arrow.spi import ReadReport
 
 NUM_ROWS = 200_000
@@ -219,8 +219,9 @@ def test_a_value_that_a_filter_fails_on(path):
         file.read(["n"], filter=pc.scalar(1) / F("n") > 0)
 
 
-def test_without_the_bridge(path, table, monkeypatch):
-    monkeypatch.setattr(filter_plan, "native_bridge", lambda: None)
+def test_without_a_module_for_expressions(path, table, monkeypatch):
+    for module in (filter_plan, bound_filters):
+        monkeypatch.setattr(module, "installed_expressions", lambda: None)
     expression = (F("random") < 20) | (F("st", "a") > NUM_ROWS - 3)
     with LanceFile(path) as file:
         assert_same(table.filter(expression), file.read(filter=expression))

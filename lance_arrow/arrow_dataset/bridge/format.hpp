@@ -21,9 +21,9 @@
 #include "file_pruners.hpp"
 #include "fragment.hpp"
 #include "gate.hpp"
+#include "libarrow/dot_paths.hpp"
 #include "ready_rows.hpp"
 #include "scan.hpp"
-#include "libarrow/dot_paths.hpp"
 #include "writer.hpp"
 
 namespace lance_arrow {

@@ -1,4 +1,4 @@
-"""Filters bound to the columns that they mention, and evaluated by Arrow; with the bridge, or by pyarrow without it."""
+"""Filters bound to the columns that they mention, and evaluated by Arrow: natively, or by the plans of pyarrow."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def evaluated_mask(
     Parameters
     ----------
     native
-        The bridge, which the expression is bound by; None without it.
+        The module that the expression is bound by; None without it.
     expression, schema
         The filter, and what its fields are fields of.
     batch
@@ -121,7 +121,7 @@ def flags_of(
 
 
 def columns_of(expression: pc.Expression, schema: pa.Schema, *, what: str = "filter") -> tuple[Path, ...]:
-    """Return the columns, and fields of structs, that an expression mentions; all when the bridge is absent.
+    """Return the columns, and fields of structs, that an expression mentions; all where no module reads it.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def columns_of(expression: pc.Expression, schema: pa.Schema, *, what: str = "fil
     InvalidArgumentError
         The expression does not fit the schema.
     """
-    native = native_bridge()
+    native = installed_expressions()
     if native is None:
         return tuple((name,) for name in schema.names)
     return mentioned_paths(native, bound_filter(native, expression, schema, what=what), schema)
@@ -155,7 +155,7 @@ def mentioned_paths(native: ModuleType, bound: pc.Expression, schema: pa.Schema)
     return tuple(parse_dot_path(path) for path in native.mentioned_columns(bound, schema))
 
 
-def native_bridge() -> ModuleType | None:
+def installed_expressions() -> ModuleType | None:
     """Return what reads expressions, whose absence costs pruning but no answer."""
     try:
         module = importlib.import_module("lance_arrow.libarrow.expressions")
@@ -167,7 +167,7 @@ def native_bridge() -> ModuleType | None:
 
 def evaluated(expression: pc.Expression, batch: pa.RecordBatch) -> pa.Array:
     """Evaluate an expression for each row of a batch; raises what Arrow does."""
-    native = native_bridge()
+    native = installed_expressions()
     if native is not None:
         found: pa.Array = native.evaluate(native.bind(expression, batch.schema), batch.schema, batch)
         return found

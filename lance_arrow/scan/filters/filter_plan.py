@@ -19,7 +19,7 @@ from lance_arrow.arrays.viewed_leaves import unviewed
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.pruning.zone_predicates import ZonePredicate
 from lance_arrow.pruning.zone_pruning import zone_predicate
-from lance_arrow.scan.filters.bound_filters import bound_to_values, evaluated_mask, is_number, native_bridge
+from lance_arrow.scan.filters.bound_filters import bound_to_values, evaluated_mask, installed_expressions, is_number
 from lance_arrow.scan.predicates import MISFITS
 from lance_arrow.spi import FixedWidth
 from lance_arrow.statistics.zone_types import is_variable
@@ -50,12 +50,12 @@ class FilterPlan:
         self.identity = object()
         """The same for all scans of one plan."""
         self.schema = schema
-        self.native = native_bridge()
+        self.native = installed_expressions()
         self.predicate: ZonePredicate | None = None
         self.expression = expression
         self.paths: tuple[Path, ...] | None = None
         """Columns, and fields of structs, that the filter mentions; None if they are unknown."""
-        # Without the bridge, pyarrow does not show the parts of an expression.
+        # Without that module, pyarrow does not show the parts of an expression.
         if self.native is not None:
             self.expression, self.paths, self.schema = bound_to_values(self.native, expression, schema)
             self.predicate = zone_predicate(self.native, self.expression, self.schema)

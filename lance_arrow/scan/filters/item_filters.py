@@ -68,7 +68,7 @@ class ItemFilters:
     Parameters
     ----------
     native
-        The bridge.
+        What `installed_expressions` returns.
     schema
         Schema that the filter is bound to: dictionary columns are their values in it.
     conditions
@@ -102,7 +102,7 @@ class ItemFilters:
         Parameters
         ----------
         native
-            The bridge.
+            What `installed_expressions` returns.
         bound
             The filter, bound to `schema`.
         columns

@@ -36,7 +36,7 @@ def number_ranges(native: ModuleType, schema: pa.Schema, name: str, part: pc.Exp
     Parameters
     ----------
     native
-        The bridge.
+        What `installed_expressions` returns.
     schema
         Schema that the condition is bound to.
     name, part
