@@ -116,6 +116,15 @@ def test_the_first_scheme_is_listed_whole(root: Location, first: int) -> None:
     assert [one.version for one in list_manifests(root, since=last - 2)] == [last - 2, last - 1, last]
 
 
+def test_beside_a_name_that_is_no_number_all_are_listed(root: Location) -> None:
+    """It has the length of one."""
+    _make(root, *_v2(*range(1, 101)), f"{'0' * 19}x.manifest")
+    newest = newest_manifest(root)
+    assert newest is not None
+    assert newest.version == 100
+    assert Store.asked == [32, 101]
+
+
 def test_detached_versions_and_other_files_are_passed_over(root: Location) -> None:
     detached = ManifestName((1 << 63) | 77, NamingScheme.DETACHED)
     _make(root, *_v2(*range(1, 101)), detached, "latest_version_hint.json")
