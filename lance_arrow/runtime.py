@@ -219,7 +219,8 @@ class Runtime:
         weigh, most_weight
             What an item weighs, and the most that items ahead may weigh together; only `num_ahead` counts when None.
         may_stop
-            Whether the consumer may want the first results alone: then these do not wait for items that are ahead.
+            Whether the consumer may want the first results alone. Then nothing is ahead of the first, and results do
+            not wait for items that are ahead.
 
         Examples
         --------
@@ -232,7 +233,7 @@ class Runtime:
             return
         if num_ahead is None:
             num_ahead = FAR_THREADS if is_far else self.settings.num_threads
-        if num_ahead > 0:
+        if num_ahead > 0 and not may_stop:
             rest = iter(items)
             first = list(islice(rest, 2))
             if len(first) < 2:
@@ -251,7 +252,7 @@ class Runtime:
                     len(pending) > num_ahead
                     or (weight > most_weight > 0 and len(pending) > 1)
                     # One more for each that was taken: a consumer that goes on finds as much ahead as any.
-                    or (may_stop and len(pending) > num_taken and pending[0][0].done())
+                    or (may_stop and (not num_taken or (len(pending) > num_taken and pending[0][0].done())))
                 ):
                     future, own = pending.popleft()
                     weight -= own

@@ -196,6 +196,11 @@ class DatasetOfFragments(FileSystemDataset):
             self._table_reader = self._find_table()
         return self._table_reader
 
+    def _asking_once(self) -> contextlib.AbstractContextManager[None]:
+        """Ask a store once what a file is, in a block: see `OpenFiles.operation`."""
+        files = getattr(self.format.handler, "files", None)
+        return contextlib.nullcontext() if files is None else files.operation()
+
     def _find_table(self) -> TableReader | None:
         fragments = self.fragments
         parts = [fragment.payload for fragment in fragments]

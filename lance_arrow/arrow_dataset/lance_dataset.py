@@ -165,8 +165,11 @@ class LanceDataset(DatasetOfFragments, FrameReads):
                 return read
         from lance_arrow.arrow_dataset.interruptible import collect  # noqa: PLC0415 - as in `scanner`
 
-        options = options if table is None else options.for_all(table.filesystem)
-        return collect(self.scanner(**options.keywords(), order_by=order_by, limit=limit, offset=offset))
+        if table is not None:
+            options = options.for_all(table.filesystem)
+            return collect(self.scanner(**options.keywords(), order_by=order_by, limit=limit, offset=offset))
+        with self._asking_once():
+            return collect(self.scanner(**options.keywords(), order_by=order_by, limit=limit, offset=offset))
 
     def to_batches(
         self,
@@ -308,18 +311,19 @@ class LanceDataset(DatasetOfFragments, FrameReads):
             few = table_head(table, missing, columns, both)
             if few is not None:
                 return few
-        tables = [self.scanner(columns=columns).projected_schema.empty_table()]
-        # Fragments that hold no wanted row for sure are left out as a scan leaves them out.
-        for fragment in self._left_by_guarantees(both):
-            if not missing:
-                break
-            for part in fragment.first_parts(missing, both):
-                dataset = self._over([part])
-                seen = dataset if own is None else dataset.filter(own)
-                tables.append(seen.scanner(**options.keywords()).head(missing))
-                missing -= tables[-1].num_rows
+        with self._asking_once():
+            tables = [self.scanner(columns=columns).projected_schema.empty_table()]
+            # Fragments that hold no wanted row for sure are left out as a scan leaves them out.
+            for fragment in self._left_by_guarantees(both):
                 if not missing:
                     break
+                for part in fragment.first_parts(missing, both):
+                    dataset = self._over([part])
+                    seen = dataset if own is None else dataset.filter(own)
+                    tables.append(seen.scanner(**options.keywords()).head(missing))
+                    missing -= tables[-1].num_rows
+                    if not missing:
+                        break
         found = pyarrow.concat_tables(tables[1:] or tables)
         return found
 
@@ -395,7 +399,8 @@ class LanceDataset(DatasetOfFragments, FrameReads):
         options = ScannerOptions.of({**locals(), "columns": []})
         if self._views is not None and both is not None:
             return self._views.count(options)
-        return int(self.scanner(**options.keywords()).count_rows())
+        with self._asking_once():
+            return int(self.scanner(**options.keywords()).count_rows())
 
     def describe(self, columns: Sequence[str] | None = None, *, read: bool = True) -> DatasetDescription:
         """Describe each column: type, rows, nulls, least and greatest value, bytes in the files.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from glob import has_magic
 from typing import TYPE_CHECKING, Any
@@ -123,15 +124,8 @@ def dataset(
     named: Sequence[Any] = uri if many else [uri]  # type: ignore[assignment]
     locations = [table_location(one, filesystem, storage_options) for one in named]
     if any(has_magic(location.path) for location in locations):
-        from lance_arrow.io.globs import matched_files  # noqa: PLC0415 - it imports fsspec
-
-        matched = [matched_files(location) for location in locations]
-        many = many or matched[0] is not None
-        locations = [
-            one
-            for location, found in zip(locations, matched, strict=True)
-            for one in ([location] if found is None else found)
-        ]
+        locations, is_pattern = _matched(locations)
+        many = many or is_pattern
     if not locations:
         raise InvalidArgumentError("an empty list of files has no schema; name at least one")
     is_far = filesystem is not None or "://" in locations[0].name
@@ -156,13 +150,17 @@ def dataset(
     paths = [location.path for location in locations]
     # pyarrow asks what a single path is.
     is_listed = many or (asked is not None and asked.is_file)
+    # What is learnt of files here is asked for once.
+    opening = ExitStack()
 
     def found(options: ReadOptions) -> LanceDataset:
+        made = LanceFormat(version=version, tag=tag, as_of=as_of, read_options=options)
+        opening.enter_context(made.handler.files.operation())
         # pyarrow raises what its filesystems do, and names paths itself.
         with foreign_errors(), in_no_table():
             dataset = pads.dataset(
                 paths if is_listed else paths[0],
-                format=LanceFormat(version=version, tag=tag, as_of=as_of, read_options=options),
+                format=made,
                 filesystem=as_arrow(locations[0].given, None if asked is None or is_listed else paths[0]),
                 schema=schema,
                 partitioning=partitioning,
@@ -170,20 +168,32 @@ def dataset(
             )
         return LanceDataset.from_dataset(dataset)
 
-    try:
-        files = found(options)
-    finally:
+    with opening:
         if asked is not None:
-            asked.forget()
-    if strings == "dictionary":
-        seen = None if many else with_dictionaries(files, schema)
-        files = found(_with_stored_dictionaries(files)) if seen is None else seen
+            opening.callback(asked.forget)
+        files = found(options)
+        if strings == "dictionary":
+            seen = None if many else with_dictionaries(files, schema)
+            files = found(_with_stored_dictionaries(files)) if seen is None else seen
     _check_read_dictionary(files)
     if unify_schemas:
         from lance_arrow.arrow_dataset.unified_schemas import unified  # noqa: PLC0415 - where asked for alone
 
         files = unified(files)
     return files
+
+
+def _matched(locations: Sequence[Location]) -> tuple[list[Location], bool]:
+    """Put the files that match in the place of patterns; returns whether the first is a pattern."""
+    from lance_arrow.io.globs import matched_files  # noqa: PLC0415 - it imports fsspec
+
+    matched = [matched_files(location) for location in locations]
+    found = [
+        one
+        for location, files in zip(locations, matched, strict=True)
+        for one in ([location] if files is None else files)
+    ]
+    return found, matched[0] is not None
 
 
 def _check_read_dictionary(dataset: LanceDataset) -> None:
@@ -218,9 +228,12 @@ def with_dictionaries(dataset: LanceDataset, schema: pa.Schema | None = None) ->
     if table is not None:
         from lance_arrow.arrow_dataset.table_dataset import table_dataset  # noqa: PLC0415 - for tables alone
 
-        return table_dataset(table.columns.facts, table.fragments, table.filesystem, options)
+        seen = table_dataset(table.columns.facts, table.fragments, table.filesystem, options)
+        seen.format.handler.files.adopt(dataset.format.handler.files)
+        return seen
     own = dataset.format
     made = LanceFormat(version=own.version, tag=own.tag, as_of=own.as_of, read_options=options)
+    made.handler.files.adopt(own.handler.files)
     return _seen_with(dataset, made, options.read_dictionary, schema)
 
 

@@ -176,7 +176,7 @@ def write_table(
         for file in fragment.files:
             if file.path in before:
                 continue
-            place = Location(target.filesystem, made.manifest.facts.data_path(file))
+            place = target.at(made.manifest.facts.data_path(file))
             with LanceFile(place) as opened:
                 num_rows += opened.num_rows
             try:

@@ -20,26 +20,27 @@ import os
 import posixpath
 import secrets
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 from weakref import WeakKeyDictionary
-
-from fsspec import AbstractFileSystem
-from fsspec.implementations.local import LocalFileSystem
-from fsspec.implementations.memory import MemoryFile, MemoryFileSystem
 
 from lance_arrow.errors import UnsupportedError
 from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.local_sink import CREATE_FLAGS, hidden_name
-from lance_arrow.io.location import AnyFileSystem, Location
+from lance_arrow.io.location import AnyFileSystem, Location, is_local
 from lance_arrow.io.sink import name_file
 from lance_arrow.io.syncing import sync_folder
 from lance_arrow.late_names import late_module
 from lance_arrow.redaction import redact
 
 if TYPE_CHECKING:
+    from fsspec import spec
+    from fsspec.implementations import memory
+
     from lance_arrow.io import store_calls
 else:
-    # Local tables do without it.
+    # Local tables do without them.
+    spec = late_module("fsspec.spec")
+    memory = late_module("fsspec.implementations.memory")
     store_calls = late_module("lance_arrow.io.store_calls")
 
 _CONDITIONAL: dict[str, dict[str, Any]] = {
@@ -55,15 +56,15 @@ _NO_LINKS_ON_WINDOWS = (1, 50)
 # S3's error code for "another conditional put is in progress".
 _RACING = "ConditionalRequestConflict"
 
-_tested: WeakKeyDictionary[AbstractFileSystem, set[str]] = WeakKeyDictionary()
+_tested: WeakKeyDictionary[spec.AbstractFileSystem, set[str]] = WeakKeyDictionary()
 _lock = threading.Lock()
 
 
-def can_create_exclusively(filesystem: AnyFileSystem) -> bool:
-    """Return whether `create_exclusively` supports this filesystem."""
-    if isinstance(filesystem, MemoryFileSystem) or type(filesystem) is LocalFileSystem:
+def can_create_exclusively(filesystem: AnyFileSystem | None) -> bool:
+    """Return whether `create_exclusively` supports this filesystem; None is the local one."""
+    if is_local(filesystem) or _is_in_memory(filesystem):
         return True
-    return isinstance(filesystem, AbstractFileSystem) and _condition(filesystem) is not None
+    return isinstance(filesystem, spec.AbstractFileSystem) and _condition(filesystem) is not None
 
 
 @foreign_errors()
@@ -91,14 +92,14 @@ def create_exclusively(place: Location, data: bytes, *, synced: bool = True) -> 
     OSError
         Errors of the filesystem, without credentials in their text. It is then unknown whether the file exists.
     """
-    filesystem = place.filesystem
-    if type(filesystem) is LocalFileSystem:
+    if is_local(place.given):
         return _link(place, data, synced=synced)
-    if isinstance(filesystem, MemoryFileSystem):
+    filesystem = place.filesystem
+    if _is_in_memory(filesystem):
         path = filesystem._strip_protocol(place.path)
-        mine = MemoryFile(filesystem, path, data)
+        mine = memory.MemoryFile(filesystem, path, data)
         return filesystem.store.setdefault(path, mine) is mine
-    if isinstance(filesystem, AbstractFileSystem):
+    if isinstance(filesystem, spec.AbstractFileSystem):
         condition = _condition(filesystem)
         if condition is not None:
             _test(filesystem, place, condition)
@@ -107,6 +108,10 @@ def create_exclusively(place: Location, data: bytes, *, synced: bool = True) -> 
         "this filesystem cannot create a file atomically, so writers could replace each other's files",
         path=place.name,
     )
+
+
+def _is_in_memory(filesystem: AnyFileSystem | None) -> TypeGuard[memory.MemoryFileSystem]:
+    return isinstance(filesystem, memory.MemoryFileSystem)
 
 
 def _link(place: Location, data: bytes, *, synced: bool) -> bool:
@@ -143,7 +148,7 @@ def _link(place: Location, data: bytes, *, synced: bool) -> bool:
     return True
 
 
-def _condition(filesystem: AbstractFileSystem) -> dict[str, Any] | None:
+def _condition(filesystem: spec.AbstractFileSystem) -> dict[str, Any] | None:
     for kind in type(filesystem).__mro__:
         known = _CONDITIONAL.get(f"{kind.__module__}.{kind.__qualname__}")
         if known is not None:
@@ -152,7 +157,7 @@ def _condition(filesystem: AbstractFileSystem) -> dict[str, Any] | None:
     return None
 
 
-def _put(filesystem: AbstractFileSystem, path: str, data: bytes, condition: dict[str, Any]) -> bool:
+def _put(filesystem: spec.AbstractFileSystem, path: str, data: bytes, condition: dict[str, Any]) -> bool:
     try:
         # A lost answer is told apart by the caller: it may have been a "yes".
         store_calls.call_store(filesystem, "pipe_file", path, data, name=redact(path), is_safe=False, **condition)
@@ -165,7 +170,7 @@ def _put(filesystem: AbstractFileSystem, path: str, data: bytes, condition: dict
     return True
 
 
-def _test(filesystem: AbstractFileSystem, place: Location, condition: dict[str, Any]) -> None:
+def _test(filesystem: spec.AbstractFileSystem, place: Location, condition: dict[str, Any]) -> None:
     """Put a small object twice, once for each bucket: the second put must fail."""
     bucket = place.path.lstrip("/").partition("/")[0]
     with _lock:

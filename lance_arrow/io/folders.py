@@ -195,12 +195,13 @@ def _local_files(folder: str) -> list[os.DirEntry[str]]:
 
 
 @foreign_errors()
-def make_folder(filesystem: AnyFileSystem, folder: str) -> None:
-    """Create a folder and its parents, if the filesystem has folders and they do not exist."""
-    if type(filesystem) is local.LocalFileSystem and os.path.isdir(folder):
-        # The usual case; fsspec would try to create it.
-        return
-    if isinstance(filesystem, spec.AbstractFileSystem):
+def make_folder(filesystem: AnyFileSystem | None, folder: str) -> None:
+    """Create a folder and its parents, if the filesystem (None is the local one) has folders and they do not exist."""
+    if filesystem is None or type(filesystem) is local.LocalFileSystem:
+        # The usual case is that it is there.
+        if not os.path.isdir(folder):
+            os.makedirs(folder, exist_ok=True)
+    elif isinstance(filesystem, spec.AbstractFileSystem):
         # Object stores have no folders; fsspec would create buckets.
         if not isinstance(filesystem, asyn.AsyncFileSystem):
             filesystem.makedirs(folder, exist_ok=True)
@@ -208,9 +209,9 @@ def make_folder(filesystem: AnyFileSystem, folder: str) -> None:
         filesystem.create_dir(folder, recursive=True)
 
 
-def may_write_at_once(filesystem: AnyFileSystem) -> bool:
+def may_write_at_once(filesystem: AnyFileSystem | None) -> bool:
     """Return whether writing files in several threads is possible and faster: requests of object stores are slow."""
-    return isinstance(filesystem, asyn.AsyncFileSystem)
+    return filesystem is not None and isinstance(filesystem, asyn.AsyncFileSystem)
 
 
 def write_file(place: Location, data: bytes) -> None:
@@ -264,7 +265,7 @@ def remove_file(place: Location) -> None:
     OSError
         Other errors of the filesystem, without credentials in their text.
     """
-    filesystem = place.filesystem
+    filesystem = place.given
     try:
         if filesystem is None or type(filesystem) is local.LocalFileSystem:
             os.remove(place.path)

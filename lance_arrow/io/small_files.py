@@ -71,9 +71,9 @@ def read_whole(place: Location, most_bytes: int) -> bytes | None:
     StoreTimeoutError, StoreRefusedError
         Asking for less of it is useless.
     """
-    filesystem = place.filesystem
-    if is_local(filesystem) or not reads_small_files(filesystem):
+    if place.is_local or not reads_small_files(place.given):
         return None
+    filesystem = place.filesystem
     assert not isinstance(filesystem, arrow_fs.FileSystem)
     try:
         (content,) = store_calls.call_store(

@@ -108,7 +108,7 @@ def files_in(place: Location) -> list[Location]:
         raise TableNotFoundError(
             "this folder is not a table (no manifest in _versions) and holds no files", path=place.name
         )
-    return [Location(place.filesystem, posixpath.join(place.path, name)) for name in names]
+    return [place.at(posixpath.join(place.path, name)) for name in names]
 
 
 def refuse_lost_versions(

@@ -91,7 +91,7 @@ def removing(line: Location, versions: Sequence[int]) -> Iterator[frozenset[int]
 def _marks(line: Location) -> list[str]:
     """List the marks, and perhaps other files: without the manifests, where a store lists names in order."""
     folder = posixpath.join(line.path, VERSIONS)
-    first = list_first(line.filesystem, folder, _MOST_MARKS)
+    first = list_first(line.given, folder, _MOST_MARKS)
     if first is not None:
         files, is_all = first
         # A dot comes before the digits and letters of manifests.
@@ -103,7 +103,7 @@ def _marks(line: Location) -> list[str]:
 @contextlib.contextmanager
 def _mark(line: Location, text: str) -> Iterator[None]:
     name = f".{text}.{secrets.token_hex(8)}.tmp"
-    place = Location(line.filesystem, posixpath.join(line.path, VERSIONS, name))
+    place = line.at(posixpath.join(line.path, VERSIONS, name))
     try:
         write_file(place, _CONTENT)
         yield

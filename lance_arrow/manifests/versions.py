@@ -190,7 +190,7 @@ def _since(root: Location, files: Mapping[str, int | None], since: int) -> tuple
 
 def _first_files(root: Location, folder: str) -> Mapping[str, int | None] | None:
     """Return the newest manifests of a long history, if a store lists them first; None if that is not certain."""
-    found = list_first(root.filesystem, folder, _NEWEST)
+    found = list_first(root.given, folder, _NEWEST)
     if found is None:
         return None
     files, is_all = found
@@ -199,7 +199,7 @@ def _first_files(root: Location, folder: str) -> Mapping[str, int | None] | None
     if not files or any(len(name) != _V2_CHARACTERS or not name.removesuffix(SUFFIX).isdecimal() for name in files):
         return None
     # Manifests of the other scheme may follow those of this one, and would make the result wrong.
-    others = list_first(root.filesystem, folder, 1, after=str(1 << 64))
+    others = list_first(root.given, folder, 1, after=str(1 << 64))
     if others is None:
         # Azure lists no names after one: the next version is looked for by its name in the other scheme.
         newest = parse_name(min(files))
@@ -221,7 +221,7 @@ def _files(root: Location, *, newest: bool = False) -> Mapping[str, int | None]:
     if root.is_local:
         return dict.fromkeys(list_names(root.given, folder))
     first = _first_files(root, folder) if newest else None
-    return list_sizes(root.filesystem, folder) if first is None else first
+    return list_sizes(root.given, folder) if first is None else first
 
 
 def open_version(

@@ -75,6 +75,11 @@ class OpenFile:
 
         return BlobReader(self.rows, self._location)
 
+    def seen_with(self, options: ReadOptions) -> OpenFile:
+        """Return the same file as other options show it; it closes when the last of both is let go."""
+        rows = row_reader(self.rows.file, self.rows.runtime, options)
+        return OpenFile(self.source, rows, self._location, sidecars=self._sidecars, fetched=self.fetched)
+
     def close(self) -> None:
         """Release the file, and what its blobs lie in."""
         if "blobs" in self.__dict__:

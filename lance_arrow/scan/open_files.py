@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from threading import Lock
 
@@ -46,6 +48,9 @@ def is_current(file: OpenFile) -> bool:
 class OpenFiles:
     """A small cache: reopening a file costs its footer and every index that was learnt.
 
+    Each `get` asks a store whether a file has still the content that is held, except within an `operation` that has
+    asked already.
+
     Parameters
     ----------
     options
@@ -59,11 +64,45 @@ class OpenFiles:
         self._num_columns = 0
         self._most_columns = default_runtime().settings.memory_budget_bytes // (_PART_OF_BUDGET * _COLUMN_BYTES)
         self._lock = Lock()
+        # When operations began; and what was asked since the first of them did, by its place, with when it was.
+        self._begun: list[float] = []
+        self._asked: OrderedDict[Hashable, tuple[float, OpenFile]] = OrderedDict()
 
     @property
     def limits(self) -> Limits:
         """Limits of what is read."""
         return default_runtime().settings.limits
+
+    @contextmanager
+    def operation(self) -> Iterator[None]:
+        """Ask what a file's content is no more than once within the block, in any thread.
+
+        So its parts see one content, which was that of the file after the block had begun.
+        """
+        begun = time.monotonic()
+        with self._lock:
+            self._begun.append(begun)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._begun.remove(begun)
+                if not self._begun:
+                    self._asked.clear()
+
+    def _asked_before(self, place: Hashable) -> OpenFile | None:
+        """Return a file that was asked for since the youngest of all operations began."""
+        with self._lock:
+            when, file = self._asked.get(place, (0.0, None))
+            return file if file is not None and self._begun and when >= max(self._begun) else None
+
+    def _note(self, place: Hashable, when: float, file: OpenFile) -> None:
+        with self._lock:
+            if self._begun:
+                self._asked[place] = when, file
+                self._asked.move_to_end(place)
+                if len(self._asked) > MOST_OPEN_FILES:
+                    self._asked.popitem(last=False)
 
     def get(self, place: FilePlace, scan_options: ScanOptions | None = None) -> OpenFile:
         """Return the file at `place`, opened now unless the same content is open already, for the same options.
@@ -88,6 +127,14 @@ class OpenFiles:
             held = self._use(key)
             if held is not None and (not is_plain or is_current(held)):
                 return held
+        # Of others, the store is asked.
+        seen: Hashable = None
+        if key is None and location is not None:
+            seen = id(location.filesystem), location.path, *wanted
+            held = self._asked_before(seen)
+            if held is not None and place.size in (None, held.source.size()):
+                return held
+        asked = time.monotonic()
         source = open_source(
             what if location is None else location,
             size_bytes=place.size,
@@ -100,6 +147,7 @@ class OpenFiles:
             held = self._use(key)
             if held is not None:
                 source.close()
+                self._note(seen, asked, held)
                 return held
         runtime = default_runtime()
         verified = VerifiedSource(runtime.keeping(source) if source.coalescing.requests_in_flight else source)
@@ -112,7 +160,20 @@ class OpenFiles:
                 self._num_columns += file.footer.num_columns
                 if len(self._held) > MOST_OPEN_FILES or self._num_columns > self._most_columns:
                     self._drop_oldest()
+        if identity is not None:
+            self._note(seen, asked, opened)
         return opened
+
+    def adopt(self, others: OpenFiles) -> None:
+        """Hold what others hold open, shown as these options say: a far file would be asked for its end once more."""
+        if (others.options.verify, others.options.memory_map) != (self.options.verify, self.options.memory_map):
+            return
+        with others._lock:
+            held = list(others._held.items())
+        with self._lock:
+            for key, file in held:
+                self._held.setdefault(key, file.seen_with(self.options))
+            self._drop_oldest()
 
     def like(self, schema: pa.Schema) -> OpenFile | None:
         """Return an open file of a schema, its metadata aside, be its content current or not; None if none is held."""

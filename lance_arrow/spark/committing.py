@@ -152,14 +152,14 @@ def discard_job(plan: CommitPlan) -> None:
     if transactions_of(root, plan.job):
         return
     folder = posixpath.join(root.path, DATA)
-    for name in list_names(root.filesystem, folder):
+    for name in list_names(root.given, folder):
         if name.startswith(f"{plan.job}-"):
-            remove_file(Location(root.filesystem, posixpath.join(folder, name)))
+            remove_file(root.at(posixpath.join(folder, name)))
 
 
 def transactions_of(root: Location, transaction_id: str) -> list[int]:
     """Return the versions from which commits of one transaction began whose outcome is not "refused", ascending."""
-    names = list_names(root.filesystem, posixpath.join(root.path, TRANSACTIONS))
+    names = list_names(root.given, posixpath.join(root.path, TRANSACTIONS))
     marker = f"-{transaction_id}"
     return sorted(int(name.split("-", 1)[0]) for name in names if marker in name and name.split("-", 1)[0].isdigit())
 

@@ -104,7 +104,7 @@ class _AddedFiles:
         self._writer: DataFileWriter | None = None
         self._position = 0
         self._writes = writes
-        make_folder(line.filesystem, self._folder)
+        make_folder(line.given, self._folder)
 
     def write(self, arrays: Sequence[pa.Array], addresses: NDArray[np.uint64]) -> None:
         """Write values of the next live rows, which lie at these addresses."""
@@ -154,7 +154,7 @@ class _AddedFiles:
 
     def _begin(self) -> DataFileWriter:
         self._name = f"{uuid.uuid4()}.lance"
-        place = Location(self._line.filesystem, posixpath.join(self._folder, self._name))
+        place = self._line.at(posixpath.join(self._folder, self._name))
         self._written.add(place)
         return DataFileWriter(place, self._schema, self._fields, self._options)
 

@@ -116,7 +116,7 @@ class TableBranches(NamedVersions[BranchMeta]):
             "manifestSize": manifest_bytes(target, made),
             "metadata": {},
         }
-        place = Location(self._root.filesystem, branch_file(self._root, name))
+        place = self._root.at(branch_file(self._root, name))
         self._publish(name, manifest.version, place, json.dumps(content, indent=2).encode(), strategy)
 
     def delete(self, name: str) -> None:
@@ -145,10 +145,10 @@ class TableBranches(NamedVersions[BranchMeta]):
         for tag in read_tags(self._root).values():
             if tag.branch == name:
                 raise InvalidArgumentError(f"tag {tag.name!r} names a version of branch {name!r}")
-        remove_file(Location(self._root.filesystem, branch_file(self._root, name)))
+        remove_file(self._root.at(branch_file(self._root, name)))
         # Versions first: what names files goes before these.
         for path in sorted(own, key=lambda path: not path.startswith(VERSIONS)):
-            remove_file(Location(line.filesystem, posixpath.join(line.path, path)))
+            remove_file(line.at(posixpath.join(line.path, path)))
 
     def _mapping(self, parent: str | None) -> list[object]:
         """Return where the lines above began, as branches of them are identified."""

@@ -171,7 +171,7 @@ def clean_up(
                 kept[one.version] = named[one.version]
                 del old[one.version]
                 needed |= _names(line, one, limits)
-            remove_files(line.filesystem, line.path, [file.path for file in _manifest_files(old, listed)])
+            remove_files(line.given, line.path, [file.path for file in _manifest_files(old, listed)])
     going = _manifest_files(old, listed)
     if not dry_run:
         for fresh in list_manifests(line, since=manifests[-1].version + 1):
@@ -179,7 +179,7 @@ def clean_up(
         needed |= _needed_elsewhere(root, line, limits)
     others = _unneeded(listed, needed, seen.known, rules, now)
     if not dry_run:
-        remove_files(line.filesystem, line.path, [file.path for file in others])
+        remove_files(line.given, line.path, [file.path for file in others])
     return CleanupReport(
         is_dry_run=dry_run,
         versions=tuple(old),
@@ -317,7 +317,7 @@ def _other_manifests(root: Location, line: Location) -> Iterable[tuple[Location,
         if posixpath.basename(folder) == VERSIONS and parse_name(name) is not None:
             folders.add(posixpath.join(root.path, _TREE, posixpath.dirname(folder)))
     for folder in sorted(folders - {line.path}):
-        place = Location(root.filesystem, folder)
+        place = root.at(folder)
         yield from ((place, manifest) for manifest in list_manifests(place))
 
 

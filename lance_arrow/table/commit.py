@@ -156,7 +156,7 @@ class _Commit:
         """Bring what was written so far to the disk, and the folder of a new table."""
         sync_files(self._files.places)
         if self._read is None and self._line.is_local:
-            make_folder(self._line.filesystem, posixpath.join(self._line.path, VERSIONS))
+            make_folder(self._line.given, posixpath.join(self._line.path, VERSIONS))
             sync_folder(self._line.path)
             sync_folder(os.path.dirname(os.path.abspath(self._line.path)))
 
@@ -255,7 +255,7 @@ class _Commit:
         place = manifest_place(self._line, ManifestName(version, scheme))
         # A manifest that cannot be read back must not become the newest version.
         meta = manifest_from_bytes(data, place, self._line, version, self._settings.limits)
-        make_folder(self._line.filesystem, posixpath.join(self._line.path, VERSIONS))
+        make_folder(self._line.given, posixpath.join(self._line.path, VERSIONS))
         return meta if self._publish(place, version, data) else None
 
     def _publish(self, place: Location, version: int, data: bytes) -> bool:
@@ -307,8 +307,8 @@ class _Commit:
         name = self._transaction_name
         if not self._has_transaction_file:
             folder = posixpath.join(self._line.path, TRANSACTIONS)
-            make_folder(self._line.filesystem, folder)
-            place = Location(self._line.filesystem, posixpath.join(folder, name))
+            make_folder(self._line.given, folder)
+            place = self._line.at(posixpath.join(folder, name))
             self._files.add(place)
             write_file(place, self._transaction.message_bytes)
             self._has_transaction_file = True

@@ -139,7 +139,7 @@ def _begin(
 ) -> tuple[str, DataFileWriter]:
     folder = files.folder(line, DATA)
     name = f"{prefix}{uuid.uuid4()}.lance"
-    place = Location(line.filesystem, posixpath.join(folder, name))
+    place = line.at(posixpath.join(folder, name))
     files.add(place)
     return name, DataFileWriter(place, schema, fields, options)
 

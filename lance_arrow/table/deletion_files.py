@@ -44,7 +44,7 @@ def write_deletions(
     number = secrets.randbits(64)
     folder = files.folder(line, DELETIONS)
     name = f"{fragment_id}-{read_version}-{number}.{'bin' if is_bitmap else 'arrow'}"
-    place = Location(line.filesystem, posixpath.join(folder, name))
+    place = line.at(posixpath.join(folder, name))
     files.add(place)
     write_file(place, (_bitmap if is_bitmap else _arrow)(offsets, name.encode()))
     return DeletionFile(

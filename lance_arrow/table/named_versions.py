@@ -49,7 +49,7 @@ class NamedVersions(Mapping[str, Named_co]):
 
     def _publish(self, name: str, version: int, place: Location, data: bytes, strategy: CommitStrategy) -> None:
         """Make the file of a name; raises `InvalidArgumentError` where there is one already."""
-        make_folder(place.filesystem, posixpath.dirname(place.path))
+        make_folder(place.given, posixpath.dirname(place.path))
         attempt = CommitAttempt(
             table=self._root.name,
             version=version,
@@ -64,5 +64,5 @@ class NamedVersions(Mapping[str, Named_co]):
 
 def manifest_bytes(line: Location, manifest: ManifestMeta) -> int | None:
     """Return the size of a manifest of a line of versions; None where its folder does not list it."""
-    sizes = list_sizes(line.filesystem, posixpath.join(line.path, VERSIONS))
+    sizes = list_sizes(line.given, posixpath.join(line.path, VERSIONS))
     return sizes.get(posixpath.basename(manifest.facts.manifest_path))

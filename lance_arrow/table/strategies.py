@@ -41,7 +41,7 @@ class ExclusiveCreate:
 
     def publish(self, attempt: CommitAttempt) -> bool:
         """See `CommitStrategy.publish`."""
-        place = Location(self._table.filesystem, attempt.path)
+        place = self._table.at(attempt.path)
         try:
             return create_exclusively(place, attempt.data, synced=self._is_synced)
         except UnsupportedError:
@@ -77,7 +77,7 @@ def choose_strategy(
     found = runtime.commit_strategy(table)
     if found is not None:
         return found
-    if can_create_exclusively(table.filesystem):
+    if can_create_exclusively(table.given):
         return ExclusiveCreate(table, durability, is_only_writer=unsafe_single_writer)
     if unsafe_single_writer:
         return SingleWriter()

@@ -102,7 +102,7 @@ class TableTags(NamedVersions[TagMeta]):
 
     def _place(self, name: str) -> Location:
         check_tag_name(name)
-        return Location(self._root.filesystem, posixpath.join(self._root.path, TAGS, f"{name}.json"))
+        return self._root.at(posixpath.join(self._root.path, TAGS, f"{name}.json"))
 
     def _content(self, version: int, others: Mapping[str, object]) -> bytes:
         manifest = open_version(self._root, VersionChoice(version=version, branch=self._branch), self._limits)

@@ -81,7 +81,7 @@ def read_transaction(
         data = read_section(place, manifest.transaction_position, limits, is_sealed=is_sealed, source=source)
     elif manifest.transaction_file:
         name = check_file_name(manifest.transaction_file, "transaction file")
-        place = Location(line.filesystem, posixpath.join(line.path, TRANSACTIONS, name))
+        place = line.at(posixpath.join(line.path, TRANSACTIONS, name))
         data = _content(place, manifest.facts.manifest_path, limits)
     else:
         return None

@@ -32,7 +32,7 @@ class WritesAtOnce:
         self._most = most
         self._threads: ThreadPoolExecutor | None = None
         self._pending: deque[Future[None]] = deque()
-        if may_write_at_once(line.filesystem):
+        if may_write_at_once(line.given):
             self._threads = ThreadPoolExecutor(most, thread_name_prefix="lance-arrow-writes")
 
     def begin(self, write: Callable[[], None]) -> None:
@@ -87,7 +87,7 @@ class WrittenFiles:
         """Return the path of a folder below a line of versions, which is there afterwards."""
         path = posixpath.join(line.path, name)
         if path not in self._folders:
-            make_folder(line.filesystem, path)
+            make_folder(line.given, path)
             self._folders.add(path)
         return path
 
@@ -120,4 +120,4 @@ class WrittenFiles:
 def file_places(line: Location, fragments: Iterable[DataFragment]) -> list[Location]:
     """Return the data files of new fragments of a line of versions."""
     folder = posixpath.join(line.path, DATA)
-    return [Location(line.filesystem, posixpath.join(folder, file.path)) for one in fragments for file in one.files]
+    return [line.at(posixpath.join(folder, file.path)) for one in fragments for file in one.files]

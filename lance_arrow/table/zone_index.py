@@ -22,7 +22,7 @@ from lance_arrow.arrays.column_tree import storage_type
 from lance_arrow.choices import FileVersionName
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.files.lance_writer import LanceWriter
-from lance_arrow.io import Location, make_folder
+from lance_arrow.io import make_folder
 from lance_arrow.manifests.index_section import read_indices
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.zone_indices import INDICES, ZONE_FILE
@@ -63,8 +63,8 @@ def create_zone_index(
         bounds = bounds_type(reader, column)
         own = uuid.uuid4()
         folder = posixpath.join(target.line.path, INDICES, str(own))
-        make_folder(target.line.filesystem, folder)
-        place = Location(target.line.filesystem, posixpath.join(folder, ZONE_FILE))
+        make_folder(target.line.given, folder)
+        place = target.line.at(posixpath.join(folder, ZONE_FILE))
         files.add(place)
         schema = zone_schema(bounds, rows_per_zone)
         with LanceWriter(place, schema, file_version=ZONE_FILE_VERSION, rows_per_zone=None, checksums=False) as writer:

@@ -135,9 +135,12 @@ def test_a_table_with_deletions_is_read_without_pandas(tmp_path: Path, read: str
         "delete('n = 7')",
         "update({'x': 'x + 1'}, where='n = 7')",
         "add_columns({'y': 'x * 2'})",
+        "append(lance_arrow.LanceTable.open(sys.argv[1]).head(3))",
+        "tags.create('one', 1)",
+        "compact()",
     ],
 )
-def test_sql_does_without_pandas(tmp_path: Path, work: str) -> None:
+def test_local_tables_do_without_pandas_and_fsspec(tmp_path: Path, work: str) -> None:
     numbers = range(NUM_ROWS)
     rows = pa.table({"n": numbers, "x": [n / 100 for n in numbers], "s": [f"text {n}" for n in numbers]})
     lance_arrow.LanceTable.create(tmp_path / "t", rows, max_rows_per_file=100)
@@ -145,7 +148,7 @@ def test_sql_does_without_pandas(tmp_path: Path, work: str) -> None:
         f"import sys, lance_arrow; lance_arrow.LanceTable.open(sys.argv[1]).{work}; print(*sys.modules)", tmp_path / "t"
     )
     assert done.returncode == 0, done.stderr
-    assert not {"pandas", "pyarrow.dataset", "pyarrow.acero"} & set(done.stdout.split())
+    assert not {"pandas", "pyarrow.dataset", "pyarrow.acero", "fsspec"} & set(done.stdout.split())
 
 
 def test_only_plugins_of_the_file_are_imported(path: Path) -> None:

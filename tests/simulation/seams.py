@@ -41,10 +41,6 @@ from lance_arrow.table.indices import remaking
 _NANOSECONDS = 1_000_000_000
 
 
-class _Nothing:
-    """No filesystem is one."""
-
-
 class _SimulatedRuntime(Runtime):
     """A runtime of one thread, whose plugins know the lock of the world."""
 
@@ -130,11 +126,11 @@ def simulated(world: World, kind: str, view: Any, *, seed: str) -> Iterator[None
         for module in (deletion_files, exclusive, local_sink, version_marks):
             replace(module, "secrets", drawn)
         # The filesystem is one in memory for reads alone.
-        replace(exclusive, "MemoryFileSystem", _Nothing)
+        replace(exclusive, "_is_in_memory", lambda filesystem: False)
         name = f"{SimulatedFileSystem.__module__}.{SimulatedFileSystem.__qualname__}"
         stack.enter_context(patch.dict(exclusive._CONDITIONAL, {name: {"mode": "create"}}))
         if kind == "rename":
-            replace(exclusive, "LocalFileSystem", DiskFileSystem)
+            replace(exclusive, "is_local", lambda filesystem: type(filesystem) is DiskFileSystem)
             replace(exclusive, "os", SystemCalls(view))
             replace(exclusive, "sync_folder", lambda folder: None)
             replace(exclusive, "CREATE_FLAGS", 0)

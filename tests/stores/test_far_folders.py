@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from bucket_server import Bucket, bucket
 import lance_arrow
 from lance_arrow.container import joined_source
 from lance_arrow.errors import FileChangedError
+from lance_arrow.integrations.duckdb import relation
 
 NUM_FILES, NUM_ROWS = 24, 20_000
 TOTAL = NUM_FILES * NUM_ROWS
@@ -83,6 +84,28 @@ def test_a_column_is_an_end_and_a_page_of_each_file(server: Bucket) -> None:
     # The first file is opened alone, for its schema, and a window that begins within a file asks for it once more.
     assert len(server.requests) <= 2 * NUM_FILES + NUM_FILES // 2
     assert sum(server.sent) < size / 2
+
+
+@pytest.mark.parametrize(
+    ("strings", "work"),
+    [
+        ("plain", lambda far: far.head(3)),
+        ("plain", lambda far: far.head(3, filter=_X >= 0)),
+        ("dictionary", lambda far: relation(far).limit(3).to_arrow_table()),
+    ],
+)
+def test_first_rows_ask_once_what_the_first_file_is(
+    strings: Any, work: Callable[[Any], pa.Table], server: Bucket
+) -> None:
+    server.requests.clear()
+    far = lance_arrow.dataset("plain", filesystem=server.store(), strings=strings)
+    opened = len(server.requests)
+    # A listing, whether the folder is a table or a file, and the end of the first file, once for all.
+    assert opened <= 4
+    assert work(far).num_rows == 3
+    of_first = [request for request in server.requests[opened:] if "/00.lance" in request]
+    # What it is, which its end tells, its zone maps or metadata, and the pages of five columns.
+    assert len(of_first) <= 8
 
 
 def test_rows_are_taken_from_many_files_at_once(server: Bucket) -> None:

@@ -22,6 +22,7 @@ from lance_arrow import LanceTable
 from lance_arrow.container import joined_files, joined_source
 from lance_arrow.container.joined_source import JoinedSource
 from lance_arrow.errors import CorruptFileError, MissingFileError, StoreError
+from lance_arrow.integrations.duckdb import relation
 from lance_arrow.io import FileEnds, obstore_filesystem
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.fragments import fragment_rows
@@ -150,6 +151,18 @@ def test_requests(opened: Any, work: Any, most: int, server: Bucket) -> None:
     server.requests.clear()
     work(table)
     assert NUM_FRAGMENTS <= len(server.requests) <= most
+
+
+@pytest.mark.parametrize("condition", ["true", "x < 900"])
+def test_few_rows_for_duckdb_are_those_of_one_fragment(condition: str, server: Bucket) -> None:
+    """Which columns lie in dictionaries is found by opening it, and it is opened once."""
+    server.requests.clear()
+    table = lance_arrow.dataset("plain", filesystem=server.store(), strings="dictionary")
+    assert len(relation(table).filter(condition).limit(5).fetchall()) == 5
+    files = [request for request in server.requests if "/data/" in request]
+    assert len({request.rpartition("/data/")[2] for request in files}) == 1
+    # Its end, and its pages.
+    assert len(files) <= 10
 
 
 @pytest.mark.parametrize("opened", [LanceTable.open, lance_arrow.dataset])

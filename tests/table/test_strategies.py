@@ -41,7 +41,7 @@ class PlainFileSystem(MemoryFileSystem):
 
 @pytest.fixture
 def plain(monkeypatch: pytest.MonkeyPatch) -> PlainFileSystem:
-    monkeypatch.setattr(exclusive, "MemoryFileSystem", type("Other", (), {}))
+    monkeypatch.setattr(exclusive, "_is_in_memory", lambda filesystem: False)
     return PlainFileSystem()
 
 

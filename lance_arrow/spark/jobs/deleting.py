@@ -10,7 +10,6 @@ from typing import Any
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
-from lance_arrow.io import Location
 from lance_arrow.manifests.base_paths import DELETIONS
 from lance_arrow.manifests.fragments import FragmentMeta
 from lance_arrow.manifests.manifest import ManifestMeta
@@ -109,7 +108,7 @@ def delete(
             updated.append(fragment)
             kind = "bin" if fragment.deletion_file.file_type == DeletionFile.BITMAP else "arrow"
             name = f"{fragment.id}-{fragment.deletion_file.read_version}-{fragment.deletion_file.id}.{kind}"
-            files.add(Location(target.line.filesystem, f"{target.line.path}/{DELETIONS}/{name}"))
+            files.add(target.line.at(f"{target.line.path}/{DELETIONS}/{name}"))
         counts["rows_deleted"] = sum(one.num_rows for one in found)
         counts["zones"] = sum(one.zones for one in found)
         counts["zones_pruned"] = sum(one.zones_pruned for one in found)

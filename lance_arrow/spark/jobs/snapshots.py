@@ -81,4 +81,4 @@ def data_files(root: Location, fragments: Iterable[DataFragment]) -> Iterator[Lo
     """Yield the places of the data files of new fragments."""
     for fragment in fragments:
         for file in fragment.files:
-            yield Location(root.filesystem, f"{root.path}/{DATA}/{file.path}")
+            yield root.at(f"{root.path}/{DATA}/{file.path}")

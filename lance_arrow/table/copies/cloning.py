@@ -146,7 +146,7 @@ def commit_first(
     version, record = source.manifest.version, transaction.SerializeToString(deterministic=True)
     name = "" if draft.head.writer_feature_flags & NO_TRANSACTION_FILES else f"{version}-{transaction.uuid}.txn"
     if name:
-        place = Location(target.filesystem, posixpath.join(files.folder(target, TRANSACTIONS), name))
+        place = target.at(posixpath.join(files.folder(target, TRANSACTIONS), name))
         files.add(place)
         write_file(place, record)
     finish(draft, version, name, has_indices=bool(indices.indices))
@@ -159,7 +159,7 @@ def _publish(
 ) -> ManifestMeta:
     place = manifest_place(target, ManifestName(version, NamingScheme.V2))
     meta = manifest_from_bytes(data, place, target, version, limits)
-    make_folder(target.filesystem, posixpath.join(target.path, VERSIONS))
+    make_folder(target.given, posixpath.join(target.path, VERSIONS))
     attempt = CommitAttempt(
         table=target.name,
         version=version,

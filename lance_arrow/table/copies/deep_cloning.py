@@ -98,7 +98,7 @@ def deep_clone(
 
         with WritesAtOnce(target.root) as writes:
             for one in by_name.values():
-                place = Location(target.root.filesystem, posixpath.join(target.root.path, one.name))
+                place = target.root.at(posixpath.join(target.root.path, one.name))
                 files.add(place)
                 writes.begin(partial(_copy_file, filesystem, one, place, source.manifest.facts.manifest_path))
         if target.durability == "fsync":

@@ -168,7 +168,7 @@ def discard_fragments(
                 )
     for branch, own in names.items():
         line = branch_root(root, branch)
-        remove_files(line.filesystem, line.path, own)
+        remove_files(line.given, line.path, own)
 
 
 def _listed(fragments: Iterable[WrittenFragments]) -> list[WrittenFragments]:
@@ -222,7 +222,7 @@ def _check_present(line: Location, messages: Sequence[DataFragment]) -> None:
     wanted = [file.path for one in messages for file in one.files]
     if not wanted:
         return
-    present = set(list_names(line.filesystem, posixpath.join(line.path, DATA)))
+    present = set(list_names(line.given, posixpath.join(line.path, DATA)))
     gone = [name for name in wanted if name not in present]
     if gone:
         more = f" and {len(gone) - _LISTED:,} more" if len(gone) > _LISTED else ""

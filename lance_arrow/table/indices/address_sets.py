@@ -191,4 +191,4 @@ def _check_count(count: int) -> None:
 
 
 def _place(folder: Location, name: str) -> Location:
-    return Location(folder.filesystem, posixpath.join(folder.path, name))
+    return folder.at(posixpath.join(folder.path, name))

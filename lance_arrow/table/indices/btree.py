@@ -106,7 +106,7 @@ class _BTreeRemake(Remake):
 
 
 def _opened(folder: Location, name: str) -> LanceFile:
-    return LanceFile(Location(folder.filesystem, posixpath.join(folder.path, name)))
+    return LanceFile(folder.at(posixpath.join(folder.path, name)))
 
 
 def _together(held: list[pa.RecordBatch]) -> pa.RecordBatch:

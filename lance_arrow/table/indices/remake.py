@@ -36,7 +36,7 @@ class IndexTarget:
 
     def write(self, name: str, schema: pa.Schema, rows: Iterable[pa.RecordBatch], file_version: str) -> None:
         """Write a file of the index."""
-        place = Location(self._folder.filesystem, posixpath.join(self._folder.path, name))
+        place = self._folder.at(posixpath.join(self._folder.path, name))
         self._files.add(place)
         # As the file that is replaced; the writer refuses a version that cannot be written.
         version = cast(FileVersionName, file_version)

@@ -88,8 +88,8 @@ class IndexRemaking:
         self, index: IndexMetadata, remake: Remake, moves: RowMoves, covered: frozenset[int], files: WrittenFiles
     ) -> IndexMetadata:
         own = uuid.uuid4()
-        folder = Location(self._line.filesystem, posixpath.join(self._line.path, INDICES, str(own)))
-        make_folder(folder.filesystem, folder.path)
+        folder = self._line.at(posixpath.join(self._line.path, INDICES, str(own)))
+        make_folder(folder.given, folder.path)
         target = IndexTarget(folder, files)
         remake.write(moves, covered, target)
         new = IndexMetadata()
@@ -124,4 +124,4 @@ class IndexRemaking:
             uuid_text(index.uuid.uuid),
             allow_external_bases=self._reader.columns.options.allow_external_bases,
         )
-        return Location(self._line.filesystem, path)
+        return self._line.at(path)

@@ -120,4 +120,4 @@ class _Values:
 
 
 def _place(folder: Location) -> Location:
-    return Location(folder.filesystem, posixpath.join(folder.path, ZONE_FILE))
+    return folder.at(posixpath.join(folder.path, ZONE_FILE))
