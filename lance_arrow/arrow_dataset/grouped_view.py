@@ -197,7 +197,7 @@ class GroupedView:
             # pyarrow does not look at files that are named one by one.
             sizes[:] = [size_of(before + path) if size < 0 else size for path, size in zip(paths, sizes, strict=True)]
         try:
-            opened = self._format.handler.opened(place)
+            opened = self._format.handler.example(place, self._dataset.schema)
         except (LanceError, OSError):
             # The scan tells what is wrong with it.
             return None

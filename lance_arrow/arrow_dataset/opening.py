@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from glob import has_magic
 from typing import TYPE_CHECKING, Any
@@ -150,17 +149,13 @@ def dataset(
     paths = [location.path for location in locations]
     # pyarrow asks what a single path is.
     is_listed = many or (asked is not None and asked.is_file)
-    # What is learnt of files here is asked for once.
-    opening = ExitStack()
 
     def found(options: ReadOptions) -> LanceDataset:
-        made = LanceFormat(version=version, tag=tag, as_of=as_of, read_options=options)
-        opening.enter_context(made.handler.files.operation())
         # pyarrow raises what its filesystems do, and names paths itself.
         with foreign_errors(), in_no_table():
             dataset = pads.dataset(
                 paths if is_listed else paths[0],
-                format=made,
+                format=LanceFormat(version=version, tag=tag, as_of=as_of, read_options=options),
                 filesystem=as_arrow(locations[0].given, None if asked is None or is_listed else paths[0]),
                 schema=schema,
                 partitioning=partitioning,
@@ -168,13 +163,14 @@ def dataset(
             )
         return LanceDataset.from_dataset(dataset)
 
-    with opening:
-        if asked is not None:
-            opening.callback(asked.forget)
+    try:
         files = found(options)
-        if strings == "dictionary":
-            seen = None if many else with_dictionaries(files, schema)
-            files = found(_with_stored_dictionaries(files)) if seen is None else seen
+    finally:
+        if asked is not None:
+            asked.forget()
+    if strings == "dictionary":
+        seen = None if many else with_dictionaries(files, schema)
+        files = found(_with_stored_dictionaries(files)) if seen is None else seen
     _check_read_dictionary(files)
     if unify_schemas:
         from lance_arrow.arrow_dataset.unified_schemas import unified  # noqa: PLC0415 - where asked for alone
@@ -245,8 +241,10 @@ def _with_stored_dictionaries(dataset: LanceDataset) -> ReadOptions:
     if table is not None:
         paths = table_dictionaries(table)
     else:
-        opened = next((fragment.opened_rows() for fragment in dataset.fragments), None)
-        paths = () if opened is None else stored_dictionaries(opened[0].rows)
+        place = next((fragment.place for fragment in dataset.fragments), None)
+        # Of a store, a file that is open already: it was opened for the schema.
+        file = None if place is None else dataset.format.handler.example(place, dataset.schema)
+        paths = () if file is None else stored_dictionaries(file.rows)
     options: ReadOptions = dataset.format.read_options
     return replace(options, read_dictionary=(*options.read_dictionary, *paths))
 

@@ -26,7 +26,7 @@ from weakref import WeakKeyDictionary
 from lance_arrow.errors import UnsupportedError
 from lance_arrow.io.foreign_errors import foreign_errors
 from lance_arrow.io.local_sink import CREATE_FLAGS, hidden_name
-from lance_arrow.io.location import AnyFileSystem, Location, is_local
+from lance_arrow.io.location import AnyFileSystem, Location
 from lance_arrow.io.sink import name_file
 from lance_arrow.io.syncing import sync_folder
 from lance_arrow.late_names import late_module
@@ -34,12 +34,13 @@ from lance_arrow.redaction import redact
 
 if TYPE_CHECKING:
     from fsspec import spec
-    from fsspec.implementations import memory
+    from fsspec.implementations import local, memory
 
     from lance_arrow.io import store_calls
 else:
     # Local tables do without them.
     spec = late_module("fsspec.spec")
+    local = late_module("fsspec.implementations.local")
     memory = late_module("fsspec.implementations.memory")
     store_calls = late_module("lance_arrow.io.store_calls")
 
@@ -62,7 +63,7 @@ _lock = threading.Lock()
 
 def can_create_exclusively(filesystem: AnyFileSystem | None) -> bool:
     """Return whether `create_exclusively` supports this filesystem; None is the local one."""
-    if is_local(filesystem) or _is_in_memory(filesystem):
+    if _is_on_disk(filesystem) or _is_in_memory(filesystem):
         return True
     return isinstance(filesystem, spec.AbstractFileSystem) and _condition(filesystem) is not None
 
@@ -92,7 +93,7 @@ def create_exclusively(place: Location, data: bytes, *, synced: bool = True) -> 
     OSError
         Errors of the filesystem, without credentials in their text. It is then unknown whether the file exists.
     """
-    if is_local(place.given):
+    if _is_on_disk(place.given):
         return _link(place, data, synced=synced)
     filesystem = place.filesystem
     if _is_in_memory(filesystem):
@@ -108,6 +109,10 @@ def create_exclusively(place: Location, data: bytes, *, synced: bool = True) -> 
         "this filesystem cannot create a file atomically, so writers could replace each other's files",
         path=place.name,
     )
+
+
+def _is_on_disk(filesystem: AnyFileSystem | None) -> bool:
+    return filesystem is None or type(filesystem) is local.LocalFileSystem
 
 
 def _is_in_memory(filesystem: AnyFileSystem | None) -> TypeGuard[memory.MemoryFileSystem]:

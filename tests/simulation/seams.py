@@ -130,7 +130,7 @@ def simulated(world: World, kind: str, view: Any, *, seed: str) -> Iterator[None
         name = f"{SimulatedFileSystem.__module__}.{SimulatedFileSystem.__qualname__}"
         stack.enter_context(patch.dict(exclusive._CONDITIONAL, {name: {"mode": "create"}}))
         if kind == "rename":
-            replace(exclusive, "is_local", lambda filesystem: type(filesystem) is DiskFileSystem)
+            replace(exclusive, "_is_on_disk", lambda filesystem: type(filesystem) is DiskFileSystem)
             replace(exclusive, "os", SystemCalls(view))
             replace(exclusive, "sync_folder", lambda folder: None)
             replace(exclusive, "CREATE_FLAGS", 0)
