@@ -203,6 +203,7 @@ class Runtime:
         weigh: Callable[[T], float] | None = None,
         most_weight: float = 0.0,
         may_stop: bool = False,
+        is_first_alone: bool = False,
     ) -> Iterator[R]:
         """Apply `function` to items in order, at most `num_ahead` (None: `num_threads`) ahead of the consumer.
 
@@ -219,8 +220,9 @@ class Runtime:
         weigh, most_weight
             What an item weighs, and the most that items ahead may weigh together; only `num_ahead` counts when None.
         may_stop
-            Whether the consumer may want the first results alone. Then nothing is ahead of the first, and results do
-            not wait for items that are ahead.
+            Whether the consumer may want the first results alone: then these do not wait for items that are ahead.
+        is_first_alone
+            Whether no item is asked for before the consumer has the first result.
 
         Examples
         --------
@@ -233,7 +235,8 @@ class Runtime:
             return
         if num_ahead is None:
             num_ahead = FAR_THREADS if is_far else self.settings.num_threads
-        if num_ahead > 0 and not may_stop:
+        # The second may take long to be made.
+        if num_ahead > 0 and not may_stop and not is_first_alone:
             rest = iter(items)
             first = list(islice(rest, 2))
             if len(first) < 2:
@@ -252,7 +255,8 @@ class Runtime:
                     len(pending) > num_ahead
                     or (weight > most_weight > 0 and len(pending) > 1)
                     # One more for each that was taken: a consumer that goes on finds as much ahead as any.
-                    or (may_stop and (not num_taken or (len(pending) > num_taken and pending[0][0].done())))
+                    or (may_stop and len(pending) > num_taken and pending[0][0].done())
+                    or (is_first_alone and not num_taken)
                 ):
                     future, own = pending.popleft()
                     weight -= own

@@ -6,6 +6,8 @@ import threading
 import time
 from collections.abc import Iterator
 
+import pytest
+
 from lance_arrow.runtime import Runtime
 from lance_arrow.settings import Settings
 
@@ -57,13 +59,29 @@ def test_first_results_do_not_wait_for_items_ahead_where_the_consumer_may_stop()
 
     runtime = Runtime(Settings(num_threads=3))
     found = runtime.ahead(work, items(), num_ahead=8, may_stop=True)
-    assert next(found) == 0
-    # It may be enough, and the second item may take long to be made.
-    assert asked == [0]
-    assert [next(found) for _ in range(2)] == [2, 4]
-    # One more is ahead for each that was taken.
+    taken = [next(found) for _ in range(3)]
+    assert taken == [0, 2, 4]
+    # One more is ahead for each that was taken. The first two are asked for at once.
     assert len(asked) <= 6
     assert list(found) == [item * 2 for item in range(3, 20)]
     asked.clear()
     assert next(runtime.ahead(work, items(), num_ahead=8)) == 0
     assert len(asked) == 9
+
+
+@pytest.mark.parametrize("may_stop", [False, True])
+def test_nothing_is_ahead_of_a_first_item_alone(*, may_stop: bool) -> None:
+    asked: list[int] = []
+
+    def items() -> Iterator[int]:
+        for item in range(20):
+            asked.append(item)
+            yield item
+
+    runtime = Runtime(Settings(num_threads=3))
+    found = runtime.ahead(lambda item: item * 2, items(), num_ahead=4, may_stop=may_stop, is_first_alone=True)
+    assert next(found) == 0
+    assert asked == [0]
+    assert list(found) == [item * 2 for item in range(1, 20)]
+    assert list(runtime.ahead(str, [], is_first_alone=True)) == []
+    assert list(runtime.ahead(str, [1], is_first_alone=True)) == ["1"]

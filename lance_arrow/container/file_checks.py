@@ -87,11 +87,6 @@ class FileChecks:
         """Check the file descriptor; raises `CorruptFileError`."""
         compare(data, self.table.metadata.descriptor, "the file descriptor", (place.start, place.stop))
 
-    def column(self, column: int, data: Bytes) -> None:
-        """Check the metadata of a column; raises `CorruptFileError`, to which the caller adds the place."""
-        if crc32c(data) != self.table.metadata.columns[column]:
-            raise CorruptFileError("the metadata of a column contradicts its checksum")
-
     def buffer(self, data: Bytes, place: ByteRange, metadata: MetadataBytes) -> None:
         """Check a buffer that was read completely; raises `CorruptFileError`."""
         starts, stops = np.array([place.start]), np.array([place.stop])

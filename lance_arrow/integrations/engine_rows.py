@@ -54,7 +54,7 @@ class EngineRows:
         return self._dataset.count_rows(filter=filter)
 
     def batches(
-        self, columns: Sequence[str], filter: pc.Expression | None, most_rows: int
+        self, columns: Sequence[str], filter: pc.Expression | None, most_rows: int, *, wants_all: bool = False
     ) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
         """Return the schema of some columns, and batches of the rows that satisfy a filter, in order.
 
@@ -66,6 +66,8 @@ class EngineRows:
             None for all rows.
         most_rows
             Most rows of a batch; the memory budget may allow fewer.
+        wants_all
+            Whether the engine waits for the last row.
 
         Raises
         ------
@@ -80,9 +82,10 @@ class EngineRows:
             return scanner.projected_schema, scanner.to_batches()
         if self._table is not None:
             projection = self._table.projection(columns)
-            return projection.schema, self._table.batches(projection, filter, None, most_rows=most_rows)
+            batches = self._table.batches(projection, filter, None, wants_all=wants_all, most_rows=most_rows)
+            return projection.schema, batches
         assert self._files is not None
-        return self._files.batches(columns, filter, most_rows)
+        return self._files.batches(columns, filter, most_rows, wants_all=wants_all)
 
 
 def free_name(schema: pa.Schema) -> str:

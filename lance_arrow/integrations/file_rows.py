@@ -60,7 +60,7 @@ class FileRows:
         return len(sizes) < LEAST_GROUPED or sum(sizes) > most_bytes * len(sizes)
 
     def batches(
-        self, columns: Sequence[str], filter: pc.Expression | None, most_rows: int
+        self, columns: Sequence[str], filter: pc.Expression | None, most_rows: int, *, wants_all: bool
     ) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
         """Return the schema of some columns, and batches of the rows that satisfy a filter.
 
@@ -73,7 +73,7 @@ class FileRows:
         # Without partitions there is nothing to ask Arrow, which lacks functions of text over dictionaries.
         is_plain = filter is None or all(guarantee.equals(_TRUE) for guarantee in guarantees)
         left = self._dataset.fragments if is_plain else self._dataset._left_by_guarantees(filter)
-        return wanted, self._rows(left, columns, plan, filter, most_rows)
+        return wanted, self._rows(left, columns, plan, filter, most_rows, wants_all=wants_all)
 
     def _rows(
         self,
@@ -82,6 +82,8 @@ class FileRows:
         plan: FilterPlan | None,
         filter: pc.Expression | None,
         most_rows: int,
+        *,
+        wants_all: bool,
     ) -> Iterator[pa.RecordBatch]:
         is_one = len(fragments) == 1
         # Far files one by one would be waited for one after another.
@@ -90,7 +92,7 @@ class FileRows:
         for is_own, parts in groupby(opened, key=lambda part: part.own is not None):
             if is_own:
                 files = (part.own for part in parts if part.own is not None)
-                yield from self._stream(files, columns, plan, most_rows, is_one=is_one)
+                yield from self._stream(files, columns, plan, most_rows, is_one=is_one, wants_all=wants_all)
                 continue
             for part in parts:
                 scanner = self._dataset._over([part.fragment]).scanner(
@@ -111,6 +113,7 @@ class FileRows:
         most_rows: int,
         *,
         is_one: bool,
+        wants_all: bool,
     ) -> Iterator[pa.RecordBatch]:
         """Read files with the columns of the dataset as one stream."""
         first = next(files)
@@ -124,7 +127,7 @@ class FileRows:
                 receipt.see((file,))
                 yield FilteredReading(file, _projection(file, columns).nodes, plan, rows, receipt=receipt)
 
-        stream = RowStream(runtime, None, projection, most_rows=most_rows)
+        stream = RowStream(runtime, None, projection, wants_all=wants_all, most_rows=most_rows)
         return receipt.sent_after(stream.batches(readings(), is_one=is_one))
 
 

@@ -127,7 +127,9 @@ class _Frames:
                 # What is left asks for no column.
                 yield frame if rest is None else frame.filter(rest)
             return
-        schema, batches = rows.batches(read, filter, BATCH_ROWS if n_rows is None else min(n_rows, BATCH_ROWS) or 1)
+        most_rows = BATCH_ROWS if n_rows is None else min(n_rows, BATCH_ROWS) or 1
+        # Without a number, Polars takes the last row before it shows the first.
+        schema, batches = rows.batches(read, filter, most_rows, wants_all=n_rows is None)
         missing, is_empty = n_rows, True
         for batch in batches:
             frame = self._shown(pa.Table.from_batches([batch]), [*names, *left], fixed)

@@ -127,6 +127,11 @@ class FilteredReading:
         return found
 
     @property
+    def is_filtered(self) -> bool:
+        """Whether some of the rows may not satisfy a filter."""
+        return self._filter is not None
+
+    @property
     def looks_far(self) -> bool:
         """Whether the filter looks at pages of a store."""
         return self._filter is not None and self._filter.reading.is_far

@@ -156,6 +156,8 @@ class RowStream:
                 weigh=self._weight if is_far else None,
                 most_weight=settings.window_bytes(1),
                 may_stop=is_far and not self._wants_all,
+                # The next may be all other files of a group. With a filter, the first rows may be there.
+                is_first_alone=is_far and not self._wants_all and not first.found.is_filtered,
             )
         del first
         for done in windows:

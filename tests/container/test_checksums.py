@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,10 +12,12 @@ from checksummed import Block, Tail, with_checksums
 from lance_arrow.container import checksums
 from lance_arrow.container.checksum_writer import ChecksumWriter
 from lance_arrow.container.checksums import BufferKind, ChecksumTable, find_table
-from lance_arrow.container.file_checks import FileChecks
+from lance_arrow.container.file_checks import ByteOwners, FileChecks
 from lance_arrow.container.file_reader import LanceFileReader
+from lance_arrow.container.footer import read_footer
 from lance_arrow.container.metadata_bytes import MetadataBytes
 from lance_arrow.errors import CorruptFileError, InternalError, InvalidArgumentError, UnsupportedError
+from lance_arrow.files.checksum_audit import ChecksumAudit
 from lance_arrow.io import BufferSource, MeteredSource
 from lance_arrow.kernels import crc32c
 from lance_arrow.settings import Limits
@@ -352,3 +355,73 @@ def test_a_flipped_version_is_damage_not_the_future(written):
     for position, bit in ((len(data) - 8, 6), (len(data) - 6, 0), (len(data) - 1, 0)):
         with pytest.raises(CorruptFileError, match="the footer contradicts its checksum"):
             LanceFileReader(BufferSource(flipped(data, position, bit)))
+
+
+def parts_of(tail):
+    """What metadata consists of, and what it is called."""
+    return {
+        "the footer": tail.footer,
+        "the file descriptor": tail.descriptor,
+        "the metadata of a column": tail.columns[0],
+        "the table of columns": tail.column_table,
+        "the table of global buffers": tail.buffer_table,
+    }
+
+
+@pytest.mark.parametrize("name", ["three-2.2.lance", "buffers-2.2.lance"])
+def test_damage_of_metadata_is_named_with_its_place(written, name):
+    data, tail = with_checksums((written / name).read_bytes())
+    for what, block in parts_of(tail).items():
+        damaged = BufferSource(flipped(data, block.position + 1))
+        with pytest.raises(CorruptFileError) as caught:
+            LanceFileReader(damaged).columns([0])
+        assert caught.value.message == f"{what} contradicts its checksum"
+        assert caught.value.byte_range == (block.position, block.stop)
+        found = list(ChecksumAudit(damaged, Limits()).run(None))
+        assert found[0].message == f"{what} contradicts its checksum"
+        assert found[0].byte_range == (block.position, block.stop)
+
+
+def test_columns_without_checksums_are_damage(plain):
+    metadata = MetadataBytes(BufferSource(with_checksums(plain)[0]), Limits())
+    footer = read_footer(metadata.tail, metadata.file_size)
+    checks = FileChecks.find(metadata)
+    checks.tables(metadata, footer)
+    other = SimpleNamespace(
+        column_table=footer.column_table, buffer_table=footer.buffer_table, num_columns=footer.num_columns + 1
+    )
+    with pytest.raises(CorruptFileError, match=f"{footer.num_columns} columns have checksums"):
+        checks.tables(metadata, other)
+
+
+def test_an_audit_compares_every_block_with_its_own_sum(plain, monkeypatch):
+    """There are more bytes than are read at once."""
+    monkeypatch.setattr(checksums, "_WAVE_BYTES", 4 << 20)
+    data, _ = with_checksums(plain)
+    table = find_table(MetadataBytes(BufferSource(data), Limits()))
+    assert len(list(table.waves())) > 1
+    audit = ChecksumAudit(BufferSource(data), Limits())
+    assert list(audit.run(LanceFileReader(BufferSource(data)))) == []
+    assert (audit.num_blocks, audit.num_bytes) == (table.num_blocks, int(table.sizes.sum()))
+
+
+def test_neighbours_in_two_buffers_are_two_findings(plain):
+    data, _ = with_checksums(plain)
+    table = find_table(MetadataBytes(BufferSource(data), Limits()))
+    ends = table.starts + table.sizes
+    damaged = flipped(flipped(data, int(ends[0]) - 1), int(table.starts[1]))
+    # Nobody knows whose bytes they are where the file was not opened.
+    found = list(ChecksumAudit(BufferSource(damaged), Limits()).run(None))
+    block = table.block_bytes
+    last = int(table.starts[0] + (table.sizes[0] - 1) // block * block)
+    places = [(last, int(ends[0])), (int(table.starts[1]), int(min(table.starts[1] + block, ends[1])))]
+    assert [one.byte_range for one in found] == places
+    assert {one.message for one in found} == {"bytes of the file contradict their checksum"}
+    assert {one.column for one in found} == {None}
+
+
+def test_bytes_of_an_unknown_column_belong_to_nobody(plain):
+    table = find_table(MetadataBytes(BufferSource(with_checksums(plain)[0]), Limits()))
+    error = ByteOwners("name", {}, {}).contradiction(table, int(table.starts[0]), int(table.starts[0]) + 1)
+    assert (error.column, error.page, error.path) == (None, None, "name")
+    assert error.message == "bytes of the file contradict their checksum"

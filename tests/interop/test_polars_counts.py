@@ -103,9 +103,9 @@ def test_rows_of_counts_are_made_for_unknown_versions_alone(
     asked: list[tuple[str, ...]] = []
     batches = EngineRows.batches
 
-    def watched(self: EngineRows, columns: Sequence[str], *rest: Any) -> Any:
+    def watched(self: EngineRows, columns: Sequence[str], *rest: Any, **options: Any) -> Any:
         asked.append(tuple(columns))
-        return batches(self, columns, *rest)
+        return batches(self, columns, *rest, **options)
 
     monkeypatch.setattr(EngineRows, "batches", watched)
     monkeypatch.setattr(door, "_ROWS_ARE_ALL", is_checked)

@@ -127,9 +127,12 @@ def test_conditions_on_dictionaries_are_not_left_to_polars(where: Path, name: st
 def test_columns_of_one_value_are_not_read(where: Path, expected: pa.Table, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Sequence[str]] = []
     batches = EngineRows.batches
-    monkeypatch.setattr(
-        EngineRows, "batches", lambda self, columns, *rest: asked.append(columns) or batches(self, columns, *rest)
-    )
+
+    def watched(self: EngineRows, columns: Sequence[str], *rest: Any, **options: Any) -> Any:
+        asked.append(columns)
+        return batches(self, columns, *rest, **options)
+
+    monkeypatch.setattr(EngineRows, "batches", watched)
     airs = pl.from_arrow(expected).filter(c("mode") == "AIR")
     frame = scan(where).filter(c("mode") == "AIR")
     assert frame.select(pl.len()).collect().item() == airs.height

@@ -292,3 +292,17 @@ def test_scans_read_checksums_ahead(monkeypatch):
     source = verified(_Direct(DATA))
     source.read_into(positions([0]), positions([64]), np.zeros(SIZE, np.uint8), positions([0]))
     assert [one.tolist() for one in seen] == [[0], [64 + (256 << 20)]]
+
+
+def test_checksums_are_those_of_their_own_blocks():
+    num_blocks = 8 * 1024
+    data = np.random.default_rng(1).integers(0, 256, num_blocks * BLOCK, dtype=np.uint8)
+    crcs = np.empty(num_blocks, np.uint32)
+    crc32c_blocks(data, BLOCK, crcs)
+    source = VerifiedSource(BufferSource(np.concatenate((data, crcs.view(np.uint8)))))
+    source.check_with(late_checks(num_blocks), contradiction)
+    # Two groups of checksums in one array; what lies between them; all.
+    for numbers in ([3, 6 * 1024 + 3], [1024, 5 * 1024], range(num_blocks)):
+        starts = positions(list(numbers)) * BLOCK
+        for part, start in zip(source.read(starts, starts + BLOCK), starts.tolist(), strict=True):
+            assert part.tobytes() == data[start : start + BLOCK].tobytes()
