@@ -53,14 +53,14 @@ def check(wheel: Path) -> None:
     run(sys.executable, "-m", "twine", "check", "--strict", wheel)
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-    bridges, functions = (
+    bridges, *others = (
         sorted(int(found[1]) for name in names if (found := re.search(rf"/{module}_(\d+)00\.", name)))
-        for module in ("_bridge", "_libarrow")
+        for module in ("_bridge", "_libarrow", "_expressions")
     )
     problems = [f"{name} is a source" for name in names if name.endswith(SOURCES)]
     problems += [f"{name} is a test" for name in names if name.startswith("tests/")]
-    if functions != bridges or bridges != list(allowed_releases()):
-        problems.append(f"bridges for pyarrow {bridges}, expected {list(allowed_releases())}")
+    if any(one != list(allowed_releases()) for one in (bridges, *others)):
+        problems.append(f"modules for pyarrow {bridges}, {others}, expected {list(allowed_releases())}")
     if wheel.stat().st_size > MAX_WHEEL_BYTES:
         problems.append(f"{wheel.stat().st_size:,} bytes, at most {MAX_WHEEL_BYTES:,} are allowed")
     if problems:
