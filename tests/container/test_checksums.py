@@ -422,6 +422,7 @@ def test_neighbours_in_two_buffers_are_two_findings(plain):
 
 def test_bytes_of_an_unknown_column_belong_to_nobody(plain):
     table = find_table(MetadataBytes(BufferSource(with_checksums(plain)[0]), Limits()))
-    error = ByteOwners("name", {}, {}).contradiction(table, int(table.starts[0]), int(table.starts[0]) + 1)
+    start = int(table.starts[table.columns != checksums.NO_COLUMN][0])
+    error = ByteOwners("name", {}, {}).contradiction(table, start, start + 1)
     assert (error.column, error.page, error.path) == (None, None, "name")
     assert error.message == "bytes of the file contradict their checksum"
