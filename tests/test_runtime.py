@@ -61,7 +61,7 @@ def test_first_results_do_not_wait_for_items_ahead_where_the_consumer_may_stop()
     found = runtime.ahead(work, items(), num_ahead=8, may_stop=True)
     taken = [next(found) for _ in range(3)]
     assert taken == [0, 2, 4]
-    # One more is ahead for each that was taken. The first two are asked for at once.
+    # One more is ahead for each that was taken.
     assert len(asked) <= 6
     assert list(found) == [item * 2 for item in range(3, 20)]
     asked.clear()

@@ -165,9 +165,7 @@ class LanceDataset(DatasetOfFragments, FrameReads):
                 return read
         from lance_arrow.arrow_dataset.interruptible import collect  # noqa: PLC0415 - as in `scanner`
 
-        if table is not None:
-            options = options.for_all(table.filesystem)
-            return collect(self.scanner(**options.keywords(), order_by=order_by, limit=limit, offset=offset))
+        options = options if table is None else options.for_all(table.filesystem)
         with self._asking_once():
             return collect(self.scanner(**options.keywords(), order_by=order_by, limit=limit, offset=offset))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable
+from contextlib import ExitStack
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -72,11 +73,10 @@ def load(name: str, path: Path) -> ModuleType:
     if spec is None:
         raise ImportError(f"{path} is no module that Python can load")
     module = sys.modules[name] = module_from_spec(spec)
-    try:
+    with ExitStack() as failed:
+        failed.callback(sys.modules.pop, name)
         loader.exec_module(module)
-    except BaseException:
-        del sys.modules[name]
-        raise
+        failed.pop_all()
     return module
 
 

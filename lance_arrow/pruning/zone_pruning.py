@@ -34,7 +34,7 @@ class ShowsExpressions(Protocol):
 def zone_predicate(
     native: ShowsExpressions | None, expression: pc.Expression, schema: pa.Schema
 ) -> ZonePredicate | None:
-    """Turn a filter into a zone predicate; None where no module reads it, or if the filter does not fit the schema."""
+    """Turn a filter into a zone predicate; None where expressions cannot be read, or if it does not fit the schema."""
     if native is None:
         return None
     try:

@@ -128,7 +128,7 @@ class FilteredReading:
 
     @property
     def is_filtered(self) -> bool:
-        """Whether some of the rows may not satisfy a filter."""
+        """Whether there is a filter."""
         return self._filter is not None
 
     @property

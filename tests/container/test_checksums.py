@@ -410,7 +410,7 @@ def test_neighbours_in_two_buffers_are_two_findings(plain):
     table = find_table(MetadataBytes(BufferSource(data), Limits()))
     ends = table.starts + table.sizes
     damaged = flipped(flipped(data, int(ends[0]) - 1), int(table.starts[1]))
-    # Nobody knows whose bytes they are where the file was not opened.
+    # The audit was given no open file, which would tell the column.
     found = list(ChecksumAudit(BufferSource(damaged), Limits()).run(None))
     block = table.block_bytes
     last = int(table.starts[0] + (table.sizes[0] - 1) // block * block)

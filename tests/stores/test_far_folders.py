@@ -104,8 +104,8 @@ def test_first_rows_ask_once_what_the_first_file_is(
     assert opened <= 4
     assert work(far).num_rows == 3
     of_first = [request for request in server.requests[opened:] if "/00.lance" in request]
-    # What it is, which its end tells, its zone maps or metadata, and the pages of five columns.
-    assert len(of_first) <= 8
+    # What it is, which its end tells, and its pages.
+    assert len(of_first) <= 4
 
 
 def test_rows_are_taken_from_many_files_at_once(server: Bucket) -> None:

@@ -161,7 +161,7 @@ def test_few_rows_for_duckdb_are_those_of_one_fragment(server: Bucket) -> None:
     files = [request for request in server.requests if "/data/" in request]
     assert len({request.rpartition("/data/")[2] for request in files}) == 1
     # Its end, and its pages.
-    assert len(files) <= 10
+    assert len(files) == 2
 
 
 @pytest.mark.parametrize("opened", [LanceTable.open, lance_arrow.dataset])

@@ -121,7 +121,7 @@ def flags_of(
 
 
 def columns_of(expression: pc.Expression, schema: pa.Schema, *, what: str = "filter") -> tuple[Path, ...]:
-    """Return the columns, and fields of structs, that an expression mentions; all where no module reads it.
+    """Return the columns, and fields of structs, that an expression mentions; all where expressions cannot be read.
 
     Parameters
     ----------
