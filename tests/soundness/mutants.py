@@ -47,6 +47,7 @@ PREDICATES = (
 COMMITS = (
     "table/test_conflicts.py",
     "table/test_rare_commits.py",
+    "table/test_version_heads.py",
     "table/test_strategies.py",
     "table/test_interleavings.py",
     "table/test_commit_requests.py",
@@ -96,7 +97,6 @@ SUITES: dict[str, tuple[str, ...]] = {
     "lance_arrow.io.verified_source": CHECKSUMS,
 }
 PASSING = 0.92
-LIMIT_SECONDS = 120
 
 _OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Lt: ast.LtE,
@@ -258,12 +258,12 @@ class _Changed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(compile(self._mutant.tree, self._mutant.module, "exec"), module.__dict__)
 
 
-def begin(module: str, mutant: Mutant | None) -> int:
+def begin(module: str, mutant: Mutant | None, limit_seconds: int) -> int:
     """Fork a process that runs the tests of a module; it ends with 0 when none of them failed."""
     process = os.fork()
     if process:
         return process
-    signal.alarm(LIMIT_SECONDS)
+    signal.alarm(limit_seconds)
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
     os.dup2(quiet, 2)
@@ -283,11 +283,12 @@ def main() -> int:
     parser.add_argument("--sample", type=int, help="as many, chosen by a seed")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--line", type=int, help="only mutants of this line")
+    parser.add_argument("--limit-seconds", type=int, default=120, help="of the tests of one mutant; more beside others")
     parser.add_argument("--jobs", type=int, default=min(os.cpu_count() or 1, 4))
     options = parser.parse_args()
     modules = [one for one in SUITES if not options.module or one.rpartition(".")[2] in options.module]
     for module in modules:
-        if os.waitstatus_to_exitcode(os.waitpid(begin(module, None), 0)[1]):
+        if os.waitstatus_to_exitcode(os.waitpid(begin(module, None, options.limit_seconds), 0)[1]):
             print(f"the tests of {module} fail without any change")
             return 2
     waiting = [one for module in modules for one in mutants_of(module) if options.line in (None, one.line)]
@@ -298,7 +299,7 @@ def main() -> int:
     while waiting or running:
         while waiting and len(running) < options.jobs:
             mutant = waiting.pop()
-            running[begin(mutant.module, mutant)] = mutant
+            running[begin(mutant.module, mutant, options.limit_seconds)] = mutant
         process, status = os.wait()
         mutant = running.pop(process)
         code = os.waitstatus_to_exitcode(status)
