@@ -116,6 +116,13 @@ def test_what_is_no_table(root: Location) -> None:
         open_version(root, VersionChoice())
 
 
+def test_older_versions_of_the_other_scheme_are_seen_without_being_parsed(root: Location) -> None:
+    put(root, 1, NamingScheme.V2)
+    put(root, 5, NamingScheme.V1)
+    with pytest.raises(CorruptManifestError, match="two schemes"):
+        list_manifests(root, since=3)
+
+
 @pytest.mark.parametrize(
     "choice",
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from lance_arrow import LanceTable
-from lance_arrow.errors import InvalidArgumentError, TableExistsError, TableNotFoundError
+from lance_arrow.errors import InvalidArgumentError, TableExistsError, TableNotFoundError, VersionNotFoundError
 from lance_arrow.io import Location
 from lance_arrow.manifests.feature_flags import (
     BASE_PATHS,
@@ -185,6 +186,14 @@ def test_a_table_is_not_created_over_what_a_cleanup_left(tmp_path: Path, monkeyp
     monkeypatch.undo()
     table = LanceTable.open(tmp_path / "t")
     assert ([one.version for one in table.history()], table.count_rows()) == ([2], 6)
+
+
+def test_a_table_that_was_removed_does_not_come_back(path: Path) -> None:
+    table = LanceTable.open(path)
+    shutil.rmtree(path)
+    with pytest.raises(VersionNotFoundError, match="version 1, which this change began with, was removed"):
+        table.append(ROWS)
+    assert not list(path.glob("_versions/*"))
 
 
 @pytest.mark.parametrize("name", ["latest_version_hint.json", f"d{(1 << 63) + 5}.manifest"])
