@@ -18,7 +18,7 @@ from lance_arrow.container.file_checks import FileChecks
 from lance_arrow.container.footer import FileFooter
 from lance_arrow.container.metadata_bytes import MetadataBytes
 from lance_arrow.container.pages import PageTable, fits_version
-from lance_arrow.engine import CHECKSUM_FAULT, read_column_metadata
+from lance_arrow.engine import CHECKSUM_FAULT, read_column_metadata, read_columns_at_hand
 from lance_arrow.errors import CorruptFileError, LanceError, located
 from lance_arrow.io import Bytes, Positions
 from lance_arrow.settings import Limits
@@ -144,7 +144,8 @@ class ColumnTable:
     checks
         Checksums of the file, or None.
     sound
-        Bytes of the table if the places in it were checked before; otherwise it is read and checked now.
+        Bytes of the table if the places in it were checked before, and of the checksums of columns, which are None if
+        nothing is compared. Otherwise the table is read and checked now.
 
     Raises
     ------
@@ -159,7 +160,7 @@ class ColumnTable:
         limits: Limits,
         checks: FileChecks | None = None,
         *,
-        sound: bytes | None = None,
+        sound: tuple[bytes, bytes | None] | None = None,
     ) -> None:
         self._metadata = metadata
         self._footer = footer
@@ -173,7 +174,7 @@ class ColumnTable:
     def _places(self) -> Positions:
         """Offset and size of each block, ``(n, 2) int64``."""
         assert self._sound is not None
-        return np.frombuffer(self._sound, "<i8").reshape(-1, 2)
+        return np.frombuffer(self._sound[0], "<i8").reshape(-1, 2)
 
     def _read_places(self) -> Positions:
         footer = self._footer
@@ -202,19 +203,8 @@ class ColumnTable:
         TruncatedReadError, ResourceLimitError
             Errors of reading.
         """
-        wanted = np.array(columns, np.intp)
-        starts, sizes = self._places[wanted].T
-        data, begins = self._metadata.read_together(starts, starts + sizes)
-        most_bytes = self._limits.max_metadata_bytes
-        if len(sizes) and sizes.max() > most_bytes:
-            self._refuse_large(columns, name_of, most_bytes)
-        alignment = required_alignment(self._footer.version)
-        crcs = None if self._checks is None else self._checks.table.metadata.columns[wanted]
-        parsed = read_column_metadata(
-            data, begins, begins + sizes, self._footer.file_size, alignment, crcs, self._usual
-        )
+        parsed, places = self._at_hand(columns) or self._fetched(columns, name_of)
         metas = []
-        places = zip(starts.tolist(), (starts + sizes).tolist(), strict=True)
         for column, place, facts in zip(columns, places, parsed, strict=True):
             # A `with` statement would take longer than the rest of this function.
             try:
@@ -240,6 +230,34 @@ class ColumnTable:
                 located(column=name_of(column), byte_range=place, stage=_STAGE).fill(error)
                 raise
         return metas
+
+    def _at_hand(self, columns: Sequence[int]) -> tuple[list[tuple[Any, ...]], list[tuple[int, int]]] | None:
+        """Parse the metadata of columns that lies in the end of the file; None if it does not, or is too large."""
+        if self._sound is None:
+            return None
+        table, sums = self._sound
+        footer, most_bytes = self._footer, self._limits.max_metadata_bytes
+        alignment = required_alignment(footer.version)
+        return read_columns_at_hand(
+            self._metadata.tail, table, columns, most_bytes, footer.file_size, alignment, sums, self._usual
+        )
+
+    def _fetched(
+        self, columns: Sequence[int], name_of: Callable[[int], str]
+    ) -> tuple[list[tuple[Any, ...]], list[tuple[int, int]]]:
+        """Read and parse the metadata of columns, which is compared with its checksums."""
+        wanted = np.array(columns, np.intp)
+        starts, sizes = self._places[wanted].T
+        data, begins = self._metadata.read_together(starts, starts + sizes)
+        most_bytes = self._limits.max_metadata_bytes
+        if len(sizes) and sizes.max() > most_bytes:
+            self._refuse_large(columns, name_of, most_bytes)
+        alignment = required_alignment(self._footer.version)
+        crcs = None if self._checks is None else self._checks.table.metadata.columns[wanted]
+        parsed = read_column_metadata(
+            data, begins, begins + sizes, self._footer.file_size, alignment, crcs, self._usual
+        )
+        return parsed, list(zip(starts.tolist(), (starts + sizes).tolist(), strict=True))
 
     def _refuse_large(self, columns: Sequence[int], name_of: Callable[[int], str], most_bytes: int) -> None:
         """Raise for the first column with more bytes of metadata than the limits allow."""

@@ -40,6 +40,8 @@ class FileHead:
         Other properties from the descriptor, which has no places of zone maps.
     column_table
         Bytes of the table of columns; the places in it lie inside the file.
+    column_sums
+        Bytes of the checksum of the metadata of each column, 32 bits each; None if nothing is compared.
     is_in_tail
         Whether all of this was in the end of the file that is read at once.
     """
@@ -51,6 +53,7 @@ class FileHead:
     num_rows: int
     promises_checksums: bool
     column_table: bytes = field(repr=False)
+    column_sums: bytes | None = field(repr=False)
     is_in_tail: bool
 
     @classmethod
@@ -69,9 +72,9 @@ class FileHead:
         if found is None:
             return None
         *places, first, stop, schema, num_rows, promises, sums, column_table = found
-        checks = None
+        checks = column_sums = None
         if sums is not None:
-            blocks, start, size = sums
+            blocks, start, size, column_sums = sums
             tail_start = file_size - len(metadata.tail)
             if start >= tail_start:
                 table = metadata.tail[start - tail_start :][:size]
@@ -80,7 +83,8 @@ class FileHead:
             late = start + size if blocks.is_late else None
             checks = FileChecks(partial(ChecksumTable.of, table, late), blocks)
         footer = FileFooter.known(file_size, *places)
-        return cls(footer, checks, (first, stop), schema, num_rows, promises, column_table, is_in_tail=not pieces)
+        is_in_tail = not pieces
+        return cls(footer, checks, (first, stop), schema, num_rows, promises, column_table, column_sums, is_in_tail)
 
 
 def _read_further(

@@ -176,7 +176,8 @@ class LanceFileReader(HasSchema):
         self.footer, self.checks = head.footer, head.checks
         self.num_rows, self.promises_checksums, self.zone_maps = head.num_rows, head.promises_checksums, {}
         self.global_buffers = GlobalBuffers(metadata, self.footer, self.checks, is_sound=True)
-        self._table = ColumnTable(metadata, self.footer, self.limits, self.checks, sound=head.column_table)
+        sound = head.column_table, head.column_sums
+        self._table = ColumnTable(metadata, self.footer, self.limits, self.checks, sound=sound)
         with located(byte_range=head.descriptor, stage="reading the file descriptor"):
             self._take_schema(facts)
         if self.checks is not None:

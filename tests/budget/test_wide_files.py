@@ -69,8 +69,8 @@ def test_three_columns_cost_the_same_in_every_width(
         if not is_known:
             known_schemas.clear()
         counts.append(calls_of(done, wide(width)))
-    # The tables of the wider file lie before its tail: one more read, not one call more a column.
-    assert counts[1] - counts[0] <= 200, counts
+    # The tables of the wider file lie before its tail: a read of them, and one of columns, not one call more a column.
+    assert counts[1] - counts[0] <= 230, counts
 
 
 @pytest.mark.parametrize("is_known", [True, False])

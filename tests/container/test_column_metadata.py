@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from google.protobuf.message import DecodeError
 
-from lance_arrow.engine import read_column_metadata
+from lance_arrow.engine import CHECKSUM_FAULT, read_column_metadata, read_columns_at_hand
+from lance_arrow.errors import InternalError
+from lance_arrow.kernels import crc32c
 from lance_arrow.proto.file_v2_pb2 import ColumnMetadata, DeferredEncoding, DirectEncoding, Encoding
 
 FILE_SIZE = 1 << 20
@@ -201,3 +203,72 @@ def test_damaged_messages_are_what_protobuf_finds_in_them() -> None:
         assert mine == wanted
         outcomes["same"] += fault is None
     assert min(outcomes.values()) > 1000
+
+
+def _comparable(found: list[tuple[Any, ...]]) -> list[Any]:
+    return [told(one) if one[0] is None else one for one in found]
+
+
+def _ended(messages: list[bytes], before: bytes) -> tuple[np.ndarray[Any, Any], bytes, bytes]:
+    """A tail of messages, the table of their places in a file, and their checksums."""
+    starts = FILE_SIZE - np.cumsum([len(one) for one in messages[::-1]])[::-1]
+    table = np.array([(start, len(one)) for start, one in zip(starts.tolist(), messages, strict=True)], "<u8")
+    sums = np.array([crc32c(np.frombuffer(one, np.uint8)) for one in messages], "<u4")
+    return np.frombuffer(before + b"".join(messages), np.uint8), table.tobytes(), sums.tobytes()
+
+
+@pytest.mark.parametrize("has_sums", [False, True])
+def test_columns_at_the_end_of_a_file_are_those_of_their_messages(has_sums: bool) -> None:
+    messages = [column(page((64 * number, 9)), page((128, number))).SerializeToString() for number in range(5)]
+    messages[3] = b""
+    tail, table, sums = _ended(messages, b"before")
+    wanted = [4, 0, 3, 0]
+    found = read_columns_at_hand(tail, table, wanted, 1 << 20, FILE_SIZE, 64, sums if has_sums else None, bytes)
+    assert found is not None
+    parsed, places = found
+    apart = [read_column_metadata(tail, *_place(tail, messages, one), FILE_SIZE, 64, None, bytes)[0] for one in wanted]
+    assert _comparable(parsed) == _comparable(apart)
+    entries = np.frombuffer(table, "<u8").reshape(-1, 2).tolist()
+    assert places == [(entries[one][0], sum(entries[one])) for one in wanted]
+
+
+def _place(tail: np.ndarray[Any, Any], messages: list[bytes], number: int) -> tuple[Any, Any]:
+    start = len(tail) - sum(len(one) for one in messages[number:])
+    return np.array([start]), np.array([start + len(messages[number])])
+
+
+def test_a_message_before_the_end_of_a_file_or_too_large_is_not_at_hand() -> None:
+    messages = [column(page((0, 9))).SerializeToString(), column(page((64, 9))).SerializeToString()]
+    tail, table, sums = _ended(messages, b"")
+    size = len(messages[0])
+
+    def read_from(tail: np.ndarray[Any, Any], columns: list[int], most_bytes: int = 1 << 20) -> object:
+        return read_columns_at_hand(tail, table, columns, most_bytes, FILE_SIZE, 64, sums, bytes)
+
+    assert read_from(tail, [0, 1], size) is not None
+    assert read_from(tail, [0, 1], size - 1) is None
+    assert read_from(tail[1:], [1]) is not None
+    assert read_from(tail[1:], [1, 0]) is None
+    wrong = np.frombuffer(table, "<u8").copy()
+    for place, value in ((0, 1 << 63), (1, 1 << 63), (0, FILE_SIZE + 1), (1, FILE_SIZE)):
+        wrong[:] = np.frombuffer(table, "<u8")
+        wrong[place] = value
+        assert read_columns_at_hand(tail, wrong.tobytes(), [0], 1 << 62, FILE_SIZE, 64, sums, bytes) is None
+
+
+def test_a_message_that_contradicts_its_checksum_is_a_fault() -> None:
+    tail, table, sums = _ended([column().SerializeToString(), column(page((0, 9))).SerializeToString()], b"")
+    damaged = tail.copy()
+    damaged[-1] ^= 1
+    found = read_columns_at_hand(damaged, table, [0, 1], 1 << 20, FILE_SIZE, 64, sums, bytes)
+    assert found is not None
+    assert [one[0] for one in found[0]] == [None, (CHECKSUM_FAULT, -1, 0, 0, 0)]
+
+
+@pytest.mark.parametrize("wrong", ["a column too many", "a negative one", "sums of fewer", "a tail above the file"])
+def test_arguments_that_contradict_each_other_are_refused(wrong: str) -> None:
+    tail, table, sums = _ended([column().SerializeToString()], b"")
+    columns = {"a column too many": [1], "a negative one": [-1]}.get(wrong, [0])
+    file_size = len(tail) - 1 if wrong == "a tail above the file" else FILE_SIZE
+    with pytest.raises(InternalError):
+        read_columns_at_hand(tail, table, columns, 99, file_size, 64, sums[1:] if "fewer" in wrong else sums, bytes)

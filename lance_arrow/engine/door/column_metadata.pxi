@@ -159,33 +159,97 @@ def read_column_metadata(
         size if it is stored elsewhere. A fault is a tuple of its kind and four numbers, which ``MetadataFault``
         explains.
     """
+    cdef Py_ssize_t number, count = starts.shape[0]
+    cdef vector[string_view] messages
+    cdef vector[uint32_t] expected
+    if stops.shape[0] != count or (crcs is not None and crcs.shape[0] != count):
+        raise refusal(b"there must be one checksum per column", -1, 0)
+    for number in range(count):
+        if not 0 <= starts[number] <= stops[number] <= data.shape[0]:
+            raise refusal(b"a message lies outside of the bytes", number, starts[number])
+        messages.push_back(_message(data, starts[number], stops[number]))
+        if crcs is not None:
+            expected.push_back(crcs[number])
+    return _columns_of(messages, expected, file_size, alignment, describe)
+
+
+def read_columns_at_hand(
+    const uint8_t[::1] tail not None, const uint8_t[::1] table not None, columns, int64_t most_bytes, uint64_t file_size,
+    uint64_t alignment, const uint8_t[::1] sums, describe,
+) -> tuple[list[tuple[Any, ...]], list[tuple[int, int]]] | None:
+    """Read the metadata of some columns of a file from its end.
+
+    Parameters
+    ----------
+    tail
+        Last bytes of the file.
+    table
+        The table of columns: place and size of each message, 64 bits each.
+    columns
+        Numbers of columns.
+    most_bytes
+        Most bytes of a message.
+    file_size, alignment, describe
+        As for `read_column_metadata`.
+    sums
+        Checksum of each message of the file, 32 bits each; None where the file has none.
+
+    Returns
+    -------
+    tuple or None
+        What `read_column_metadata` returns, and half-open byte ranges in the file. None if a message begins before the
+        tail, or has more bytes.
+    """
+    cdef Py_ssize_t column, num_columns = table.shape[0] // 16
+    cdef uint64_t[2] place
+    cdef uint64_t first = file_size - <uint64_t>tail.shape[0]
+    cdef uint32_t crc
+    cdef vector[string_view] messages
+    cdef vector[uint32_t] expected
+    if <uint64_t>tail.shape[0] > file_size or (sums is not None and sums.shape[0] != 4 * num_columns):
+        raise refusal(b"a tail, or checksums, of another file", -1, 0)
+    places = []
+    for column in columns:
+        if not 0 <= column < num_columns:
+            raise refusal(b"there is no such column", column, 0)
+        memcpy(place, &table[16 * column], 16)
+        if place[0] < first or place[0] > file_size or place[1] > file_size - place[0] or place[1] > <uint64_t>most_bytes:
+            return None
+        messages.push_back(_message(tail, <int64_t>(place[0] - first), <int64_t>(place[0] + place[1] - first)))
+        places.append((place[0], place[0] + place[1]))
+        if sums is not None:
+            memcpy(&crc, &sums[4 * column], 4)
+            expected.push_back(crc)
+    return _columns_of(messages, expected, file_size, alignment, describe), places
+
+
+cdef inline string_view _message(const uint8_t[::1] data, int64_t start, int64_t stop):
+    return string_view(<const char*>&data[start], stop - start) if start < stop else string_view()
+
+
+cdef list _columns_of(
+    const vector[string_view]& messages, const vector[uint32_t]& crcs, uint64_t file_size, uint64_t alignment, describe
+):
+    """Read messages; there are no checksums to compare them with, or as many."""
     cdef CPageTable pages
     cdef ColumnMetadata metadata
-    cdef string_view message
     cdef dict known = {}, alike = {}
-    cdef Py_ssize_t number, count = starts.shape[0]
+    cdef Py_ssize_t number, count = <Py_ssize_t>messages.size()
     cdef vector[int64_t] held
     cdef vector[NumbersOf] parts
     cdef NumbersOf part
     cdef int64_t[::1] copied
     cdef _LastDescription of_column = _LastDescription(), of_page = _LastDescription()
-    if stops.shape[0] != count or (crcs is not None and crcs.shape[0] != count):
-        raise refusal(b"there must be one checksum per column", -1, 0)
     found = []
     for number in range(count):
-        if not 0 <= starts[number] <= stops[number] <= data.shape[0]:
-            raise refusal(b"a message lies outside of the bytes", number, starts[number])
         pages = CPageTable()
         metadata = ColumnMetadata()
-        message = string_view()
-        if starts[number] < stops[number]:
-            message = string_view(<const char*>&data[starts[number]], stops[number] - starts[number])
         part = NumbersOf(0, 0, 0, 0)
-        if crcs is not None and _crc_of(message) != crcs[number]:
+        if crcs.size() and _crc_of(messages[number]) != crcs[number]:
             parts.push_back(part)
             found.append(((CHECKSUM_FAULT, -1, 0, 0, 0), None, None, None, None, None))
             continue
-        metadata.read(message, file_size, alignment, 0, &pages)
+        metadata.read(messages[number], file_size, alignment, 0, &pages)
         if metadata.fault.kind != 0:
             parts.push_back(part)
             found.append((_fault(metadata.fault), None, None, None, None, None))

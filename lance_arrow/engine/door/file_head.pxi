@@ -30,6 +30,7 @@ cdef extern from "engine/tables/file_head.hpp" namespace "lance_arrow::engine" n
         cbool is_late
         const char* starts()
         const char* sizes()
+        const char* columns()
         const char* blocks()
 
     cdef cppclass CFileHead "lance_arrow::engine::FileHead":
@@ -104,8 +105,8 @@ def read_file_head(
         Otherwise the minor version, and the offsets of column metadata, of the table of columns, and of that of global
         buffers. Then the numbers of columns and of global buffers, first and last byte of the descriptor, and the
         schema's message in it. Then the rows, and whether the file was written with checksums. Then ``(BlockChecks,
-        start, size)`` of the table of checksums, without those of blocks where they are late, or None. Last, the bytes of
-        the table of columns.
+        start, size, columns)`` of the table of checksums, without those of blocks where they are late, or None; `columns`
+        are bytes of the checksums of columns. Last, the bytes of the table of columns.
     """
     cdef Tail end
     cdef CFileHead head
@@ -127,7 +128,8 @@ def read_file_head(
         return None
     if head.has_sums:
         place = _place_in(end, head.sums.table)
-        sums = (_blocks_of(head.sums, place), place, head.sums.table.size())
+        of_columns = head.sums.columns()[:4 * head.num_columns]
+        sums = (_blocks_of(head.sums, place), place, head.sums.table.size(), of_columns)
     descriptor = _place_in(end, head.descriptor)
     return (
         head.minor, head.first_column, _place_in(end, head.column_table), _place_in(end, head.buffer_table),
