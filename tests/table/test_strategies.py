@@ -132,6 +132,38 @@ def test_conditional_put(monkeypatch: pytest.MonkeyPatch) -> None:
     assert create_exclusively(Location(racing, "bucket/a"), b"x")
     with pytest.raises(UnsupportedError, match="ignores the condition"):
         create_exclusively(Location(Store(ignores=True), "bucket/a"), b"x")
+    # Each bucket is: others may be on other servers.
+    assert create_exclusively(Location(store, "other/a"), b"first")
+    assert store.puts == 7
+
+
+def test_a_version_is_not_written_where_the_condition_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(exclusive._CONDITIONAL, f"{Store.__module__}.{Store.__qualname__}", {"mode": "create"})
+
+    class Attempt:
+        path, data = "bucket/t/_versions/1.manifest", b"manifest"
+
+        def exists(self) -> bool:
+            raise AssertionError("this is a race")
+
+    with pytest.raises(UnsupportedError, match="ignores the condition"):
+        ExclusiveCreate(Location(Store(ignores=True), "bucket/t")).publish(Attempt())  # type: ignore[arg-type]
+
+
+def test_a_conditional_put_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the answer of the first was lost, the second would find the file, and another writer seem to be first."""
+    monkeypatch.setitem(exclusive._CONDITIONAL, f"{Store.__module__}.{Store.__qualname__}", {"mode": "create"})
+
+    class Unsteady(Store):
+        def pipe_file(self, path: str, value: bytes, mode: str = "overwrite", **how: Any) -> None:
+            super().pipe_file(path, value, mode, **how)
+            if "probe" not in path:
+                raise ConnectionResetError(104, "Connection reset by peer")
+
+    store = Unsteady()
+    with pytest.raises(ConnectionResetError):
+        create_exclusively(Location(store, "bucket/a"), b"first")
+    assert store.puts == 3
 
 
 def test_filesystems_that_offer_nothing(tmp_path: Path, plain: PlainFileSystem) -> None:

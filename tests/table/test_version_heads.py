@@ -10,9 +10,16 @@ from typing import Any
 import manifests
 import pyarrow as pa
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
 from lance_arrow import LanceTable
-from lance_arrow.errors import InvalidArgumentError, TableExistsError, TableNotFoundError, VersionNotFoundError
+from lance_arrow.errors import (
+    InvalidArgumentError,
+    TableExistsError,
+    TableNotFoundError,
+    UnsupportedError,
+    VersionNotFoundError,
+)
 from lance_arrow.io import Location
 from lance_arrow.manifests.feature_flags import (
     BASE_PATHS,
@@ -22,7 +29,7 @@ from lance_arrow.manifests.feature_flags import (
     NO_TRANSACTION_FILES,
     STABLE_ROW_IDS,
 )
-from lance_arrow.manifests.versions import VersionChoice, is_table, open_version
+from lance_arrow.manifests.versions import VersionChoice, is_table, list_manifests, open_version, table_location
 from lance_arrow.proto.table_pb2 import Manifest
 from lance_arrow.table import commit
 from lance_arrow.table.strategies import ExclusiveCreate
@@ -215,6 +222,31 @@ def test_a_tag_and_its_branch_may_both_be_named(path: Path) -> None:
     root = Location(None, str(path))
     assert open_version(root, VersionChoice(tag="there", branch="side")).branch == "side"
     assert open_version(root, VersionChoice(tag="here", branch="main")).version == 1
+    # What is known of the main branch is of no other.
+    newest = list_manifests(root)[-1]
+    assert open_version(root, VersionChoice(branch="side"), newest=newest).branch == "side"
     for tag, branch in (("there", "main"), ("here", "side")):
         with pytest.raises(InvalidArgumentError, match=f"'{tag}' belongs to branch"):
             open_version(root, VersionChoice(tag=tag, branch=branch))
+
+
+def test_the_folder_of_a_table_has_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for given in ("t.lance", "t.lance/", "./t.lance//", tmp_path / "t.lance", f"{tmp_path}/x/../t.lance"):
+        assert table_location(given).path == str(tmp_path / "t.lance")
+    assert table_location("/").path == "/"
+    store = MemoryFileSystem()
+    assert table_location("/bucket/t/", store).path == "/bucket/t"
+
+
+def test_unknown_data_of_a_fragment_is_named(path: Path) -> None:
+    def add(message: Manifest) -> None:
+        message.fragments[0].files[0].MergeFromString(b"\xa2\x7d\x00")
+
+    manifests.change(path, add)
+    with pytest.raises(UnsupportedError, match=r"^files\[0\] of fragment 0 has the unknown field 2004"):
+        LanceTable.open(path).delete("id = 1")
+    manifests.change(path, lambda message: message.fragments[0].files[0].DiscardUnknownFields())
+    manifests.change(path, lambda message: message.fragments[0].MergeFromString(b"\xa2\x7d\x00"))
+    with pytest.raises(UnsupportedError, match=r"^fragment 0 has the unknown field 2004"):
+        LanceTable.open(path).delete("id = 1")
