@@ -224,7 +224,8 @@ def test_a_tag_and_its_branch_may_both_be_named(path: Path) -> None:
     assert open_version(root, VersionChoice(tag="here", branch="main")).version == 1
     # What is known of the main branch is of no other.
     newest = list_manifests(root)[-1]
-    assert open_version(root, VersionChoice(branch="side"), newest=newest).branch == "side"
+    found = open_version(root, VersionChoice(branch="side"), newest=newest)
+    assert (found.branch, found.version) == ("side", 2)
     for tag, branch in (("there", "main"), ("here", "side")):
         with pytest.raises(InvalidArgumentError, match=f"'{tag}' belongs to branch"):
             open_version(root, VersionChoice(tag=tag, branch=branch))
