@@ -11,6 +11,7 @@ import posixpath
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from lance_arrow.errors import CorruptManifestError, InvalidArgumentError, TableNotFoundError, VersionNotFoundError
 from lance_arrow.io import (
@@ -35,6 +36,9 @@ VERSIONS = "_versions"
 _NEWEST = 32
 """Manifests to list for finding the newest one: more than many writers create during one attempt."""
 _V2_CHARACTERS = len(str(ManifestName(0, NamingScheme.V2)))
+_MOST_LINES = 1024
+_of_one_scheme: WeakKeyDictionary[Any, dict[str, None]] = WeakKeyDictionary()
+"""Lines of versions, by filesystem, that were found to have V2 names alone: no writer goes back to the older ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +177,7 @@ def _since(root: Location, files: Mapping[str, int | None], since: int) -> tuple
     oldest = str(ManifestName(since, NamingScheme.V2))
     for name, size_bytes in files.items():
         # Most names of a long history are skipped without parsing.
-        if name > oldest and len(name) == _V2_CHARACTERS and name.removesuffix(SUFFIX).isdecimal():
+        if name > oldest and len(name) == _V2_CHARACTERS and _is_number(name):
             has_older = True
             continue
         parsed = parse_name(name)
@@ -194,20 +198,38 @@ def _first_files(root: Location, folder: str) -> Mapping[str, int | None] | None
     if found is None:
         return None
     files, is_all = found
+    are_newer = bool(files) and all(len(name) == _V2_CHARACTERS and _is_number(name) for name in files)
     if is_all:
+        if are_newer:
+            _keep_scheme(root)
         return files
-    if not files or any(len(name) != _V2_CHARACTERS or not name.removesuffix(SUFFIX).isdecimal() for name in files):
+    if not are_newer:
         return None
+    if root.path in _of_one_scheme.get(root.given, ()):
+        return files
     # Manifests of the other scheme may follow those of this one, and would make the result wrong.
     others = list_first(root.given, folder, 1, after=str(1 << 64))
     if others is None:
         # Azure lists no names after one: the next version is looked for by its name in the other scheme.
         newest = parse_name(min(files))
         assert newest is not None
-        is_alone = not file_exists(manifest_place(root, ManifestName(newest.version + 1, NamingScheme.V1)))
-    else:
-        is_alone = all(_is_detached(name) for name in others[0])
-    return files if is_alone else None
+        return None if file_exists(manifest_place(root, ManifestName(newest.version + 1, NamingScheme.V1))) else files
+    if not all(_is_detached(name) for name in others[0]):
+        return None
+    _keep_scheme(root)
+    return files
+
+
+def _is_number(name: str) -> bool:
+    return name.removesuffix(SUFFIX).isdecimal()
+
+
+def _keep_scheme(root: Location) -> None:
+    known = _of_one_scheme.setdefault(root.given, {})
+    known[root.path] = None
+    if len(known) > _MOST_LINES:
+        # Another thread may have dropped it.
+        known.pop(next(iter(known)), None)
 
 
 def _is_detached(name: str) -> bool:

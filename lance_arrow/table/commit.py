@@ -18,6 +18,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 
 from lance_arrow.choices import Durability
 from lance_arrow.errors import (
@@ -48,7 +49,7 @@ from lance_arrow.spi.commits import CommitAttempt, CommitStrategy
 from lance_arrow.table.conflicts import Outcome, footprint_of, judge
 from lance_arrow.table.operations.base import NextVersion, Operation
 from lance_arrow.table.transactions import TransactionMeta, read_transaction
-from lance_arrow.table.written_files import WrittenFiles
+from lance_arrow.table.written_files import WritesAtOnce, WrittenFiles
 
 _FIRST_DELAY_SECONDS = 0.005
 _LONGEST_DELAY_SECONDS = 1.0
@@ -165,7 +166,11 @@ class _Commit:
         delay = 0.0
         while True:
             begun = time.monotonic()
-            manifests = list_manifests(self._line, since=self._checked)
+            with WritesAtOnce(self._line, 1) as beside:
+                if beside.has_threads and self._read is not None:
+                    # Stores take their time for both. A file that no version names in the end is removed, as all are.
+                    beside.begin(partial(self._write_transaction, self._read.writer_flags))
+                manifests = list_manifests(self._line, since=self._checked)
             done = self._catch_up(manifests)
             if done is None and self._attempted and time.monotonic() >= deadline:
                 raise CommitConflictError(
@@ -248,7 +253,7 @@ class _Commit:
         version = self._checked + 1
         made = self._operation.apply(self._newest, version)
         indices = self._indices(made, manifests)
-        name = self._write_transaction(made)
+        name = self._write_transaction(made.draft.head.writer_feature_flags)
         finish(made.draft, version, name, has_indices=indices is not None)
         data = manifest_bytes(made.draft, self._transaction.message_bytes, indices)
         scheme = manifests[-1].name.scheme if manifests else NamingScheme.V2
@@ -300,9 +305,9 @@ class _Commit:
             gone = source.version
             raise VersionNotFoundError(f"version {gone} is gone", path=self._line.name, detail=gone) from None
 
-    def _write_transaction(self, made: NextVersion) -> str:
+    def _write_transaction(self, writer_flags: int) -> str:
         """Write the transaction's file, once, and return its name; empty in tables that have none."""
-        if made.draft.head.writer_feature_flags & NO_TRANSACTION_FILES:
+        if writer_flags & NO_TRANSACTION_FILES:
             return ""
         name = self._transaction_name
         if not self._has_transaction_file:

@@ -35,6 +35,11 @@ class WritesAtOnce:
         if may_write_at_once(line.given):
             self._threads = ThreadPoolExecutor(most, thread_name_prefix="lance-arrow-writes")
 
+    @property
+    def has_threads(self) -> bool:
+        """Whether files are written beside other work."""
+        return self._threads is not None
+
     def begin(self, write: Callable[[], None]) -> None:
         """Call `write`, now or in a thread; wait for the first of those before where they are many.
 

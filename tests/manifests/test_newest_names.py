@@ -72,7 +72,8 @@ def test_the_newest_of_many_takes_few_names(root: Location) -> None:
     assert Store.asked == [32, 0]
     Store.asked.clear()
     assert [one.version for one in list_manifests(root, since=1990)] == list(range(1990, 2001))
-    assert Store.asked == [32, 0]
+    # Which is asked once.
+    assert Store.asked == [32]
 
 
 def test_all_are_listed_where_the_newest_are_not_enough(root: Location) -> None:
@@ -80,6 +81,49 @@ def test_all_are_listed_where_the_newest_are_not_enough(root: Location) -> None:
     assert [one.version for one in list_manifests(root, since=50)] == list(range(50, 101))
     assert Store.asked == [32, 0, 100]
     assert len(list_manifests(root)) == 100
+
+
+def test_a_line_that_was_listed_whole_is_known(root: Location) -> None:
+    _make(root, *_v2(*range(1, 33)))
+    assert newest_manifest(root) is not None
+    _make(root, *_v2(33))
+    newest = newest_manifest(root)
+    assert newest is not None
+    assert newest.version == 33
+    assert Store.asked == [32]
+
+
+@pytest.mark.parametrize("others", [["5.manifest"], ["latest_version_hint.json"]])
+def test_a_line_with_other_names_is_asked_again(root: Location, others: list[str]) -> None:
+    _make(root, *_v2(*range(1, 20)), *others)
+    for _ in range(2):
+        if others == ["5.manifest"]:
+            with pytest.raises(CorruptManifestError, match="two schemes"):
+                newest_manifest(root)
+        else:
+            assert newest_manifest(root) is not None
+    _make(root, *_v2(*range(20, 60)))
+    if others == ["5.manifest"]:
+        with pytest.raises(CorruptManifestError, match="two schemes"):
+            newest_manifest(root)
+    else:
+        assert newest_manifest(root) is not None
+    assert len(Store.asked) > 1
+
+
+def test_another_folder_and_another_filesystem_are_asked_for_themselves(root: Location) -> None:
+    _make(root, *_v2(*range(1, 41)))
+    assert newest_manifest(root) is not None
+    for other in (
+        Location(root.given, "/bucket/other"),
+        Location(Store(skip_instance_cache=True, of="another"), FOLDER),
+    ):
+        for version in range(1, 41):
+            name = ManifestName(version, NamingScheme.V2)
+            root.filesystem.pipe_file(f"{other.path}/_versions/{name}", b"x" * 7)  # type: ignore[union-attr]
+        Store.asked.clear()
+        assert newest_manifest(other) is not None
+        assert Store.asked == [32, 0]
 
 
 def test_few_names_are_one_answer(root: Location) -> None:

@@ -46,7 +46,7 @@ SUBJECTS = {
         ("table/test_conflicts.py", "table/test_strategies.py", "table/test_interleavings.py",
          "table/test_table_edits.py", "table/test_commit_requests.py", "table/test_durability.py",
          "table/test_cleanup.py", "table/test_rare_commits.py", "table/test_many_versions.py",
-         "table/test_naming_removed_versions.py", "table/test_version_heads.py",
+         "table/test_naming_removed_versions.py", "table/test_version_heads.py", "table/test_far_commits.py",
          "table/test_obstore_tables.py", "manifests", "simulation", "faults/test_hostile_tables.py"),
     ),
     "checksums": Subject(

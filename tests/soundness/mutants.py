@@ -48,6 +48,7 @@ COMMITS = (
     "table/test_conflicts.py",
     "table/test_rare_commits.py",
     "table/test_version_heads.py",
+    "table/test_far_commits.py",
     "table/test_strategies.py",
     "table/test_interleavings.py",
     "table/test_commit_requests.py",

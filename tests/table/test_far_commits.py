@@ -1,0 +1,116 @@
+"""Commits to stores: the transaction is written while versions are listed, and removed where nothing came of it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import manifests
+import pyarrow as pa
+import pytest
+from bucket_server import Bucket, bucket
+
+from lance_arrow import LanceTable
+from lance_arrow.errors import CommitConflictError
+from lance_arrow.io import Location
+from lance_arrow.manifests.feature_flags import NO_TRANSACTION_FILES
+from lance_arrow.manifests.versions import ManifestFile
+from lance_arrow.table import commit
+
+ROWS = pa.table({"id": [1, 2, 3]})
+PATIENCE_SECONDS = 30
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Bucket]:
+    with bucket(tmp_path) as started:
+        yield started
+
+
+def transactions(server: Bucket) -> list[str]:
+    return sorted(file.name for file in server.folder.glob("t/_transactions/*"))
+
+
+class Watched:
+    """Lets a listing of versions wait until a transaction is written."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.written = threading.Event()
+        self.waited: list[bool] = []
+        self._list, self._write = commit.list_manifests, commit.write_file
+        monkeypatch.setattr(commit, "list_manifests", self.list)
+        monkeypatch.setattr(commit, "write_file", self.write)
+
+    def write(self, place: Location, data: bytes) -> None:
+        self._write(place, data)
+        if "/_transactions/" in f"/{place.path}":
+            self.written.set()
+
+    def list(self, root: Location, *, since: int = 0) -> Sequence[ManifestFile]:
+        if since:
+            self.waited.append(self.written.wait(PATIENCE_SECONDS))
+        return self._list(root, since=since)
+
+
+def test_the_transaction_is_written_while_versions_are_listed(server: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = LanceTable.create("t", ROWS, filesystem=server.store())
+    watched = Watched(monkeypatch)
+    table.append(ROWS)
+    assert watched.waited == [True]
+    assert (table.version, len(transactions(server))) == (2, 2)
+    assert table.count_rows() == 6
+
+
+def test_a_refused_change_leaves_no_transaction(server: Bucket) -> None:
+    table = LanceTable.create("t", ROWS, filesystem=server.store())
+    stale = LanceTable.open("t", filesystem=server.store())
+    table.update_config({"owner": "billing"})
+    named = transactions(server)
+    with pytest.raises(CommitConflictError):
+        stale.update_config({"owner": "shipping"})
+    assert transactions(server) == named
+
+
+def test_a_listing_that_fails_leaves_no_transaction(server: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = LanceTable.create("t", ROWS, filesystem=server.store())
+    named = transactions(server)
+
+    def fails(*_: Any, **__: Any) -> None:
+        raise OSError("no answer")
+
+    monkeypatch.setattr(commit, "list_manifests", fails)
+    with pytest.raises(OSError, match="no answer"):
+        table.append(ROWS)
+    assert transactions(server) == named
+    assert len(list(server.folder.glob("t/data/*"))) == 1
+
+
+def test_a_transaction_that_cannot_be_written_makes_no_version(server: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = LanceTable.create("t", ROWS, filesystem=server.store())
+
+    def fails(*_: Any) -> None:
+        raise PermissionError(13, "Access Denied")
+
+    monkeypatch.setattr(commit, "write_file", fails)
+    with pytest.raises(PermissionError):
+        table.append(ROWS)
+    monkeypatch.undo()
+    assert LanceTable.open("t", filesystem=server.store()).version == 1
+    assert len(list(server.folder.glob("t/data/*"))) == 1
+
+
+def test_tables_without_files_of_transactions_get_none(server: Bucket) -> None:
+    LanceTable.create("t", ROWS, filesystem=server.store())
+
+    def add(message: Any) -> None:
+        message.reader_feature_flags |= NO_TRANSACTION_FILES
+        message.writer_feature_flags |= NO_TRANSACTION_FILES
+
+    manifests.change(server.folder / "t", add)
+    named = transactions(server)
+    table = LanceTable.open("t", filesystem=server.store())
+    table.append(ROWS)
+    assert transactions(server) == named
+    assert LanceTable.open("t", filesystem=server.store()).count_rows() == 6
