@@ -81,6 +81,10 @@ def test_all_are_listed_where_the_newest_are_not_enough(root: Location) -> None:
     assert [one.version for one in list_manifests(root, since=50)] == list(range(50, 101))
     assert Store.asked == [32, 0, 100]
     assert len(list_manifests(root)) == 100
+    Store.asked.clear()
+    assert len(list_manifests(root, since=1)) == 100
+    # From the first one on, the newest are tried too.
+    assert Store.asked == [32, 100]
 
 
 def test_a_line_that_was_listed_whole_is_known(root: Location) -> None:

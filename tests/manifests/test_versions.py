@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator
+from pathlib import Path
 
 import manifests
 import pytest
@@ -18,9 +19,10 @@ from lance_arrow.errors import (
     VersionNotFoundError,
 )
 from lance_arrow.io import Location
+from lance_arrow.manifests import versions
 from lance_arrow.manifests.names import ManifestName, NamingScheme, names_of, parse_name
 from lance_arrow.manifests.references import read_branches, read_tag, read_tags
-from lance_arrow.manifests.versions import VersionChoice, list_manifests, open_version
+from lance_arrow.manifests.versions import VersionChoice, is_table, list_manifests, newest_manifest, open_version
 from lance_arrow.proto.table_pb2 import Manifest
 from lance_arrow.settings import Limits
 
@@ -108,12 +110,57 @@ def test_detached_versions_are_opened_by_number_only(root: Location) -> None:
 
 def test_what_is_no_table(root: Location) -> None:
     for choice in (VersionChoice(), VersionChoice(version=1), VersionChoice(as_of="2020-01-01")):
-        with pytest.raises(TableNotFoundError, match="no table"):
+        with pytest.raises(TableNotFoundError, match=r"^there is no table here: no manifest in _versions"):
             open_version(root, choice)
     put(root, 1, NamingScheme.V1)
     put(root, 2, NamingScheme.V2)
     with pytest.raises(CorruptManifestError, match="two schemes"):
         open_version(root, VersionChoice())
+
+
+def test_branches_are_listed_where_one_is_missing(root: Location) -> None:
+    put(root, 1, NamingScheme.V2)
+    with pytest.raises(VersionNotFoundError, match="no branch 'c'; branches: none"):
+        open_version(root, VersionChoice(branch="c"))
+    for name in ("a", "b"):
+        content = b'{"parentBranch": null, "parentVersion": 1, "createAt": 5}'
+        root.filesystem.pipe_file(f"{root.path}/_refs/branches/{name}.json", content)
+    with pytest.raises(VersionNotFoundError, match="no branch 'c'; branches: 'a', 'b'"):
+        open_version(root, VersionChoice(branch="c"))
+
+
+def test_the_newest_of_many_is_found_by_one_name(root: Location, monkeypatch: pytest.MonkeyPatch) -> None:
+    for version in range(1, 100):
+        put(root, version, NamingScheme.V2)
+    parsed: list[str] = []
+
+    def noted(name: str) -> ManifestName | None:
+        parsed.append(name)
+        return parse_name(name)
+
+    monkeypatch.setattr(versions, "parse_name", noted)
+    newest = newest_manifest(root)
+    assert newest is not None
+    assert (newest.version, len(parsed)) == (99, 1)
+    # A longer name may be a newer version of the other scheme, or none: all are looked at.
+    root.filesystem.pipe_file(f"{root.path}/_versions/{'9' * 30}.txt", b"")
+    newest = newest_manifest(root)
+    assert newest is not None
+    assert newest.version == 99
+    assert len(parsed) > 2
+
+
+def test_a_local_folder_is_looked_through_up_to_a_version(
+    root: Location, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(root, 1, NamingScheme.V2)
+    (tmp_path / "_versions").mkdir()
+    (tmp_path / "_versions" / str(ManifestName(1, NamingScheme.V2))).touch()
+    with monkeypatch.context() as patch:
+        patch.setattr(versions, "newest_manifest", None)
+        assert is_table(Location(None, str(tmp_path)))
+    monkeypatch.setattr(versions, "has_file", None)
+    assert is_table(root)
 
 
 def test_older_versions_of_the_other_scheme_are_seen_without_being_parsed(root: Location) -> None:
@@ -128,6 +175,7 @@ def test_older_versions_of_the_other_scheme_are_seen_without_being_parsed(root: 
     [
         {"version": 1, "tag": "x"},
         {"version": 0},
+        {"version": 1 << 64},
         {"version": True},
         {"version": "1"},
         {"as_of": 5},
@@ -160,7 +208,7 @@ def test_references(root: Location) -> None:
     assert read_branches(root)["a/b"].parent_version == 2
     with pytest.raises(InvalidArgumentError, match="branch"):
         open_version(root, VersionChoice(tag="side", branch="main"))
-    with pytest.raises(VersionNotFoundError, match="'a/b'"):
+    with pytest.raises(VersionNotFoundError, match="no branch 'c'; branches: 'a/b'"):
         open_version(root, VersionChoice(branch="c"))
     for name in ("..", "../x", "a/../b", "", "a//b", "/a"):
         with pytest.raises(InvalidArgumentError):

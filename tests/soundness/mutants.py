@@ -173,7 +173,7 @@ def mutants_of(module: str) -> Iterator[Mutant]:
 def _changeable(tree: ast.Module) -> Iterator[tuple[tuple[str, int | None], ...]]:
     """Yield paths of nodes that run: no annotation, docstring, import, decorator, text of an error, or `strict` of zip.
 
-    What is zipped here is of one length, so that `strict` never shows.
+    Nor what is imported for types alone. What is zipped here is of one length, so that `strict` never shows.
     """
     waiting: list[tuple[ast.AST, tuple[tuple[str, int | None], ...]]] = [(tree, ())]
     while waiting:
@@ -188,7 +188,8 @@ def _changeable(tree: ast.Module) -> Iterator[tuple[tuple[str, int | None], ...]
                 is_text = isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
                 is_alias = isinstance(child, ast.AnnAssign) and ast.unparse(child.annotation) == "TypeAlias"
                 is_strict = isinstance(child, ast.keyword) and child.arg == "strict"
-                is_idle = is_text or is_alias or is_strict or isinstance(child, _NEVER)
+                is_of_types = isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"
+                is_idle = is_text or is_alias or is_strict or is_of_types or isinstance(child, _NEVER)
                 if isinstance(child, ast.AST) and not is_idle:
                     waiting.append((child, (*path, (name, number))))
 

@@ -86,7 +86,7 @@ def test_unknown_changes_of_others(path: Path, spoil: Any, monkeypatch: pytest.M
     monkeypatch.setattr(commit._Commit, "_check", noted)
     # It is made anew, from what the other writer left.
     mine.delete("id = 1")
-    assert ["its changes are unknown" in str(error) for error in refused] == [True]
+    assert ["(an operation without record): its changes are unknown" in str(error) for error in refused] == [True]
     assert refused[0].retryable
     assert LanceTable.open(path).to_table()["id"].to_pylist() == [2, 3, 2, 3]
     # What replaces everything need not know them.

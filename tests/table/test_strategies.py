@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 import pytest
@@ -135,6 +135,38 @@ def test_conditional_put(monkeypatch: pytest.MonkeyPatch) -> None:
     # Each bucket is: others may be on other servers.
     assert create_exclusively(Location(store, "other/a"), b"first")
     assert store.puts == 7
+
+
+@pytest.mark.parametrize(
+    ("kind", "condition"),
+    [
+        ("s3fs.core.S3FileSystem", {"mode": "create"}),
+        ("gcsfs.core.GCSFileSystem", {"mode": "create"}),
+        ("adlfs.spec.AzureBlobFileSystem", {"overwrite": False}),
+        ("lance_arrow.io.obstore_filesystem.StoreFileSystem", {"mode": "create"}),
+    ],
+)
+def test_stores_are_told_the_condition_in_their_own_words(kind: str, condition: dict[str, Any]) -> None:
+    class Told(AbstractFileSystem):
+        cachable = False
+        told: ClassVar[list[dict[str, Any]]] = []
+
+        def pipe_file(self, path: str, value: bytes, **how: Any) -> None:
+            Told.told.append(how)
+            if "probe" in path and len(Told.told) == 2:
+                raise FileExistsError(path)
+
+        def rm_file(self, path: str) -> None:
+            pass
+
+    Told.__module__, _, Told.__qualname__ = kind.rpartition(".")
+    # Kinds made of them have it, too.
+    store = type("Own", (Told,), {})()
+    assert can_create_exclusively(store)
+    assert create_exclusively(Location(store, "bucket/a"), b"first")
+    assert Told.told == [condition] * 3
+    store.has_conditional_put = False
+    assert not can_create_exclusively(store)
 
 
 def test_a_version_is_not_written_where_the_condition_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:

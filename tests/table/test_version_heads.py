@@ -251,3 +251,18 @@ def test_unknown_data_of_a_fragment_is_named(path: Path) -> None:
     manifests.change(path, lambda message: message.fragments[0].MergeFromString(b"\xa2\x7d\x00"))
     with pytest.raises(UnsupportedError, match=r"^fragment 0 has the unknown field 2004"):
         LanceTable.open(path).delete("id = 1")
+
+
+def test_fragments_in_another_order_can_be_changed(path: Path) -> None:
+    LanceTable.open(path).append(ROWS)
+
+    def swap(message: Manifest) -> None:
+        first, second = (type(one).FromString(one.SerializeToString()) for one in message.fragments)
+        del message.fragments[:]
+        message.fragments.extend((second, first))
+
+    manifests.change(path, swap)
+    table = LanceTable.open(path)
+    table.append(ROWS)
+    assert [one.id for one in manifests.message_of(manifests.newest(path)).fragments] == [0, 1, 2]
+    assert table.count_rows() == 9
