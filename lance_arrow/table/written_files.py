@@ -31,7 +31,7 @@ class WritesAtOnce:
     def __init__(self, line: Location, most: int = _FAR_WRITES) -> None:
         self._most = most
         self._threads: ThreadPoolExecutor | None = None
-        self._pending: deque[Future[None]] = deque()
+        self._pending: deque[Future[object]] = deque()
         if may_write_at_once(line.given):
             self._threads = ThreadPoolExecutor(most, thread_name_prefix="lance-arrow-writes")
 
@@ -40,7 +40,7 @@ class WritesAtOnce:
         """Whether files are written beside other work."""
         return self._threads is not None
 
-    def begin(self, write: Callable[[], None]) -> None:
+    def begin(self, write: Callable[[], object]) -> None:
         """Call `write`, now or in a thread; wait for the first of those before where they are many.
 
         Raises
