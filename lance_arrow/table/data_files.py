@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import uuid
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 
 import pyarrow as pa
 
@@ -23,7 +24,7 @@ from lance_arrow.table.method_arguments import DEFAULT_ROWS_PER_FILE
 from lance_arrow.table.written_files import WritesAtOnce, WrittenFiles
 
 # Each holds the parts that a store has not taken yet.
-_FILES_AT_ONCE = 4
+FILES_AT_ONCE = 4
 
 
 def write_fragments(
@@ -36,6 +37,7 @@ def write_fragments(
     options: WriteOptions,
     max_rows_per_file: int = DEFAULT_ROWS_PER_FILE,
     prefix: str = "",
+    ends: WritesAtOnce | None = None,
 ) -> list[DataFragment]:
     """Write rows.
 
@@ -55,6 +57,9 @@ def write_fragments(
         Rows of a fragment.
     prefix
         What names of files begin with, so that a job of many processes can tell its own.
+    ends
+        Sends the ends of files, and is waited for by the caller: until then, fragments do not name their files. When
+        None, all are sent.
 
     Returns
     -------
@@ -77,7 +82,7 @@ def write_fragments(
     writer: DataFileWriter | None = None
     name = ""
     # The end of a file is sent while the next one is encoded.
-    with WritesAtOnce(line, _FILES_AT_ONCE) as writes:
+    with WritesAtOnce(line, FILES_AT_ONCE) if ends is None else nullcontext(ends) as writes:
         try:
             for piece in _pieces(rows, limit):
                 if writer is None:

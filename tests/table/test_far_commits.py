@@ -14,10 +14,11 @@ from bucket_server import Bucket, bucket
 
 from lance_arrow import LanceTable
 from lance_arrow.errors import CommitConflictError
+from lance_arrow.files.data_file_writer import DataFileWriter
 from lance_arrow.io import Location
 from lance_arrow.manifests.feature_flags import NO_TRANSACTION_FILES
 from lance_arrow.manifests.versions import ManifestFile
-from lance_arrow.table import commit
+from lance_arrow.table import commit, row_deletion
 
 ROWS = pa.table({"id": [1, 2, 3]})
 PATIENCE_SECONDS = 30
@@ -114,3 +115,42 @@ def test_tables_without_files_of_transactions_get_none(server: Bucket) -> None:
     table.append(ROWS)
     assert transactions(server) == named
     assert LanceTable.open("t", filesystem=server.store()).count_rows() == 6
+
+
+@pytest.mark.parametrize("kind", ["update", "merge"])
+def test_new_rows_and_deletions_are_written_at_once(kind: str, server: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = LanceTable.create("t", ROWS, filesystem=server.store())
+    deleted, waited = threading.Event(), list[bool]()
+    write, close = row_deletion.write_deletions, DataFileWriter.close
+
+    def noted(*given: Any) -> Any:
+        deleted.set()
+        return write(*given)
+
+    def waits(writer: DataFileWriter) -> None:
+        waited.append(deleted.wait(PATIENCE_SECONDS))
+        close(writer)
+
+    monkeypatch.setattr(row_deletion, "write_deletions", noted)
+    monkeypatch.setattr(DataFileWriter, "close", waits)
+    if kind == "update":
+        table.update({"id": "id + 10"}, where="id = 2")
+    else:
+        rows = pa.table({"id": [2, 7]})
+        table.merge(rows, on="id").when_matched_update_all().when_not_matched_insert_all().execute()
+    assert waited == [True]
+    expected = [1, 3, 12] if kind == "update" else [1, 2, 3, 7]
+    assert sorted(LanceTable.open("t", filesystem=server.store()).to_table()["id"].to_pylist()) == expected
+
+
+def test_an_update_whose_deletions_fail_leaves_no_rows(server: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = LanceTable.create("t", ROWS, filesystem=server.store())
+
+    def fails(*_: Any) -> None:
+        raise PermissionError(13, "Access Denied")
+
+    monkeypatch.setattr(row_deletion, "write_deletions", fails)
+    with pytest.raises(PermissionError):
+        table.update({"id": "id + 10"}, where="id = 2")
+    assert len(list(server.folder.glob("t/data/*"))) == 1
+    assert LanceTable.open("t", filesystem=server.store()).version == 1
