@@ -199,13 +199,13 @@ def _first_files(root: Location, folder: str) -> Mapping[str, int | None] | None
         return None
     files, is_all = found
     are_newer = bool(files) and all(len(name) == _V2_CHARACTERS and _is_number(name) for name in files)
-    if is_all:
-        if are_newer:
-            _keep_scheme(root)
-        return files
+    known = _of_one_scheme.setdefault(root.given, {})
     if not are_newer:
-        return None
-    if root.path in _of_one_scheme.get(root.given, ()):
+        known.pop(root.path, None)
+        return files if is_all else None
+    if is_all:
+        _keep(known, root.path)
+    if is_all or root.path in known:
         return files
     # Manifests of the other scheme may follow those of this one, and would make the result wrong.
     others = list_first(root.given, folder, 1, after=str(1 << 64))
@@ -216,7 +216,7 @@ def _first_files(root: Location, folder: str) -> Mapping[str, int | None] | None
         return None if file_exists(manifest_place(root, ManifestName(newest.version + 1, NamingScheme.V1))) else files
     if not all(_is_detached(name) for name in others[0]):
         return None
-    _keep_scheme(root)
+    _keep(known, root.path)
     return files
 
 
@@ -224,9 +224,8 @@ def _is_number(name: str) -> bool:
     return name.removesuffix(SUFFIX).isdecimal()
 
 
-def _keep_scheme(root: Location) -> None:
-    known = _of_one_scheme.setdefault(root.given, {})
-    known[root.path] = None
+def _keep(known: dict[str, None], path: str) -> None:
+    known[path] = None
     if len(known) > _MOST_LINES:
         # Another thread may have dropped it.
         known.pop(next(iter(known)), None)

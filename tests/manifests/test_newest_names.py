@@ -9,6 +9,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from lance_arrow.errors import CorruptManifestError
 from lance_arrow.io import Location, list_first
+from lance_arrow.manifests import versions
 from lance_arrow.manifests.names import ManifestName, NamingScheme
 from lance_arrow.manifests.versions import list_manifests, newest_manifest
 
@@ -113,6 +114,36 @@ def test_a_line_with_other_names_is_asked_again(root: Location, others: list[str
     else:
         assert newest_manifest(root) is not None
     assert len(Store.asked) > 1
+
+
+def test_a_line_that_had_older_names_meanwhile_is_asked_again(root: Location) -> None:
+    """Such as one that another library made anew, and that is being renamed now."""
+    _make(root, *_v2(*range(1, 41)))
+    assert newest_manifest(root) is not None
+    Store.store.clear()
+    _make(root, *[f"{version}.manifest" for version in range(1, 61)])
+    newest = newest_manifest(root)
+    assert newest is not None
+    assert newest.version == 60
+    Store.store.clear()
+    _make(root, *_v2(*range(1, 50)), "50.manifest")
+    with pytest.raises(CorruptManifestError, match="two schemes"):
+        newest_manifest(root)
+
+
+def test_few_of_many_lines_are_known(root: Location, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(versions, "_MOST_LINES", 2)
+    lines = [Location(root.given, f"/bucket/{name}") for name in ("a", "b", "c")]
+    for line in lines:
+        for name in _v2(*range(1, 41)):
+            root.filesystem.pipe_file(f"{line.path}/_versions/{name}", b"x" * 7)  # type: ignore[union-attr]
+        assert newest_manifest(line) is not None
+    asked = []
+    for line in (lines[2], lines[1], lines[0]):
+        Store.asked.clear()
+        assert newest_manifest(line) is not None
+        asked.append(list(Store.asked))
+    assert asked == [[32], [32], [32, 0]]
 
 
 def test_another_folder_and_another_filesystem_are_asked_for_themselves(root: Location) -> None:
