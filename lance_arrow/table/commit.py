@@ -148,7 +148,8 @@ class _Commit:
         )
         self._has_transaction_file = False
         # Others with the same name of a transaction have files of their own, which they may remove.
-        own = "" if transaction_id is None else f"-{uuid.uuid4().hex}"
+        self._is_named = transaction_id is not None
+        own = f"-{uuid.uuid4().hex}" if self._is_named else ""
         self._transaction_name = f"{self._read_version}-{message.uuid}{own}.txn"
         self._newest = read
         self._attempted = 0
@@ -166,11 +167,7 @@ class _Commit:
         delay = 0.0
         while True:
             begun = time.monotonic()
-            with WritesAtOnce(self._line, 1) as beside:
-                if beside.has_threads and self._read is not None:
-                    # Stores take their time for both. A file that no version names in the end is removed, as all are.
-                    beside.begin(partial(self._write_transaction, self._read.writer_flags))
-                manifests = list_manifests(self._line, since=self._checked)
+            manifests = self._list()
             done = self._catch_up(manifests)
             if done is None and self._attempted and time.monotonic() >= deadline:
                 raise CommitConflictError(
@@ -187,6 +184,19 @@ class _Commit:
             # An attempt before those of the other writers are over loses to them, and slows all of them down.
             delay = max(time.monotonic() - begun, min(delay * 2, _LONGEST_DELAY_SECONDS), _FIRST_DELAY_SECONDS)
             time.sleep(random.uniform(0, delay))
+
+    def _list(self) -> Sequence[ManifestFile]:
+        """List versions from the last one that was checked on; stores get the transaction at the same time.
+
+        If no version names it in the end, an error passes, and it is removed. A transaction with the name of another
+        may find that one's version, and then no error tells that its file is not needed.
+        """
+        if self._read is None or self._is_named or self._has_transaction_file:
+            return list_manifests(self._line, since=self._checked)
+        with WritesAtOnce(self._line, 1) as beside:
+            if beside.has_threads:
+                beside.begin(partial(self._write_transaction, self._read.writer_flags))
+            return list_manifests(self._line, since=self._checked)
 
     def _catch_up(self, manifests: Sequence[ManifestFile]) -> ManifestMeta | None:
         """Check what others committed; return the version that is ours, if one is."""

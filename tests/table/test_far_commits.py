@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from bucket_server import Bucket, bucket
 
+import lance_arrow
 from lance_arrow import LanceTable
 from lance_arrow.errors import CommitConflictError
 from lance_arrow.files.data_file_writer import DataFileWriter
@@ -62,6 +63,17 @@ def test_the_transaction_is_written_while_versions_are_listed(server: Bucket, mo
     assert watched.waited == [True]
     assert (table.version, len(transactions(server))) == (2, 2)
     assert table.count_rows() == 6
+
+
+def test_a_transaction_with_a_name_is_written_once(server: Bucket) -> None:
+    """Who repeats it finds its version, and leaves nothing of its own."""
+    store = server.store()
+    LanceTable.create("t", ROWS, filesystem=store)
+    part = lance_arrow.write_fragments(ROWS, "t", filesystem=store)
+    versions = [lance_arrow.commit_fragments("t", [part], filesystem=store).version for _ in range(2)]
+    assert versions == [2, 2]
+    assert len(transactions(server)) == 2
+    assert LanceTable.open("t", filesystem=store).count_rows() == 6
 
 
 def test_a_refused_change_leaves_no_transaction(server: Bucket) -> None:
