@@ -8,6 +8,7 @@ reference with a zone map index, and Vortex. Readers take turns; medians of the 
 from __future__ import annotations
 
 import argparse
+import random
 import statistics
 import sys
 import tempfile
@@ -43,8 +44,11 @@ def compared(name: str, readers: Mapping[str, Callable[[], int]], rounds: int) -
     answers = {one: read() for one, read in readers.items()}
     if len(set(answers.values())) != 1:
         raise AssertionError(f"{name}: readers disagree: {answers}")
+    orders = random.Random(len(readers))
     for _ in range(rounds):
-        for one, read in readers.items():
+        # In another order each time: who follows a reader of many threads finds cold caches.
+        for one in orders.sample(list(readers), len(readers)):
+            read = readers[one]
             cpu, begun = time.process_time(), time.perf_counter()
             read()
             taken[one].append((time.perf_counter() - begun, time.process_time() - cpu))
