@@ -177,7 +177,7 @@ def _since(root: Location, files: Mapping[str, int | None], since: int) -> tuple
     oldest = str(ManifestName(since, NamingScheme.V2))
     for name, size_bytes in files.items():
         # Most names of a long history are skipped without parsing.
-        if name > oldest and len(name) == _V2_CHARACTERS and _is_number(name):
+        if name > oldest and len(name) == _V2_CHARACTERS and name.removesuffix(SUFFIX).isdecimal():
             has_older = True
             continue
         parsed = parse_name(name)
@@ -198,7 +198,9 @@ def _first_files(root: Location, folder: str) -> Mapping[str, int | None] | None
     if found is None:
         return None
     files, is_all = found
-    are_newer = bool(files) and all(len(name) == _V2_CHARACTERS and _is_number(name) for name in files)
+    are_newer = bool(files) and not any(
+        len(name) != _V2_CHARACTERS or not name.removesuffix(SUFFIX).isdecimal() for name in files
+    )
     known = _of_one_scheme.setdefault(root.given, {})
     if not are_newer:
         known.pop(root.path, None)
@@ -218,10 +220,6 @@ def _first_files(root: Location, folder: str) -> Mapping[str, int | None] | None
         return None
     _keep(known, root.path)
     return files
-
-
-def _is_number(name: str) -> bool:
-    return name.removesuffix(SUFFIX).isdecimal()
 
 
 def _keep(known: dict[str, None], path: str) -> None:

@@ -191,7 +191,7 @@ class _Commit:
         If no version names it in the end, an error passes, and it is removed. A transaction with the name of another
         may find that one's version, and then no error tells that its file is not needed.
         """
-        if self._read is None or self._is_named or self._has_transaction_file:
+        if self._line.is_local or self._read is None or self._is_named or self._has_transaction_file:
             return list_manifests(self._line, since=self._checked)
         with WritesAtOnce(self._line, 1) as beside:
             if beside.has_threads:
