@@ -144,8 +144,8 @@ class ColumnTable:
     checks
         Checksums of the file, or None.
     sound
-        Bytes of the table if the places in it were checked before, and of the checksums of columns, which are None if
-        nothing is compared. Otherwise the table is read and checked now.
+        Bytes of the table if the places in it were checked before, and of the checksums of columns, none if nothing is
+        compared. Otherwise the table is read and checked now.
 
     Raises
     ------
@@ -160,7 +160,7 @@ class ColumnTable:
         limits: Limits,
         checks: FileChecks | None = None,
         *,
-        sound: tuple[bytes, bytes | None] | None = None,
+        sound: tuple[bytes, bytes] | None = None,
     ) -> None:
         self._metadata = metadata
         self._footer = footer

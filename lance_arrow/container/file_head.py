@@ -41,7 +41,7 @@ class FileHead:
     column_table
         Bytes of the table of columns; the places in it lie inside the file.
     column_sums
-        Bytes of the checksum of the metadata of each column, 32 bits each; None if nothing is compared.
+        Bytes of the checksum of the metadata of each column, 32 bits each; empty if nothing is compared.
     is_in_tail
         Whether all of this was in the end of the file that is read at once.
     """
@@ -53,7 +53,7 @@ class FileHead:
     num_rows: int
     promises_checksums: bool
     column_table: bytes = field(repr=False)
-    column_sums: bytes | None = field(repr=False)
+    column_sums: bytes = field(repr=False)
     is_in_tail: bool
 
     @classmethod
@@ -72,7 +72,7 @@ class FileHead:
         if found is None:
             return None
         *places, first, stop, schema, num_rows, promises, sums, column_table = found
-        checks = column_sums = None
+        checks, column_sums = None, b""
         if sums is not None:
             blocks, start, size, column_sums = sums
             tail_start = file_size - len(metadata.tail)

@@ -223,7 +223,7 @@ def test_columns_at_the_end_of_a_file_are_those_of_their_messages(has_sums: bool
     messages[3] = b""
     tail, table, sums = _ended(messages, b"before")
     wanted = [4, 0, 3, 0]
-    found = read_columns_at_hand(tail, table, wanted, 1 << 20, FILE_SIZE, 64, sums if has_sums else None, bytes)
+    found = read_columns_at_hand(tail, table, wanted, 1 << 20, FILE_SIZE, 64, sums if has_sums else b"", bytes)
     assert found is not None
     parsed, places = found
     apart = [read_column_metadata(tail, *_place(tail, messages, one), FILE_SIZE, 64, None, bytes)[0] for one in wanted]

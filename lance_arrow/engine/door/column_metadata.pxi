@@ -174,8 +174,8 @@ def read_column_metadata(
 
 
 def read_columns_at_hand(
-    const uint8_t[::1] tail not None, const uint8_t[::1] table not None, columns, int64_t most_bytes, uint64_t file_size,
-    uint64_t alignment, const uint8_t[::1] sums, describe,
+    const uint8_t[::1] tail not None, bytes table not None, columns, int64_t most_bytes, uint64_t file_size,
+    uint64_t alignment, bytes sums not None, describe,
 ) -> tuple[list[tuple[Any, ...]], list[tuple[int, int]]] | None:
     """Read the metadata of some columns of a file from its end.
 
@@ -192,7 +192,7 @@ def read_columns_at_hand(
     file_size, alignment, describe
         As for `read_column_metadata`.
     sums
-        Checksum of each message of the file, 32 bits each; None where the file has none.
+        Checksum of each message of the file, 32 bits each; empty where nothing is compared.
 
     Returns
     -------
@@ -200,25 +200,28 @@ def read_columns_at_hand(
         What `read_column_metadata` returns, and half-open byte ranges in the file. None if a message begins before the
         tail, or has more bytes.
     """
-    cdef Py_ssize_t column, num_columns = table.shape[0] // 16
+    cdef Py_ssize_t column, num_columns = len(table) // 16
+    cdef const char* entries = table
+    cdef const char* crcs = sums
+    cdef cbool are_compared = len(sums) > 0
     cdef uint64_t[2] place
     cdef uint64_t first = file_size - <uint64_t>tail.shape[0]
     cdef uint32_t crc
     cdef vector[string_view] messages
     cdef vector[uint32_t] expected
-    if <uint64_t>tail.shape[0] > file_size or (sums is not None and sums.shape[0] != 4 * num_columns):
+    if <uint64_t>tail.shape[0] > file_size or (are_compared and len(sums) != 4 * num_columns):
         raise refusal(b"a tail, or checksums, of another file", -1, 0)
     places = []
     for column in columns:
         if not 0 <= column < num_columns:
             raise refusal(b"there is no such column", column, 0)
-        memcpy(place, &table[16 * column], 16)
+        memcpy(place, entries + 16 * column, 16)
         if place[0] < first or place[0] > file_size or place[1] > file_size - place[0] or place[1] > <uint64_t>most_bytes:
             return None
         messages.push_back(_message(tail, <int64_t>(place[0] - first), <int64_t>(place[0] + place[1] - first)))
         places.append((place[0], place[0] + place[1]))
-        if sums is not None:
-            memcpy(&crc, &sums[4 * column], 4)
+        if are_compared:
+            memcpy(&crc, crcs + 4 * column, 4)
             expected.push_back(crc)
     return _columns_of(messages, expected, file_size, alignment, describe), places
 
