@@ -144,8 +144,6 @@ def tables_of(child: Any, prefix: str) -> dict[str, int | bytes]:
 
 def with_tables(child: Any, prefix: str, parameters: Mapping[str, int | bytes]) -> Any:
     """Return a child with those of some parameters that are its own; itself if none is."""
-    if child is None:
-        return None
     start = f"{prefix}."
     own = {name[len(start) :]: value for name, value in parameters.items() if name.startswith(start)}
     return child.with_parameters(own) if own else child

@@ -56,7 +56,7 @@ def root() -> Location:
 
 def _make(root: Location, *names: object) -> None:
     for name in names:
-        root.filesystem.pipe_file(f"{FOLDER}/_versions/{name}", b"x" * 7)  # type: ignore[union-attr]
+        root.filesystem.pipe_file(f"{root.path}/_versions/{name}", b"x" * 7)  # type: ignore[union-attr]
     Store.asked.clear()
 
 
@@ -135,8 +135,7 @@ def test_few_of_many_lines_are_known(root: Location, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(versions, "_MOST_LINES", 2)
     lines = [Location(root.given, f"/bucket/{name}") for name in ("a", "b", "c")]
     for line in lines:
-        for name in _v2(*range(1, 41)):
-            root.filesystem.pipe_file(f"{line.path}/_versions/{name}", b"x" * 7)  # type: ignore[union-attr]
+        _make(line, *_v2(*range(1, 41)))
         assert newest_manifest(line) is not None
     asked = []
     for line in (lines[2], lines[1], lines[0]):
@@ -153,10 +152,7 @@ def test_another_folder_and_another_filesystem_are_asked_for_themselves(root: Lo
         Location(root.given, "/bucket/other"),
         Location(Store(skip_instance_cache=True, of="another"), FOLDER),
     ):
-        for version in range(1, 41):
-            name = ManifestName(version, NamingScheme.V2)
-            root.filesystem.pipe_file(f"{other.path}/_versions/{name}", b"x" * 7)  # type: ignore[union-attr]
-        Store.asked.clear()
+        _make(other, *_v2(*range(1, 41)))
         assert newest_manifest(other) is not None
         assert Store.asked == [32, 0]
 
