@@ -44,6 +44,10 @@ class DataFileWriter(OneFileWriter):
         self._version = options.version
         super().__init__(sink, schema, options)
 
+    def finish(self) -> None:
+        """Encode the end of the file, whose size is known then; `close` sends it. Errors are those of `close`."""
+        self._finish()
+
     def copy(self, rows: CopiedRows) -> None:
         """Write rows of other files, by copying their pages where that can be; see `CopiedRows`.
 

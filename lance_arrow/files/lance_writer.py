@@ -49,7 +49,7 @@ class OneFileWriter:
         runtime = runtime if runtime is not None else default_runtime()
         plan = writer_plan(schema, options, runtime, self._fields_of, self._wanted_fields)
         self._stored, self._plain = plan.stored, plan.plain
-        self._is_broken = False
+        self._is_broken = self._is_finished = False
         # Until there is a sink, there is nothing to give up.
         self._is_closed = True
         self._sink = open_sink(sink, filesystem=filesystem, storage_options=storage_options)
@@ -145,17 +145,24 @@ class OneFileWriter:
         """
         if self._is_closed:
             return
+        self._finish()
+        self._is_closed = True
+        self._sink.close()
+
+    def _finish(self) -> None:
+        """Encode the end of the file; nothing can be written from then on."""
+        if self._is_finished:
+            return
         if self._is_broken:
             self.abort()
             raise InvalidArgumentError("a write failed halfway: the file cannot be finished")
-        self._is_closed = True
+        self._is_finished = True
         try:
             self._rows.finish()
             self._file.finish(self._rows.num_rows)
         except BaseException:
-            self._sink.abort()
+            self.abort()
             raise
-        self._sink.close()
 
     def abort(self) -> None:
         """Stop writing; no file appears."""
@@ -164,8 +171,10 @@ class OneFileWriter:
             self._sink.abort()
 
     def _check_open(self) -> None:
-        if self._is_closed or self._is_broken:
-            raise InvalidArgumentError("the writer is closed" if self._is_closed else "an earlier write failed halfway")
+        if self._is_closed or self._is_finished:
+            raise InvalidArgumentError("the writer is closed")
+        if self._is_broken:
+            raise InvalidArgumentError("an earlier write failed halfway")
 
     def __enter__(self) -> Self:
         return self

@@ -5,7 +5,6 @@ from __future__ import annotations
 import posixpath
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
 
 import numpy as np
 import pyarrow as pa
@@ -20,9 +19,9 @@ from lance_arrow.io import Location, make_folder
 from lance_arrow.manifests.base_paths import DATA
 from lance_arrow.proto.table_pb2 import DataFile
 from lance_arrow.scan.fragments.table_reader import TableReader
-from lance_arrow.table.data_files import data_file
+from lance_arrow.table.data_files import send_data_file
 from lance_arrow.table.row_deletion import ADDRESS
-from lance_arrow.table.written_files import WritesAtOnce, WrittenFiles
+from lance_arrow.table.written_files import WrittenFiles
 
 _NULL_ROWS = 1 << 16
 
@@ -53,7 +52,7 @@ def write_added_files(
     compute
         Makes the arrays of the fields for rows with those columns.
     files
-        Told of each file before it is made.
+        Told of each file before it is made, and sends its end.
     options
         How to write.
     batch_size
@@ -70,14 +69,15 @@ def write_added_files(
         As `compute`, `TableReader.batches` and `LanceWriter`.
     """
     wanted = [*columns, ADDRESS]
-    with WritesAtOnce(line) as writes, ExitStack() as at_last:
-        made = _AddedFiles(line, reader, fields, files, options, writes)
-        at_last.callback(made.abort)
+    made = _AddedFiles(line, reader, fields, files, options)
+    try:
         for batch in reader.batches(reader.projection(wanted), None, batch_size, wants_all=True):
             if batch.num_rows:
                 addresses = as_numbers(batch.column(batch.num_columns - 1))
                 made.write(compute(batch.select(range(len(columns))) if columns else batch.select([])), addresses)
         made.finish()
+    finally:
+        made.abort()
     return made.files
 
 
@@ -91,7 +91,6 @@ class _AddedFiles:
         fields: Sequence[SchemaField],
         written: WrittenFiles,
         options: WriteOptions,
-        writes: WritesAtOnce,
     ) -> None:
         self.files: dict[int, DataFile] = {}
         self._line, self._reader, self._fields = line, reader, fields
@@ -103,7 +102,6 @@ class _AddedFiles:
         self._name = ""
         self._writer: DataFileWriter | None = None
         self._position = 0
-        self._writes = writes
         make_folder(line.given, self._folder)
 
     def write(self, arrays: Sequence[pa.Array], addresses: NDArray[np.uint64]) -> None:
@@ -142,13 +140,8 @@ class _AddedFiles:
         num_rows = self._reader.fragment(self._number).num_physical
         for rows in _nulls(num_rows - self._position, self._schema):
             writer.write(rows)
-        name, fragment_id = self._name, self._reader.fragments[self._number].id
-
-        def close() -> None:
-            writer.close()
-            self.files[fragment_id] = data_file(name, writer.form, writer.num_bytes)
-
-        self._writes.begin(close)
+        fragment_id = self._reader.fragments[self._number].id
+        self.files[fragment_id] = send_data_file(writer, self._line, self._name, self._written)
         self._writer, self._position = None, 0
         self._number += 1
 

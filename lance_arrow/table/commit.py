@@ -18,7 +18,6 @@ import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
-from functools import partial
 
 from lance_arrow.choices import Durability
 from lance_arrow.errors import (
@@ -28,7 +27,7 @@ from lance_arrow.errors import (
     UnsupportedError,
     VersionNotFoundError,
 )
-from lance_arrow.io import Location, file_exists, make_folder, sync_files, sync_folder, write_file
+from lance_arrow.io import Location, file_exists, make_folder, may_write_at_once, sync_files, sync_folder, write_file
 from lance_arrow.manifests.base_paths import TRANSACTIONS
 from lance_arrow.manifests.feature_flags import NO_TRANSACTION_FILES
 from lance_arrow.manifests.manifest import (
@@ -49,7 +48,7 @@ from lance_arrow.spi.commits import CommitAttempt, CommitStrategy
 from lance_arrow.table.conflicts import Outcome, footprint_of, judge
 from lance_arrow.table.operations.base import NextVersion, Operation
 from lance_arrow.table.transactions import TransactionMeta, read_transaction
-from lance_arrow.table.written_files import WritesAtOnce, WrittenFiles
+from lance_arrow.table.written_files import WrittenFiles
 
 _FIRST_DELAY_SECONDS = 0.005
 _LONGEST_DELAY_SECONDS = 1.0
@@ -191,12 +190,9 @@ class _Commit:
         If no version names it in the end, an error passes, and it is removed. A transaction with the name of another
         may find that one's version, and then no error tells that its file is not needed.
         """
-        if self._line.is_local or self._read is None or self._is_named or self._has_transaction_file:
-            return list_manifests(self._line, since=self._checked)
-        with WritesAtOnce(self._line, 1) as beside:
-            if beside.has_threads:
-                beside.begin(partial(self._write_transaction, self._read.writer_flags))
-            return list_manifests(self._line, since=self._checked)
+        if self._read is not None and not self._is_named and may_write_at_once(self._line.given):
+            self._write_transaction(self._read.writer_flags)
+        return list_manifests(self._line, since=self._checked)
 
     def _catch_up(self, manifests: Sequence[ManifestFile]) -> ManifestMeta | None:
         """Check what others committed; return the version that is ours, if one is."""
@@ -282,6 +278,8 @@ class _Commit:
             exists=lambda: file_exists(place),
             write=lambda: write_file(place, data),
         )
+        # A version names files that are there.
+        self._files.settle()
         # In doubt until another writer's version is seen at this number: a lost answer may have been a "yes".
         self._files.is_in_doubt = True
         self._attempted = version
@@ -325,6 +323,6 @@ class _Commit:
             make_folder(self._line.given, folder)
             place = self._line.at(posixpath.join(folder, name))
             self._files.add(place)
-            write_file(place, self._transaction.message_bytes)
+            self._files.begin(self._line, lambda: write_file(place, self._transaction.message_bytes))
             self._has_transaction_file = True
         return name

@@ -5,7 +5,6 @@ from __future__ import annotations
 import posixpath
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
 
 import pyarrow as pa
 
@@ -21,10 +20,10 @@ from lance_arrow.manifests.base_paths import DATA
 from lance_arrow.manifests.fragments import MAX_ROWS
 from lance_arrow.proto.table_pb2 import DataFile, DataFragment
 from lance_arrow.table.method_arguments import DEFAULT_ROWS_PER_FILE
-from lance_arrow.table.written_files import WritesAtOnce, WrittenFiles
+from lance_arrow.table.written_files import FAR_WRITES, WrittenFiles
 
 # Each holds the parts that a store has not taken yet.
-FILES_AT_ONCE = 4
+_FILES_AT_ONCE = 4
 
 
 def write_fragments(
@@ -37,7 +36,6 @@ def write_fragments(
     options: WriteOptions,
     max_rows_per_file: int = DEFAULT_ROWS_PER_FILE,
     prefix: str = "",
-    ends: WritesAtOnce | None = None,
 ) -> list[DataFragment]:
     """Write rows.
 
@@ -50,17 +48,13 @@ def write_fragments(
     rows
         In order; pages of `CopiedRows` are copied where these fit the file.
     files
-        Told of each file before it is made.
+        Told of each file before it is made; the ends of files are sent by `WrittenFiles.begin`.
     options
         How to write.
     max_rows_per_file
         Rows of a fragment.
     prefix
         What names of files begin with, so that a job of many processes can tell its own.
-    ends
-        Sends the ends of files, and is waited for by the caller: until then, fragments do not name their files. When
-        None, all are sent.
-
     Returns
     -------
     list of DataFragment
@@ -81,26 +75,33 @@ def write_fragments(
     fragments: list[DataFragment] = []
     writer: DataFileWriter | None = None
     name = ""
-    # The end of a file is sent while the next one is encoded.
-    with WritesAtOnce(line, FILES_AT_ONCE) if ends is None else nullcontext(ends) as writes:
-        try:
-            for piece in _pieces(rows, limit):
-                if writer is None:
-                    name, writer = _begin(line, schema, fields, files, options, prefix)
-                if isinstance(piece, CopiedRows):
-                    writer.copy(piece)
-                else:
-                    writer.write(piece)
-                if writer.num_rows == limit:
-                    _finish(writer, name, fragments, writes)
-                    writer = None
-            if writer is not None:
-                _finish(writer, name, fragments, writes)
+    try:
+        for piece in _pieces(rows, limit):
+            if writer is None:
+                name, writer = _begin(line, schema, fields, files, options, prefix)
+            if isinstance(piece, CopiedRows):
+                writer.copy(piece)
+            else:
+                writer.write(piece)
+            if writer.num_rows == limit:
+                fragments.append(_finish(writer, line, name, files))
                 writer = None
-        finally:
-            if writer is not None:
-                writer.abort()
+        if writer is not None:
+            fragments.append(_finish(writer, line, name, files))
+            writer = None
+    finally:
+        if writer is not None:
+            writer.abort()
     return fragments
+
+
+def send_data_file(
+    writer: DataFileWriter, line: Location, name: str, files: WrittenFiles, *, most: int = FAR_WRITES
+) -> DataFile:
+    """End a data file, and send its end while other work goes on; return its description."""
+    writer.finish()
+    files.begin(line, writer.close, most=most)
+    return data_file(name, writer.form, writer.num_bytes)
 
 
 def data_file(name: str, form: FileForm, size_bytes: int) -> DataFile:
@@ -149,13 +150,7 @@ def _begin(
     return name, DataFileWriter(place, schema, fields, options)
 
 
-def _finish(writer: DataFileWriter, name: str, fragments: list[DataFragment], writes: WritesAtOnce) -> None:
-    """Add the fragment of a file, and end the file; what is known of it then is known when all are written."""
-    fragment = DataFragment(physical_rows=writer.num_rows)
-    fragments.append(fragment)
-
-    def close() -> None:
-        writer.close()
-        fragment.files.append(data_file(name, writer.form, writer.num_bytes))
-
-    writes.begin(close)
+def _finish(writer: DataFileWriter, line: Location, name: str, files: WrittenFiles) -> DataFragment:
+    return DataFragment(
+        physical_rows=writer.num_rows, files=[send_data_file(writer, line, name, files, most=_FILES_AT_ONCE)]
+    )

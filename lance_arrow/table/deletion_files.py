@@ -38,7 +38,7 @@ def write_deletions(
     offsets
         All deleted rows, old and new.
     files
-        Told of the file before it is made.
+        Writes the file.
     """
     is_bitmap = len(offsets) >= BITMAP_ROWS
     number = secrets.randbits(64)
@@ -46,7 +46,8 @@ def write_deletions(
     name = f"{fragment_id}-{read_version}-{number}.{'bin' if is_bitmap else 'arrow'}"
     place = line.at(posixpath.join(folder, name))
     files.add(place)
-    write_file(place, (_bitmap if is_bitmap else _arrow)(offsets, name.encode()))
+    data = (_bitmap if is_bitmap else _arrow)(offsets, name.encode())
+    files.begin(line, lambda: write_file(place, data))
     return DeletionFile(
         file_type=DeletionFile.BITMAP if is_bitmap else DeletionFile.ARROW_ARRAY,
         read_version=read_version,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import pyroaring
 
@@ -21,7 +20,7 @@ from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.scan.predicates import Predicate
 from lance_arrow.table.deletion_files import write_deletions
 from lance_arrow.table.row_addresses import RowAddresses
-from lance_arrow.table.written_files import WritesAtOnce, WrittenFiles
+from lance_arrow.table.written_files import WrittenFiles
 
 ADDRESS = NAME_OF[VirtualColumn.ROW_ADDRESS]
 
@@ -74,7 +73,7 @@ def write_deleted(
     rows
         Rows to be deleted.
     files
-        Told of each file before it is made.
+        Writes the files.
 
     Returns
     -------
@@ -92,7 +91,7 @@ def write_deleted(
         return [], []
     messages = editable(base).fragments
     numbers = {number: at for at, number in enumerate(fragment_ids(base.fragments).tolist())}
-    changed: list[tuple[DataFragment, pyroaring.BitMap]] = []
+    changed: list[DataFragment] = []
     removed: list[int] = []
     found = list(rows.by_fragment())
     fragments = reader.with_deletions([numbers[fragment_id] for fragment_id, _ in found])
@@ -103,15 +102,9 @@ def write_deleted(
             continue
         fragment = messages.get(fragment_id)
         check_fragment_known(fragment, base.facts.manifest_path)
-        changed.append((fragment, gone))
-
-    def write(fragment: DataFragment, gone: pyroaring.BitMap) -> None:
         fragment.deletion_file.CopyFrom(write_deletions(line, fragment.id, base.version, gone, files))
-
-    with WritesAtOnce(line) as writes:
-        for fragment, gone in changed:
-            writes.begin(partial(write, fragment, gone))
-    return [fragment for fragment, _ in changed], removed
+        changed.append(fragment)
+    return changed, removed
 
 
 def with_deleted(rows: FragmentRows, offsets: pyroaring.BitMap) -> pyroaring.BitMap:

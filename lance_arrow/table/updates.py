@@ -16,12 +16,12 @@ from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.scan.computed_columns import ComputedColumns
 from lance_arrow.scan.filters.bound_filters import evaluated
 from lance_arrow.scan.predicates import Predicate, as_expression, fitting
-from lance_arrow.table.data_files import FILES_AT_ONCE, write_fragments
+from lance_arrow.table.data_files import write_fragments
 from lance_arrow.table.moved_rows import MovedRows
 from lance_arrow.table.operations.rows import Update
 from lance_arrow.table.row_deletion import write_deleted
 from lance_arrow.table.writable_branch import ReaderOf, WritableBranch, writable_version
-from lance_arrow.table.written_files import WritesAtOnce, WrittenFiles
+from lance_arrow.table.written_files import WrittenFiles
 
 
 def update_rows(
@@ -65,20 +65,18 @@ def update_rows(
         _check_names(values, moved.table_schema)
         computed = ComputedColumns(values, moved.table_schema, moved.table_schema)
         condition = None if where is None else _condition(where, reader.columns.full_schema)
-        with WritesAtOnce(target.line, FILES_AT_ONCE) as ends:
-            added = write_fragments(
-                target.line,
-                moved.table_schema,
-                moved.fields,
-                _changed(moved, condition, computed, list(values)),
-                files,
-                options=chosen,
-                max_rows_per_file=max_rows_per_file,
-                ends=ends,
-            )
-            moved.keep(added)
-            counts["num_updated_rows"] = len(moved.addresses)
-            updated, removed = write_deleted(target.line, base, reader, moved.addresses, files)
+        added = write_fragments(
+            target.line,
+            moved.table_schema,
+            moved.fields,
+            _changed(moved, condition, computed, list(values)),
+            files,
+            options=chosen,
+            max_rows_per_file=max_rows_per_file,
+        )
+        moved.keep(added)
+        counts["num_updated_rows"] = len(moved.addresses)
+        updated, removed = write_deleted(target.line, base, reader, moved.addresses, files)
         changed = [field.id for top in base.fields if top.name in values for field in top.walk()]
         return Update(updated=updated, removed=removed, added=added, fields=changed)
 

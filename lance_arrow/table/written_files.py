@@ -1,4 +1,4 @@
-"""`WrittenFiles`: files that an operation made on its way to a commit, removed again when it does not get there."""
+"""`WrittenFiles`: files that an operation writes on its way to a commit, removed again when it does not get there."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import posixpath
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Lock
 from types import TracebackType
 from typing import Self
 
@@ -13,68 +14,17 @@ from lance_arrow.io import Location, make_folder, may_write_at_once, remove_file
 from lance_arrow.manifests.base_paths import DATA
 from lance_arrow.proto.table_pb2 import DataFragment
 
-_FAR_WRITES = 8
+FAR_WRITES = 8
 """Files that are written at once to a store that takes its time to answer."""
 
 
-class WritesAtOnce:
-    """Writes files, several at once in stores of objects; a context manager that waits for all of them.
-
-    Parameters
-    ----------
-    line
-        Folder of the table, or of its branch.
-    most
-        How many at once.
-    """
-
-    def __init__(self, line: Location, most: int = _FAR_WRITES) -> None:
-        self._most = most
-        self._threads: ThreadPoolExecutor | None = None
-        self._pending: deque[Future[object]] = deque()
-        if may_write_at_once(line.given):
-            self._threads = ThreadPoolExecutor(most, thread_name_prefix="lance-arrow-writes")
-
-    @property
-    def has_threads(self) -> bool:
-        """Whether files are written beside other work."""
-        return self._threads is not None
-
-    def begin(self, write: Callable[[], object]) -> None:
-        """Call `write`, now or in a thread; wait for the first of those before where they are many.
-
-        Raises
-        ------
-        LanceError, OSError
-            As `write`, this one or an earlier one.
-        """
-        if self._threads is None:
-            write()
-            return
-        if len(self._pending) >= self._most:
-            self._pending.popleft().result()
-        self._pending.append(self._threads.submit(write))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._threads is None:
-            return
-        # Also where something failed: files that appear later would not be removed.
-        self._threads.shutdown()
-        if error is None:
-            for one in self._pending:
-                one.result()
-
-
 class WrittenFiles:
-    """Remembers files; a context manager that removes them when an exception passes.
+    """Writes files, some at once in stores of objects; a context manager that removes them when an exception passes.
 
     Only files that were added here are ever removed. While the result of the commit is unknown (`is_in_doubt`), they
-    stay, because a version may name them.
+    stay, because a version may name them. No write is left running: files that appear later would not be removed.
+
+    What is begun is there after `settle`, or when the context ends without an error. Several threads may begin writes.
     """
 
     def __init__(self) -> None:
@@ -82,6 +32,9 @@ class WrittenFiles:
         self._places: list[Location] = []
         self._kept: list[Location] = []
         self._folders: set[str] = set()
+        self._threads: ThreadPoolExecutor | None = None
+        self._pending: deque[Future[object]] = deque()
+        self._lock = Lock()
 
     @property
     def places(self) -> Sequence[Location]:
@@ -104,14 +57,55 @@ class WrittenFiles:
         """Remember files that others made, which are not removed."""
         self._kept.extend(places)
 
+    def begin(self, line: Location, write: Callable[[], object], *, most: int = FAR_WRITES) -> None:
+        """Call `write`, in a thread where `line` is in a store of objects; wait where `most` others are not done yet.
+
+        Raises
+        ------
+        LanceError, OSError
+            As `write`, this one or an earlier one.
+        """
+        if not may_write_at_once(line.given):
+            write()
+            return
+        with self._lock:
+            if self._threads is None:
+                self._threads = ThreadPoolExecutor(FAR_WRITES, thread_name_prefix="lance-arrow-writes")
+            earlier = [self._pending.popleft() for _ in range(len(self._pending) - most + 1)]
+        for one in earlier:
+            one.result()
+        self._pending.append(self._threads.submit(write))
+
+    def settle(self) -> None:
+        """Wait until all that was begun is written.
+
+        Raises
+        ------
+        LanceError, OSError
+            As the first of the writes that failed.
+        """
+        while self._pending:
+            self._pending.popleft().result()
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if error is None:
+        if self._threads is not None:
+            self._threads.shutdown()
+        if error is not None:
+            self._give_up(error)
             return
+        try:
+            self.settle()
+        except BaseException as failed:
+            self._give_up(failed)
+            raise
+
+    def _give_up(self, error: BaseException) -> None:
+        """Remove what was written, unless a version may name it."""
         if self.is_in_doubt:
             error.add_note("the result of the commit is unknown; the files that it would name were not removed")
             return

@@ -1,8 +1,9 @@
-"""Commits to stores: the transaction is written while versions are listed, and removed where nothing came of it."""
+"""Commits to stores: files are written while versions are listed, and removed where nothing came of them."""
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,9 @@ from lance_arrow.files.data_file_writer import DataFileWriter
 from lance_arrow.io import Location
 from lance_arrow.manifests.feature_flags import NO_TRANSACTION_FILES
 from lance_arrow.manifests.versions import ManifestFile
-from lance_arrow.table import commit, row_deletion
+from lance_arrow.spi.commits import CommitAttempt
+from lance_arrow.table import commit, deletion_files, row_deletion
+from lance_arrow.table.strategies import ExclusiveCreate
 
 ROWS = pa.table({"id": [1, 2, 3]})
 PATIENCE_SECONDS = 30
@@ -33,6 +36,10 @@ def server(tmp_path: Path) -> Iterator[Bucket]:
 
 def transactions(server: Bucket) -> list[str]:
     return sorted(file.name for file in server.folder.glob("t/_transactions/*"))
+
+
+def stored(server: Bucket) -> list[Path]:
+    return sorted(path for path in server.folder.rglob("*") if path.is_file())
 
 
 class Watched:
@@ -129,6 +136,81 @@ def test_tables_without_files_of_transactions_get_none(server: Bucket) -> None:
     assert LanceTable.open("t", filesystem=server.store()).count_rows() == 6
 
 
+def ordered(monkeypatch: pytest.MonkeyPatch, listed: threading.Event | None = None) -> list[str]:
+    """Return the steps of a commit, in their order as they happen; rows are sent when versions were `listed`."""
+    steps: list[str] = []
+    send, publish = DataFileWriter.close, ExclusiveCreate.publish
+
+    def sends(writer: DataFileWriter) -> None:
+        assert listed is None or listed.wait(PATIENCE_SECONDS)
+        time.sleep(0.05)
+        send(writer)
+        steps.append("sent")
+
+    def publishes(strategy: ExclusiveCreate, attempt: CommitAttempt) -> bool:
+        steps.append("named")
+        return publish(strategy, attempt)
+
+    monkeypatch.setattr(DataFileWriter, "close", sends)
+    monkeypatch.setattr(ExclusiveCreate, "publish", publishes)
+    return steps
+
+
+@pytest.mark.parametrize("kind", ["append", "overwrite", "update", "merge", "add column"])
+def test_rows_are_sent_while_versions_are_listed_and_named_after(
+    kind: str, server: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = LanceTable.create("t", ROWS, filesystem=server.store())
+    listed, listing = threading.Event(), commit.list_manifests
+
+    def lists(*given: Any, **options: Any) -> Sequence[ManifestFile]:
+        listed.set()
+        return listing(*given, **options)
+
+    monkeypatch.setattr(commit, "list_manifests", lists)
+    steps = ordered(monkeypatch, listed)
+    change(table, kind)
+    assert steps == ["sent", "named"]
+    assert LanceTable.open("t", filesystem=server.store()).version == 2
+
+
+@pytest.mark.parametrize("kind", ["append", "update", "add column", "delete"])
+def test_rows_that_cannot_be_sent_are_not_named(kind: str, server: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = LanceTable.create("t", ROWS, filesystem=server.store())
+    before = stored(server)
+    steps = ordered(monkeypatch)
+
+    def fails(*_: Any) -> None:
+        time.sleep(0.05)
+        raise PermissionError(13, "Access Denied")
+
+    if kind == "delete":
+        monkeypatch.setattr(deletion_files, "write_file", fails)
+    else:
+        monkeypatch.setattr(DataFileWriter, "close", fails)
+    with pytest.raises(PermissionError):
+        change(table, kind)
+    assert "named" not in steps
+    assert stored(server) == before
+    assert LanceTable.open("t", filesystem=server.store()).version == 1
+
+
+def change(table: LanceTable, kind: str) -> None:
+    rows = pa.table({"id": [2, 7]})
+    if kind == "append":
+        table.append(ROWS)
+    elif kind == "overwrite":
+        table.overwrite(ROWS)
+    elif kind == "update":
+        table.update({"id": "id + 10"}, where="id = 2")
+    elif kind == "merge":
+        table.merge(rows, on="id").when_matched_update_all().when_not_matched_insert_all().execute()
+    elif kind == "delete":
+        table.delete("id = 2")
+    else:
+        table.add_columns({"twice": "id * 2"})
+
+
 @pytest.mark.parametrize("kind", ["update", "merge"])
 def test_new_rows_and_deletions_are_written_at_once(kind: str, server: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
     table = LanceTable.create("t", ROWS, filesystem=server.store())
@@ -145,11 +227,7 @@ def test_new_rows_and_deletions_are_written_at_once(kind: str, server: Bucket, m
 
     monkeypatch.setattr(row_deletion, "write_deletions", noted)
     monkeypatch.setattr(DataFileWriter, "close", waits)
-    if kind == "update":
-        table.update({"id": "id + 10"}, where="id = 2")
-    else:
-        rows = pa.table({"id": [2, 7]})
-        table.merge(rows, on="id").when_matched_update_all().when_not_matched_insert_all().execute()
+    change(table, kind)
     assert waited == [True]
     expected = [1, 3, 12] if kind == "update" else [1, 2, 3, 7]
     assert sorted(LanceTable.open("t", filesystem=server.store()).to_table()["id"].to_pylist()) == expected

@@ -19,7 +19,7 @@ from lance_arrow.files.write_options import WriteOptions
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.scan.fragments.table_reader import TableReader
 from lance_arrow.statistics.zone_types import is_variable
-from lance_arrow.table.data_files import FILES_AT_ONCE, write_fragments
+from lance_arrow.table.data_files import write_fragments
 from lance_arrow.table.merges.merge_pass import MergePass, inserted_rows
 from lance_arrow.table.merges.merging import MergeClauses
 from lance_arrow.table.moved_rows import MovedRows
@@ -29,7 +29,7 @@ from lance_arrow.table.row_deletion import write_deleted
 from lance_arrow.table.row_fitting import fitted_rows
 from lance_arrow.table.row_parts import RowPart, parted_rows, parts_rows
 from lance_arrow.table.writable_branch import ReaderOf, WritableBranch, writable_version
-from lance_arrow.table.written_files import WritesAtOnce, WrittenFiles
+from lance_arrow.table.written_files import WrittenFiles
 
 _PARTS_IN_BUDGET = 4
 _HASHED_PARTS_IN_BUDGET = 8
@@ -95,25 +95,23 @@ def merge_rows(
                 parts = held.enter_context(parted_rows(rows, given, *_parting(clauses, given, memory_bytes)))
                 source_rows.append(_Source(given.names, parts))
             merge = _Merge(clauses, source_rows[0].parts, moved, reader, memory_bytes)
-            with WritesAtOnce(target.line, FILES_AT_ONCE) as ends:
-                added = write_fragments(
-                    target.line,
-                    moved.table_schema,
-                    moved.fields,
-                    merge.rows(),
-                    files,
-                    options=chosen,
-                    max_rows_per_file=max_rows_per_file,
-                    ends=ends,
-                )
-                moved.keep(added)
-                counts.update(
-                    num_inserted_rows=merge.num_inserted,
-                    num_updated_rows=len(moved.addresses),
-                    num_deleted_rows=len(merge.deleted),
-                )
-                merge.deleted.update(moved.addresses)
-                updated, removed = write_deleted(target.line, base, reader, merge.deleted, files)
+            added = write_fragments(
+                target.line,
+                moved.table_schema,
+                moved.fields,
+                merge.rows(),
+                files,
+                options=chosen,
+                max_rows_per_file=max_rows_per_file,
+            )
+            moved.keep(added)
+            counts.update(
+                num_inserted_rows=merge.num_inserted,
+                num_updated_rows=len(moved.addresses),
+                num_deleted_rows=len(merge.deleted),
+            )
+            merge.deleted.update(moved.addresses)
+            updated, removed = write_deleted(target.line, base, reader, merge.deleted, files)
             names = source_rows[0].names
             return Update(
                 updated=updated,
