@@ -6,8 +6,11 @@ This module imports obstore. Import it only for an object of obstore.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import itertools
 import os
+import sys
+import threading
 import time
 from collections.abc import Coroutine
 from threading import Lock
@@ -27,6 +30,9 @@ _Answer = TypeVar("_Answer")
 # Directory buckets of S3 list names without order.
 _UNORDERED_BUCKETS = "--x-s3"
 _UNINTERRUPTED_SECONDS = 1.0
+_LEAVING_SECONDS = 5.0
+"""How long a process waits at its end for threads that execute Python: those of others may do so for ever."""
+_LEAVING_TURN_SECONDS = 0.0005
 
 _numbers = itertools.count()
 _users: list[int] = []
@@ -142,11 +148,29 @@ def check_process() -> None:
     """Raise if the threads of obstore belong to the parent of this process; see `run`."""
     if not _users:
         _users.append(os.getpid())
+        atexit.register(_leave_python)
     elif not is_usable():
         raise UnsupportedError(
             "obstore was used before this process was forked, and its threads do not survive a fork; "
             "start processes with multiprocessing's 'spawn' or 'forkserver'"
         )
+
+
+def _leave_python() -> None:
+    """Wait until no thread of obstore executes Python, at the end of the process.
+
+    A thread hands an answer over by a call of Python, and the answer may be used before that call returns. Until Python
+    3.14, a thread that is still in it when the interpreter ends aborts the process: Rust does not let it unwind.
+    """
+    last = time.monotonic() + _LEAVING_SECONDS
+    # In a forked child, these threads do not exist.
+    while is_usable() and _foreign_threads() and time.monotonic() < last:
+        time.sleep(_LEAVING_TURN_SECONDS)
+
+
+def _foreign_threads() -> set[int]:
+    """Return threads that execute Python, and were not begun by it."""
+    return sys._current_frames().keys() - {one.ident for one in threading.enumerate()}
 
 
 def lists_in_order(store: ObjectStore) -> bool:

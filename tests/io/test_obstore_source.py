@@ -263,3 +263,28 @@ def test_a_forked_process_is_told(server: Bucket) -> None:
     child.start()
     assert "do not survive a fork" in told.get(timeout=30)
     child.join(30)
+
+
+# The answer is used as soon as it is sent, when the thread that sent it has not returned yet.
+LEAVE = """
+import time
+import obstore
+from fsspec.asyn import get_loop
+from lance_arrow.io import open_source
+store = obstore.store.MemoryStore()
+store.put("data", b"some bytes")
+loop = get_loop()
+own = loop._csock
+class SlowToReturn:
+    def send(self, data):
+        sent = own.send(data)
+        time.sleep(0.2)
+        return sent
+loop._csock = SlowToReturn()
+print(open_source("data", filesystem=store).size())
+"""
+
+
+def test_a_process_ends_while_a_thread_of_the_store_is_in_python() -> None:
+    done = run(LEAVE)
+    assert (done.returncode, done.stdout.strip()) == (0, "10"), done.stderr
