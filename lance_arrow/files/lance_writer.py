@@ -145,14 +145,13 @@ class OneFileWriter:
         """
         if self._is_closed:
             return
-        self._finish()
+        if not self._is_finished:
+            self._finish()
         self._is_closed = True
         self._sink.close()
 
     def _finish(self) -> None:
         """Encode the end of the file; nothing can be written from then on."""
-        if self._is_finished:
-            return
         if self._is_broken:
             self.abort()
             raise InvalidArgumentError("a write failed halfway: the file cannot be finished")

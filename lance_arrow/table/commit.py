@@ -18,6 +18,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 
 from lance_arrow.choices import Durability
 from lance_arrow.errors import (
@@ -266,7 +267,8 @@ class _Commit:
         place = manifest_place(self._line, ManifestName(version, scheme))
         # A manifest that cannot be read back must not become the newest version.
         meta = manifest_from_bytes(data, place, self._line, version, self._settings.limits)
-        make_folder(self._line.given, posixpath.join(self._line.path, VERSIONS))
+        if not manifests:
+            make_folder(self._line.given, posixpath.join(self._line.path, VERSIONS))
         return meta if self._publish(place, version, data) else None
 
     def _publish(self, place: Location, version: int, data: bytes) -> bool:
@@ -323,6 +325,6 @@ class _Commit:
             make_folder(self._line.given, folder)
             place = self._line.at(posixpath.join(folder, name))
             self._files.add(place)
-            self._files.begin(self._line, lambda: write_file(place, self._transaction.message_bytes))
+            self._files.begin(self._line, partial(write_file, place, self._transaction.message_bytes))
             self._has_transaction_file = True
         return name

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from lance_arrow.container.fields import SchemaField
-from lance_arrow.container.file_form import FileForm
 from lance_arrow.errors import InvalidArgumentError
 from lance_arrow.files.batch_inputs import Rows
 from lance_arrow.files.copied_rows import CopiedRows
@@ -98,14 +97,16 @@ def write_fragments(
 def send_data_file(
     writer: DataFileWriter, line: Location, name: str, files: WrittenFiles, *, most: int = FAR_WRITES
 ) -> DataFile:
-    """End a data file, and send its end while other work goes on; return its description."""
+    """End a data file, and send its end while other work goes on.
+
+    Returns
+    -------
+    DataFile
+        Which fields it holds, in which columns. Source: lance.table.DataFile.
+    """
     writer.finish()
     files.begin(line, writer.close, most=most)
-    return data_file(name, writer.form, writer.num_bytes)
-
-
-def data_file(name: str, form: FileForm, size_bytes: int) -> DataFile:
-    """Describe a data file: which fields it holds, in which columns. Source: lance.table.DataFile."""
+    form = writer.form
     columns = sorted(form.field_ids)
     major, minor = (int(part) for part in str(form.version).split("."))
     return DataFile(
@@ -114,7 +115,7 @@ def data_file(name: str, form: FileForm, size_bytes: int) -> DataFile:
         column_indices=columns,
         file_major_version=major,
         file_minor_version=minor,
-        file_size_bytes=size_bytes,
+        file_size_bytes=writer.num_bytes,
     )
 
 

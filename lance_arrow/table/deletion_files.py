@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import secrets
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -47,7 +48,7 @@ def write_deletions(
     place = line.at(posixpath.join(folder, name))
     files.add(place)
     data = (_bitmap if is_bitmap else _arrow)(offsets, name.encode())
-    files.begin(line, lambda: write_file(place, data))
+    files.begin(line, partial(write_file, place, data))
     return DeletionFile(
         file_type=DeletionFile.BITMAP if is_bitmap else DeletionFile.ARROW_ARRAY,
         read_version=read_version,
