@@ -6,6 +6,7 @@ import functools
 import importlib.util
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import flipped
 import forged
@@ -16,6 +17,7 @@ import pytest
 from fuzz_runs import Run
 from witness import Witness
 
+import lance_arrow
 from lance_arrow import LanceFile
 from lance_arrow.runtime import Runtime
 
@@ -65,6 +67,37 @@ def test_other_rows_of_a_file_of_ours_are_a_failure(number: int, tmp_path: Path)
     assert fuzz.judged(whole, tmp_path / "file", whole.content, number, is_large=False) == "ours right"
     with pytest.raises(AssertionError, match="other rows, or other errors"):
         fuzz.judged(whole, tmp_path / "file", other.content, number, is_large=True)
+
+
+def test_numbers_that_their_type_does_not_allow_are_reported_by_verify(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reads give them, as files hold them; another fault of the same rows is one."""
+    path = tmp_path / "file.lance"
+    wide = pa.array([123456789, 2], pa.decimal128(12, 2))
+    rows = pa.table({
+        "decimal": pa.Array.from_buffers(pa.decimal128(4, 2), 2, wide.buffers()),
+        "time": pa.Array.from_buffers(pa.time32("s"), 2, pa.array([-1, 5], pa.int32()).buffers()),
+    })  # fmt: skip
+    lance_arrow.write_table(rows, path)
+
+    def read() -> str:
+        fuzz.check_values(lance_arrow.read_table(path))
+        return "read"
+
+    assert lance_arrow.read_table(path).equals(rows)
+    # The file is removed with the outcome.
+    content = path.read_bytes()
+    assert fuzz._removed(path, read) == "reported by verify"
+    path.write_bytes(content)
+    monkeypatch.setattr(lance_arrow, "verify", lambda path: SimpleNamespace(ok=True))
+    with pytest.raises(fuzz.OutsideTypeError):
+        fuzz._removed(path, read)
+    no_text = pa.Array.from_buffers(
+        pa.string(), 2, [None, pa.py_buffer(np.array([0, 1, 2], np.int32)), pa.py_buffer(b"\xff\xff")]
+    )
+    with pytest.raises(pa.ArrowInvalid, match="UTF8"):
+        fuzz.check_values(rows.append_column("text", no_text))
 
 
 def test_the_target_of_libfuzzer_reads_its_seeds(tmp_path: Path) -> None:
