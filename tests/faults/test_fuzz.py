@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import importlib.util
 import json
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import flipped
 import forged
 import fuzz
+import fuzz_damage
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -111,3 +113,12 @@ def test_the_target_of_libfuzzer_reads_its_seeds(tmp_path: Path) -> None:
     assert target.write_seeds(tmp_path / "seeds") > 50
     for path in sorted((tmp_path / "seeds").iterdir()):
         target.read_one(path.read_bytes(), tmp_path / "input", Runtime(fuzz.STRICT))
+
+
+@pytest.mark.parametrize("way", dict.fromkeys(fuzz_damage.WAYS), ids=lambda way: way.__name__)
+def test_each_damage_can_be_done_to_what_an_earlier_one_left(way: Callable[..., tuple[bytes, str]]) -> None:
+    for seed in range(50):
+        for content in (b"", b"x"):
+            made, what = way(content, np.random.default_rng(seed))
+            assert isinstance(made, bytes)
+            assert what

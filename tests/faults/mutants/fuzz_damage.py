@@ -99,7 +99,7 @@ def copied(content: bytes, rng: np.random.Generator) -> tuple[bytes, str]:
 
 def cut(content: bytes, rng: np.random.Generator) -> tuple[bytes, str]:
     """Bytes left out in the middle, or the end missing."""
-    if rng.random() < 0.3:
+    if content and rng.random() < 0.3:
         size = int(rng.integers(len(content)))
         return content[:size], f"cut to {size}"
     at, size = _place(content, rng, 8), int(rng.integers(1, 9))
