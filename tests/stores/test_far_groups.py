@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import itertools
+import shutil
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -188,6 +190,46 @@ def test_deletion_files_are_asked_for_together(
     asked = [one for one in server.requests if "_deletions" in one]
     assert len(asked) == len(set(asked))
     assert 2 * len(asked) > NUM_FRAGMENTS
+
+
+READ_FIRST: dict[str, Callable[[Any], pa.Table]] = {
+    "one row": lambda table: table.take([5 * NUM_ROWS]),
+    "rows of some": lambda table: table.take(np.arange(3) * NUM_ROWS),
+    "rows of all": lambda table: table.take(np.arange(NUM_FRAGMENTS - 1) * NUM_ROWS + 9),
+    "head": lambda table: table.head(5),
+}
+
+
+@pytest.mark.parametrize("opened", [LanceTable.open, lance_arrow.dataset])
+@pytest.mark.parametrize("read", READ_FIRST.values(), ids=list(READ_FIRST))
+def test_files_are_opened_while_deletions_are_read(
+    opened: Any, read: Callable[[Any], pa.Table], server: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = opened("deletions", filesystem=server.store())
+    asked, waited = threading.Event(), list[bool]()
+
+    def wait_for_data(request: str) -> None:
+        if "/_deletions/" in request:
+            waited.append(asked.wait(30))
+        elif "/data/" in request:
+            asked.set()
+
+    monkeypatch.setattr(server, "refusal", wait_for_data)
+    assert read(table).equals(read(LanceTable.open(server.folder / "deletions")))
+    assert waited
+    assert all(waited)
+
+
+@pytest.mark.parametrize("read", READ_FIRST.values(), ids=list(READ_FIRST))
+@pytest.mark.parametrize("lost", ["data", "_deletions"])
+def test_what_is_missing_is_told(read: Callable[[Any], pa.Table], lost: str, server: Bucket, tmp_path: Path) -> None:
+    shutil.copytree(server.folder / "deletions", tmp_path / "t")
+    for file in (tmp_path / "t" / lost).iterdir():
+        file.unlink()
+    with bucket(tmp_path) as slow:
+        table = LanceTable.open("t", filesystem=slow.store())
+        with pytest.raises(MissingFileError, match=f"{lost}/"):
+            read(table)
 
 
 @pytest.mark.cover(1)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
 from itertools import pairwise
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from lance_arrow.arrays.column_tree import ColumnNode
-from lance_arrow.io import AnyFileSystem, Location
+from lance_arrow.io import AnyFileSystem, Location, coalescing_of
 from lance_arrow.manifests.fragments import FragmentMeta, fragment_ids, row_counts
 from lance_arrow.runtime import Runtime, default_runtime
 from lance_arrow.scan.blobs.pending_batch import filled
@@ -230,7 +230,7 @@ class TableReader:
             for start, stop in pairwise(borders.tolist())
             if self.fragments[int(numbers[start])].deletion is not None
         }
-        for rows, span in zip(self.with_deletions(list(spans)), spans.values(), strict=True):
+        for rows, span in zip(self._with_deletions_for(list(spans), numbers, projection), spans.values(), strict=True):
             offsets[span] = rows.offsets_of(offsets[span])
         return self._taken(numbers, offsets, order.positions, projection)
 
@@ -241,11 +241,12 @@ class TableReader:
             return self.take(np.arange(min(num_rows, self.num_rows)), columns)
         projection = self.projection(columns)
         receipt = receipt_for(self._runtime, projection.nodes)
-        reading = self.reading(0, projection)
-        receipt.see(reading.opened)
         rows = RowRanges.one(0, num_rows)
         if self.fragments[0].deletion is not None:
-            rows = take_order(self.fragment(0).offsets_of(np.arange(num_rows)), reading.rows.num_physical).rows
+            (held,) = self._with_deletions_for([0], np.zeros(1, np.int64), projection)
+            rows = take_order(held.offsets_of(np.arange(num_rows)), held.num_physical).rows
+        reading = self.reading(0, projection)
+        receipt.see(reading.opened)
         found, counts = reading.take(rows)
         receipt.tally.add(counts, num_rows)
         batches = filled(reading, found, self._runtime.settings.blob_piece_bytes)
@@ -343,6 +344,25 @@ class TableReader:
         """
         found = [self.fragment(number) for number in numbers]
         FragmentRows.read_deletions_of(found)
+        return found
+
+    def _with_deletions_for(
+        self, numbers: Sequence[int], taken: NDArray[np.int64], projection: Projection
+    ) -> list[FragmentRows]:
+        """Return what `with_deletions` does; of a store, files that rows are `taken` from are opened meanwhile."""
+        # Who counts requests is to be told of those that open files with the rows.
+        if not numbers or self._runtime.is_watched or not coalescing_of(self._filesystem).is_far:
+            return self.with_deletions(numbers)
+
+        def with_deletions() -> list[FragmentRows]:
+            found = self.with_deletions(numbers)
+            if len(found) == 1:
+                # One alone is read when it is asked for.
+                _ = found[0].deletions
+            return found
+
+        both: tuple[Callable[[], Any], ...] = partial(self._taking.open, np.unique(taken), projection), with_deletions
+        found: list[FragmentRows] = self._runtime.side_by_side(lambda read: read(), both, is_far=True)[1]
         return found
 
     def numbers_left(self, filter: FilterPlan | None) -> Sequence[int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import weakref
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property
 from threading import Lock
 from typing import Protocol
@@ -43,6 +44,8 @@ from lance_arrow.structure.row_selection import take_order
 # Fewer fragments are read one by one: what is learnt of each then serves all reads of it.
 LEAST_JOINED = 8
 _GROUP_BYTES = 32 << 20
+# Fewer than readings that are kept.
+_MOST_AHEAD = 32
 
 
 class OpensFragments(OpensFragment, Protocol):
@@ -114,6 +117,18 @@ class TableTaking:
     def has_joined(self, number: int) -> bool:
         """Whether a fragment was joined with others, which were kept."""
         return number in self._group_of
+
+    def open(self, wanted: NDArray[np.int64], projection: Projection) -> None:
+        """Open files of fragments, which ascend, as `read` will want them; what is wrong with them is told there."""
+        together = [held.group.numbers for held, _, _, _ in self._groups(wanted, projection)]
+        alone = np.setdiff1d(wanted, np.concatenate(together)) if together else wanted
+
+        def begin(number: int) -> None:
+            with suppress(LanceError, OSError):
+                self._reader.reading(number, projection)
+
+        for _ in self._runtime.ahead(begin, alone[:_MOST_AHEAD].tolist(), is_far=True):
+            pass
 
     def read(
         self,
