@@ -21,6 +21,7 @@ from witness import Witness
 
 import lance_arrow
 from lance_arrow import LanceFile
+from lance_arrow.proto import table_pb2, transaction_pb2
 from lance_arrow.runtime import Runtime
 
 CASES, CASES_EVERY_DAY = 10_000, 400
@@ -122,3 +123,16 @@ def test_each_damage_can_be_done_to_what_an_earlier_one_left(way: Callable[..., 
             made, what = way(content, np.random.default_rng(seed))
             assert isinstance(made, bytes)
             assert what
+
+
+def test_an_empty_list_of_texts_bytes_or_numbers_grows() -> None:
+    for made, name in (
+        (transaction_pb2.Transaction.UpdateConfig(), "delete_keys"),
+        (transaction_pb2.Transaction.Update(), "mem_wal_progress"),
+        (table_pb2.DataFile(), "fields"),
+    ):
+        (one,) = [field for field in made.DESCRIPTOR.fields if field.name == name]
+        for seed in range(20):
+            empty = type(made)()
+            fuzz_damage._repeated(empty, one, name, np.random.default_rng(seed))
+            assert len(getattr(empty, name)) == 1

@@ -21,6 +21,7 @@ LAYOUTS = {
     "/lance.encodings21.PageLayout": encodings_v21_pb2.PageLayout,
     "/lance.encodings23.PlanarLayout": encodings_v23_pb2.PlanarLayout,
 }
+_EMPTY = {FieldDescriptor.TYPE_STRING: "", FieldDescriptor.TYPE_BYTES: b""}
 _INTEGERS = {
     FieldDescriptor.CPPTYPE_INT32: (-(2**31), 2**31 - 1),
     FieldDescriptor.CPPTYPE_INT64: (-(2**63), 2**63 - 1),
@@ -253,7 +254,8 @@ def _repeated(node: Message, one: FieldDescriptor, name: str, rng: np.random.Gen
             values.add()
         return f"{name} one more"
     if not len(values) or choice < 0.5:
-        values.append(_scalar(one, values[-1] if len(values) else 0, rng))
+        empty = _EMPTY.get(one.type, 0)
+        values.append(_scalar(one, values[-1] if len(values) else empty, rng))
         return f"{name} one more"
     at = int(rng.integers(len(values)))
     values[at] = _scalar(one, values[at], rng)
