@@ -63,6 +63,7 @@ class EncodingTable:
         self._prefer = dict(prefer)
         self._answers: dict[str, Mapping[str, tuple[Provided, ...]]] = {}
         self._message_types: dict[str, type[Message]] = {}
+        self._keys: dict[str, tuple[EncodingKey, ...]] = {}
         self.codecs, self.layouts, self.arrays, self.schemes, self.column_encodings = (
             _Provisions(self, hook) for hook in PROVIDE_HOOKS
         )
@@ -201,8 +202,14 @@ class EncodingTable:
 
     def keys(self, hook: str) -> Iterable[EncodingKey]:
         """Return all keys of a hook in the order of the plugins, each once; plugins that may have any are imported."""
-        found = (one.factory.key for name in self.plugins.providing(hook) for one in self.answer(name).get(hook, ()))
-        return dict.fromkeys(found)
+        known = self._keys.get(hook)
+        if known is None:
+            names = self.plugins.providing(hook)
+            known = tuple(dict.fromkeys(one.factory.key for name in names for one in self.answer(name).get(hook, ())))
+            # While a plugin is imported, it has no answer yet.
+            if all([name in self._answers for name in names]):
+                self._keys[hook] = known
+        return known
 
     def _decide(self, key: EncodingKey, found: list[Provided]) -> Provided:
         wanted = self._prefer.get(str(key))
