@@ -2,6 +2,8 @@
 
 Of a data file: its size, its number of rows and its columns are those of the manifest, checksums match, every page
 decodes. Of a deletion file: it decodes and deletes as many rows as the manifest says. Row ids are as many as rows.
+
+Files of ZONEMAP indices, by which reads prune, are verified as files alone.
 """
 
 from __future__ import annotations
@@ -16,9 +18,11 @@ from lance_arrow.files.verification import Finding, VerifyCounts, VerifyReport
 from lance_arrow.files.verification import verify as verify_file
 from lance_arrow.io import AnyFileSystem, Location, locate
 from lance_arrow.manifests.fragments import FragmentMeta
+from lance_arrow.manifests.index_section import read_indices
 from lance_arrow.manifests.manifest import ManifestMeta
 from lance_arrow.manifests.path_kinds import PathKind, files_in, kind_of
 from lance_arrow.manifests.versions import VersionChoice, open_version, table_location
+from lance_arrow.manifests.zone_indices import zone_indices
 from lance_arrow.runtime import Runtime, default_runtime
 from lance_arrow.scan.fragments.fragment_reading import FragmentReading
 from lance_arrow.scan.fragments.fragment_rows import FragmentRows
@@ -127,7 +131,30 @@ def verify_version(
         done += sum(file.size_bytes or 0 for file in fragment.files)
         if on_progress is not None:
             on_progress(done, total)
+    found += _verify_indices(root, manifest, runtime)
     return dataclasses.replace(_joined(root.name, found), version=manifest.version)
+
+
+def _verify_indices(root: Location, manifest: ManifestMeta, runtime: Runtime | None) -> list[VerifyReport]:
+    facts, limits = manifest.facts, default_runtime().settings.limits
+    try:
+        indices = zone_indices(read_indices(root.at(facts.root), manifest, limits))
+    except LanceError as error:
+        return [_failed(Location(root.filesystem, facts.manifest_path), error)]
+    found = []
+    for index in indices:
+        place = root.at(facts.root)
+        try:
+            place = root.at(facts.index_path(index))
+            report = _placed(verify_file(place, runtime=runtime), place)
+            # Its rows are zones.
+            found.append(dataclasses.replace(report, checked=dataclasses.replace(report.checked, rows=0)))
+        except FileNotFoundError:
+            gone = MissingFileError(f"the file of the index {index.name!r} is not there", path=place.name)
+            found.append(_failed(place, gone))
+        except LanceError as error:
+            found.append(_failed(place, error))
+    return found
 
 
 def verify_fragment(rows: FragmentRows, filesystem: AnyFileSystem, runtime: Runtime | None = None) -> VerifyReport:

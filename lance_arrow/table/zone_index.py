@@ -67,7 +67,7 @@ def create_zone_index(
         place = target.line.at(posixpath.join(folder, ZONE_FILE))
         files.add(place)
         schema = zone_schema(bounds, rows_per_zone)
-        with LanceWriter(place, schema, file_version=ZONE_FILE_VERSION, rows_per_zone=None, checksums=False) as writer:
+        with LanceWriter(place, schema, file_version=ZONE_FILE_VERSION, rows_per_zone=None) as writer:
             for rows in _zones(reader, column, rows_per_zone, schema):
                 writer.write(rows)
         index = IndexMetadata(

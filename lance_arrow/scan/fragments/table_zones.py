@@ -229,7 +229,7 @@ class TableZones:
         if not set(_COLUMNS) <= set(table.column_names) or bounds is None or table.schema.field("min").type != bounds:
             return None
         # What a count that is missing would become depends on the processor.
-        if any(table[name].null_count for name in _COUNTS):
+        if any(table[name].null_count for name in _COUNTS) or _contradict(table):
             return None
         return IndexZones(table)
 
@@ -294,6 +294,16 @@ def _as_zones(table: pa.Table) -> pa.RecordBatch:
     no = pa.array(np.zeros(table.num_rows, bool))
     counts = [pa.array(one) for one in (nulls, nans, values, values)]
     return pa.RecordBatch.from_arrays([low, high, no, no, *counts], schema=zones_schema(low.type))
+
+
+def _contradict(table: pa.Table) -> bool:
+    """Whether zones have bounds in the wrong order, or more nulls or NaNs than rows; then no zone is believed."""
+    low, high = (
+        one.cast(pa.float32()) if pa.types.is_float16(one.type) else one for one in (table["min"], table["max"])
+    )
+    lengths = table["zone_length"].to_numpy()
+    too_many = [(table[name].to_numpy() > lengths).any() for name in ("null_count", "nan_count")]
+    return bool(pc.any(pc.greater(low, high)).as_py()) or any(too_many)
 
 
 def _is_nan(array: pa.Array) -> pa.Array:

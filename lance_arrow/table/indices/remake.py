@@ -40,7 +40,7 @@ class IndexTarget:
         self._files.add(place)
         # As the file that is replaced; the writer refuses a version that cannot be written.
         version = cast(FileVersionName, file_version)
-        with LanceWriter(place, schema, file_version=version, rows_per_zone=None, checksums=False) as writer:
+        with LanceWriter(place, schema, file_version=version, rows_per_zone=None) as writer:
             for batch in rows:
                 writer.write(batch)
         self.sizes[name] = writer.num_bytes
