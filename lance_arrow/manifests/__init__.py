@@ -12,6 +12,7 @@ Input: the folder of a table on any filesystem. Output: immutable, checked objec
 | `fragments` | fragments, their data files, their deletion files |
 | `base_paths`, `base_scope` | places of the files in a manifest; which names and base paths are allowed |
 | `deletions`, `arrow_numbers` | both forms of deletion file to sorted row offsets, counted before they are expanded |
+| `kept_deletions` | deleted rows of fragments in stores, for the versions that have them as well |
 | `bitmaps` | roaring bitmaps of many numbers |
 | `seals` | checksums of manifests and deletion files |
 | `row_ids` | stable row ids, searchable without expanding them |

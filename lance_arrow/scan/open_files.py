@@ -15,6 +15,7 @@ from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.io import AnyFileSystem, VerifiedSource, is_local, is_plain_file, open_source
 from lance_arrow.io.local_source import state_of
+from lance_arrow.manifests.kept_deletions import KeptDeletions
 from lance_arrow.runtime import default_runtime
 from lance_arrow.scan.file_place import FilePlace
 from lance_arrow.scan.open_file import OpenFile, row_reader
@@ -64,6 +65,8 @@ class OpenFiles:
         self._num_columns = 0
         self._most_columns = default_runtime().settings.memory_budget_bytes // (_PART_OF_BUDGET * _COLUMN_BYTES)
         self._lock = Lock()
+        self.deletions = KeptDeletions()
+        """Deleted rows of fragments, whose files never change."""
         # When operations began; and what was asked since the first of them did, by its place, with when it was.
         self._begun: list[float] = []
         self._asked: OrderedDict[Hashable, tuple[float, OpenFile]] = OrderedDict()
@@ -165,7 +168,11 @@ class OpenFiles:
         return opened
 
     def adopt(self, others: OpenFiles) -> None:
-        """Hold what others hold open, shown as these options say: a far file would be asked for its end once more."""
+        """Hold what others hold open, shown as these options say: a far file would be asked for its end once more.
+
+        Deleted rows are kept for both from then on.
+        """
+        self.deletions = others.deletions
         if (others.options.verify, others.options.memory_map) != (self.options.verify, self.options.memory_map):
             return
         with others._lock:

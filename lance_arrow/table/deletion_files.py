@@ -27,7 +27,7 @@ _SCHEMA = pa.schema([pa.field("row_id", pa.uint32(), nullable=False)])
 
 def write_deletions(
     line: Location, fragment_id: int, read_version: int, offsets: pyroaring.BitMap, files: WrittenFiles
-) -> DeletionFile:
+) -> tuple[DeletionFile, Location]:
     """Write which rows of a fragment are deleted.
 
     Parameters
@@ -40,6 +40,13 @@ def write_deletions(
         All deleted rows, old and new.
     files
         Writes the file.
+
+    Returns
+    -------
+    DeletionFile
+        Its entry in a manifest.
+    Location
+        Where it is.
     """
     is_bitmap = len(offsets) >= BITMAP_ROWS
     number = secrets.randbits(64)
@@ -49,12 +56,13 @@ def write_deletions(
     files.add(place)
     data = (_bitmap if is_bitmap else _arrow)(offsets, name.encode())
     files.begin(line, partial(write_file, place, data))
-    return DeletionFile(
+    entry = DeletionFile(
         file_type=DeletionFile.BITMAP if is_bitmap else DeletionFile.ARROW_ARRAY,
         read_version=read_version,
         id=number,
         num_deleted_rows=len(offsets),
     )
+    return entry, place
 
 
 def _arrow(offsets: pyroaring.BitMap, name: bytes) -> bytes:

@@ -93,6 +93,7 @@ class LanceTable(TableReads, TableEdits, TableUpkeep, TableSettings, TableCopies
         check_durability(durability)
         self._durability = durability
         self._files = OpenFiles(options)
+        self._stored_files: OpenFiles | None = None
         self._reader = self._reader_of(manifest)
 
     @classmethod
@@ -411,7 +412,13 @@ class LanceTable(TableReads, TableEdits, TableUpkeep, TableSettings, TableCopies
     def _stored_reader_of(self, manifest: ManifestMeta) -> TableReader:
         options = replace(self._options, dictionaries="keep", blobs="bytes", json="bytes")
         options = replace(options, read_dictionary=(), strings="plain")
-        files = self._files if options == self._options else OpenFiles(options)
+        files = self._files if options == self._options else self._stored_files
+        if files is None:
+            files = OpenFiles(options)
+            files.adopt(self._files)
+            if not self._root.is_local:
+                # The next change would ask the store for the ends of the same files.
+                self._stored_files = files
         return TableReader(TableColumns(manifest.facts, options), manifest.fragments, self._root.given, files)
 
     def _opened(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pyroaring
 
 from lance_arrow.arrays.plain_numbers import as_numbers
@@ -102,7 +103,10 @@ def write_deleted(
             continue
         fragment = messages.get(fragment_id)
         check_fragment_known(fragment, base.facts.manifest_path)
-        fragment.deletion_file.CopyFrom(write_deletions(line, fragment.id, base.version, gone, files))
+        entry, place = write_deletions(line, fragment.id, base.version, gone, files)
+        fragment.deletion_file.CopyFrom(entry)
+        if not place.is_local:
+            held.keep_deletions(place, np.array(gone.to_array(), np.int64))
         changed.append(fragment)
     return changed, removed
 

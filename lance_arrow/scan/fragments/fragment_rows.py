@@ -143,8 +143,16 @@ class FragmentRows(TableSource):
         if deletion is None:
             return None
         place = Location(self._filesystem, self._deletion_path(deletion))
-        manifest_path = self.columns.facts.manifest_path
-        return read_deletions(place, deletion, self.num_physical, manifest_path=manifest_path, limits=self._limits)
+        found = self._files.deletions.find(place, deletion, self.num_physical)
+        if found is None:
+            manifest_path = self.columns.facts.manifest_path
+            found = read_deletions(place, deletion, self.num_physical, manifest_path=manifest_path, limits=self._limits)
+            self._files.deletions.keep(place, found)
+        return found
+
+    def keep_deletions(self, place: Location, offsets: NDArray[np.int64]) -> None:
+        """Keep which rows of this fragment a file deletes that was written now, for the versions that name it."""
+        self._files.deletions.keep(place, DeletionVector(offsets, self.num_physical))
 
     def _deletion_path(self, deletion: DeletionFileMeta) -> str:
         is_allowed = self.columns.options.allow_external_bases
@@ -156,25 +164,32 @@ class FragmentRows(TableSource):
 
         Errors of a file are raised when `deletions` is asked for.
         """
-        missing = [
-            (one, one.meta.deletion)
-            for one in fragments
-            if one.meta.deletion is not None and one.meta.physical_rows is not None and "deletions" not in one.__dict__
-        ]
+        missing = []
+        for one in fragments:
+            deletion = one.meta.deletion
+            if deletion is None or one.meta.physical_rows is None or "deletions" in one.__dict__:
+                continue
+            place = Location(one._filesystem, one._deletion_path(deletion))
+            kept = one._files.deletions.find(place, deletion, one.num_physical)
+            if kept is None:
+                missing.append((one, deletion, place))
+            else:
+                one.__dict__["deletions"] = kept
         if len(missing) < 2:
             return
-        first, _ = missing[0]
+        first, _, _ = missing[0]
         found = read_many_deletions(
             first._filesystem,
-            [one._deletion_path(deletion) for one, deletion in missing],
-            [deletion for _, deletion in missing],
-            [one.num_physical for one, _ in missing],
+            [place.path for _, _, place in missing],
+            [deletion for _, deletion, _ in missing],
+            [one.num_physical for one, _, _ in missing],
             manifest_path=first.columns.facts.manifest_path,
             limits=first._limits,
         )
-        for (one, _), vector in zip(missing, found, strict=True):
+        for (one, _, place), vector in zip(missing, found, strict=True):
             if vector is not None:
                 one.__dict__["deletions"] = vector
+                one._files.deletions.keep(place, vector)
 
     @property
     def num_rows(self) -> int:

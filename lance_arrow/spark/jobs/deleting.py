@@ -135,5 +135,6 @@ def find_deleted(expression: pc.Expression, table: TableSnapshot, fragment: Frag
     if len(gone) < held.num_physical:
         with WrittenFiles() as files:
             line = table.address.location()
-            deletion = write_deletions(line, fragment.id, table.facts.version, gone, files).SerializeToString()
+            entry, _ = write_deletions(line, fragment.id, table.facts.version, gone, files)
+            deletion = entry.SerializeToString()
     return FoundRows(num_rows=len(offsets), deletion=deletion, zones=zones, zones_pruned=zones_pruned)
