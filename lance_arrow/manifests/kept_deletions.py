@@ -1,4 +1,4 @@
-"""`KeptDeletions`: deleted rows of fragments in stores, most of which the next version of a table has as well."""
+"""`KeptDeletions`: deleted rows of fragments in stores, for the versions that have them as well."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ class TableTaking:
         return number in self._group_of
 
     def open(self, wanted: NDArray[np.int64], projection: Projection) -> None:
-        """Open files of fragments, which ascend, as `read` will want them; what is wrong with them is told there."""
+        """Open files of fragments, which ascend, as `read` will want them; errors are left to it."""
         together = [held.group.numbers for held, _, _, _ in self._groups(wanted, projection)]
         alone = np.setdiff1d(wanted, np.concatenate(together)) if together else wanted
 
