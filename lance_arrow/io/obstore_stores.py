@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Coroutine
 from threading import Lock
+from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fsspec.asyn import get_loop
@@ -31,7 +32,7 @@ _Answer = TypeVar("_Answer")
 _UNORDERED_BUCKETS = "--x-s3"
 _UNINTERRUPTED_SECONDS = 1.0
 _LEAVING_SECONDS = 5.0
-"""How long a process waits at its end for threads that execute Python: those of others may do so for ever."""
+"""How long a process waits at its end for threads that hand an answer over: each does so in microseconds."""
 _LEAVING_TURN_SECONDS = 0.0005
 
 _numbers = itertools.count()
@@ -164,13 +165,20 @@ def _leave_python() -> None:
     """
     last = time.monotonic() + _LEAVING_SECONDS
     # In a forked child, these threads do not exist.
-    while is_usable() and _foreign_threads() and time.monotonic() < last:
+    while is_usable() and _hands_over() and time.monotonic() < last:
         time.sleep(_LEAVING_TURN_SECONDS)
 
 
-def _foreign_threads() -> set[int]:
-    """Return threads that execute Python, and were not begun by it."""
-    return sys._current_frames().keys() - {one.ident for one in threading.enumerate()}
+def _hands_over() -> bool:
+    """Whether a thread that Python did not begin tells an event loop something, and does nothing else in Python."""
+    begun = {one.ident for one in threading.enumerate()}
+    for number, frame in sys._current_frames().items():
+        outermost: FrameType | None = None if number in begun else frame
+        while outermost is not None and outermost.f_back is not None:
+            outermost = outermost.f_back
+        if outermost is not None and outermost.f_code.co_name == "call_soon_threadsafe":
+            return True
+    return False
 
 
 def lists_in_order(store: ObjectStore) -> bool:

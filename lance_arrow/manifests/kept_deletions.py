@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from threading import Lock
+from typing import TYPE_CHECKING
 
 from lance_arrow.io import AnyFileSystem, Location
-from lance_arrow.manifests.deletions import DeletionVector
-from lance_arrow.manifests.fragments import DeletionFileMeta
+
+if TYPE_CHECKING:
+    # Files that are no tables are read without these.
+    from lance_arrow.manifests.deletions import DeletionVector
+    from lance_arrow.manifests.fragments import DeletionFileMeta
 
 _MOST_ROWS = 1 << 19
 """Eight bytes each. A longer list is read again by each version."""

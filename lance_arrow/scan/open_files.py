@@ -8,6 +8,7 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from threading import Lock
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -15,12 +16,14 @@ from lance_arrow.arrays.read_options import ReadOptions
 from lance_arrow.container.file_reader import LanceFileReader
 from lance_arrow.io import AnyFileSystem, VerifiedSource, is_local, is_plain_file, open_source
 from lance_arrow.io.local_source import state_of
-from lance_arrow.manifests.kept_deletions import KeptDeletions
-from lance_arrow.runtime import default_runtime
+from lance_arrow.runtime import computed_once, default_runtime
 from lance_arrow.scan.file_place import FilePlace
 from lance_arrow.scan.open_file import OpenFile, row_reader
 from lance_arrow.scan.scan_options import ScanOptions
 from lance_arrow.settings import Limits
+
+if TYPE_CHECKING:
+    from lance_arrow.manifests.kept_deletions import KeptDeletions
 
 MOST_OPEN_FILES = 64
 _PART_OF_BUDGET = 8
@@ -65,8 +68,6 @@ class OpenFiles:
         self._num_columns = 0
         self._most_columns = default_runtime().settings.memory_budget_bytes // (_PART_OF_BUDGET * _COLUMN_BYTES)
         self._lock = Lock()
-        self.deletions = KeptDeletions()
-        """Deleted rows of fragments, whose files never change."""
         # When operations began; and what was asked since the first of them did, by its place, with when it was.
         self._begun: list[float] = []
         self._asked: OrderedDict[Hashable, tuple[float, OpenFile]] = OrderedDict()
@@ -75,6 +76,13 @@ class OpenFiles:
     def limits(self) -> Limits:
         """Limits of what is read."""
         return default_runtime().settings.limits
+
+    @computed_once
+    def deletions(self) -> KeptDeletions:
+        """Deleted rows of fragments in stores, whose files never change."""
+        from lance_arrow.manifests.kept_deletions import KeptDeletions  # noqa: PLC0415 - for tables with deleted rows
+
+        return KeptDeletions()
 
     @contextmanager
     def operation(self) -> Iterator[None]:
@@ -168,11 +176,7 @@ class OpenFiles:
         return opened
 
     def adopt(self, others: OpenFiles) -> None:
-        """Hold what others hold open, shown as these options say: a far file would be asked for its end once more.
-
-        Deleted rows are kept for both from then on.
-        """
-        self.deletions = others.deletions
+        """Hold what others hold open, shown as these options say: a far file would be asked for its end once more."""
         if (others.options.verify, others.options.memory_map) != (self.options.verify, self.options.memory_map):
             return
         with others._lock:

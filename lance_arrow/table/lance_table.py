@@ -417,7 +417,8 @@ class LanceTable(TableReads, TableEdits, TableUpkeep, TableSettings, TableCopies
             files = OpenFiles(options)
             files.adopt(self._files)
             if not self._root.is_local:
-                # The next change would ask the store for the ends of the same files.
+                # The next change would ask the store for the ends of the same files, and reads for deleted rows.
+                files.deletions = self._files.deletions
                 self._stored_files = files
         return TableReader(TableColumns(manifest.facts, options), manifest.fragments, self._root.given, files)
 

@@ -18,7 +18,7 @@ from lance_arrow.arrays.column_paths import Path, leaf_at
 from lance_arrow.arrays.column_tree import ColumnNode, LeafNode
 from lance_arrow.container.footer import FileVersion
 from lance_arrow.errors import CorruptManifestError, MissingFileError, located
-from lance_arrow.io import AnyFileSystem, Location, redact
+from lance_arrow.io import AnyFileSystem, Location, is_local, redact
 from lance_arrow.manifests.deletions import DeletionVector, read_deletions, read_many_deletions
 from lance_arrow.manifests.fragments import NO_COLUMN, DataFileMeta, DeletionFileMeta, FragmentMeta
 from lance_arrow.manifests.row_ids import RowIds, RowVersions, parse_row_ids, parse_row_versions
@@ -150,6 +150,14 @@ class FragmentRows(TableSource):
             self._files.deletions.keep(place, found)
         return found
 
+    def _has_kept(self, deletion: DeletionFileMeta) -> bool:
+        """Take the deleted rows that the table has kept, if it has."""
+        place = Location(self._filesystem, self._deletion_path(deletion))
+        found = self._files.deletions.find(place, deletion, self.num_physical)
+        if found is not None:
+            self.__dict__["deletions"] = found
+        return found is not None
+
     def keep_deletions(self, place: Location, offsets: NDArray[np.int64]) -> None:
         """Keep which rows of this fragment a file deletes that was written now, for the versions that name it."""
         self._files.deletions.keep(place, DeletionVector(offsets, self.num_physical))
@@ -164,32 +172,31 @@ class FragmentRows(TableSource):
 
         Errors of a file are raised when `deletions` is asked for.
         """
-        missing = []
-        for one in fragments:
-            deletion = one.meta.deletion
-            if deletion is None or one.meta.physical_rows is None or "deletions" in one.__dict__:
-                continue
-            place = Location(one._filesystem, one._deletion_path(deletion))
-            kept = one._files.deletions.find(place, deletion, one.num_physical)
-            if kept is None:
-                missing.append((one, deletion, place))
-            else:
-                one.__dict__["deletions"] = kept
+        missing = [
+            (one, one.meta.deletion)
+            for one in fragments
+            if one.meta.deletion is not None and one.meta.physical_rows is not None and "deletions" not in one.__dict__
+        ]
+        is_far = bool(missing) and not is_local(missing[0][0]._filesystem)
+        if is_far:
+            missing = [(one, deletion) for one, deletion in missing if not one._has_kept(deletion)]
         if len(missing) < 2:
             return
-        first, _, _ = missing[0]
+        first, _ = missing[0]
+        paths = [one._deletion_path(deletion) for one, deletion in missing]
         found = read_many_deletions(
             first._filesystem,
-            [place.path for _, _, place in missing],
-            [deletion for _, deletion, _ in missing],
-            [one.num_physical for one, _, _ in missing],
+            paths,
+            [deletion for _, deletion in missing],
+            [one.num_physical for one, _ in missing],
             manifest_path=first.columns.facts.manifest_path,
             limits=first._limits,
         )
-        for (one, _, place), vector in zip(missing, found, strict=True):
+        for (one, _), path, vector in zip(missing, paths, found, strict=True):
             if vector is not None:
                 one.__dict__["deletions"] = vector
-                one._files.deletions.keep(place, vector)
+                if is_far:
+                    one._files.deletions.keep(Location(one._filesystem, path), vector)
 
     @property
     def num_rows(self) -> int:
