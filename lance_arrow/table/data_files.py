@@ -54,6 +54,7 @@ def write_fragments(
         Rows of a fragment.
     prefix
         What names of files begin with, so that a job of many processes can tell its own.
+
     Returns
     -------
     list of DataFragment

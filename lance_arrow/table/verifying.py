@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from lance_arrow.arrays.read_options import ReadOptions
-from lance_arrow.errors import InvalidArgumentError, LanceError, MissingFileError
+from lance_arrow.errors import InvalidArgumentError, LanceError, MissingFileError, UnsupportedError
 from lance_arrow.files.verification import Finding, VerifyCounts, VerifyReport
 from lance_arrow.files.verification import verify as verify_file
 from lance_arrow.io import AnyFileSystem, Location, locate
@@ -143,9 +143,15 @@ def _verify_indices(root: Location, manifest: ManifestMeta, runtime: Runtime | N
         return [_failed(Location(root.filesystem, facts.manifest_path), error)]
     found = []
     for index in indices:
-        place = root.at(facts.root)
         try:
             place = root.at(facts.index_path(index))
+        except UnsupportedError:
+            # It lies where reads do not follow, and is not used.
+            continue
+        except LanceError as error:
+            found.append(_failed(Location(root.filesystem, facts.manifest_path), error))
+            continue
+        try:
             report = _placed(verify_file(place, runtime=runtime), place)
             # Its rows are zones.
             found.append(dataclasses.replace(report, checked=dataclasses.replace(report.checked, rows=0)))

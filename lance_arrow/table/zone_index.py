@@ -207,8 +207,10 @@ def _bounded(values: pa.Array) -> tuple[pa.Scalar, pa.Scalar, int, int]:
         is_nan = pc.fill_null(pc.is_nan(values), False)
         nans = int(pc.sum(is_nan).as_py() or 0)
         known = values.filter(pc.invert(is_nan)) if nans else values
-    found = pc.min_max(known)
-    low, high = found["min"], found["max"]
+    # Arrow has no bounds of durations.
+    is_duration = pa.types.is_duration(type_)
+    found = pc.min_max(known.cast(pa.int64()) if is_duration else known)
+    low, high = (found[name].cast(type_) if is_duration else found[name] for name in ("min", "max"))
     if pa.types.is_floating(type_):
         # Zeros of both signs are equal, but not where bounds are compared bit by bit.
         low = pa.scalar(-0.0, type_) if low.as_py() == 0 else low
