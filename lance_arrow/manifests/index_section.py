@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lance_arrow.errors import CorruptManifestError, located
+from lance_arrow.errors import CorruptManifestError, MissingFileError, located
 from lance_arrow.io import Location
 from lance_arrow.manifests.manifest import ManifestMeta, read_section
 from lance_arrow.manifests.names import names_of
@@ -28,8 +28,8 @@ def read_indices(line: Location, manifest: ManifestMeta, limits: Limits) -> Inde
     ------
     CorruptManifestError
         The section is damaged.
-    FileNotFoundError
-        The manifest is gone.
+    MissingFileError
+        The manifest is gone: a cleanup removed the version.
     """
     if manifest.index_position is None:
         return IndexSection()
@@ -47,4 +47,5 @@ def read_indices(line: Location, manifest: ManifestMeta, limits: Limits) -> Inde
                 error=CorruptManifestError,
                 max_bytes=limits.max_metadata_bytes,
             )
-    raise FileNotFoundError(f"the manifest of version {manifest.version} is gone: {manifest.facts.manifest_path}")
+    path = manifest.facts.manifest_path
+    raise MissingFileError(f"the manifest of version {manifest.version} is gone", path=path, detail=manifest.version)

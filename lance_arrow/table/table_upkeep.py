@@ -373,7 +373,13 @@ class TableUpkeep(TableHandle):
 
     @property
     def indices(self) -> dict[str, tuple[str, ...]]:
-        """Indices of this version by name: the columns of each, as dotted paths."""
+        """Indices of this version by name: the columns of each, as dotted paths.
+
+        Raises
+        ------
+        MissingFileError
+            A cleanup removed the version since it was opened.
+        """
         line = branch_root(self._root, self._manifest.branch)
         section = read_indices(line, self._manifest, default_runtime().settings.limits)
         paths = {field.id: path for path, field in field_paths(self._manifest.fields)}

@@ -1,7 +1,8 @@
 """Time what changes a table beside the reference; prints medians and ratios, asserts nothing.
 
 `python tests/benchmarks/table_operations.py [--rows 1000000] [--rounds 5] [--durability rename] [--cases parts pack]`.
-With `--at s3`, tables are on an S3 emulator (moto) on loopback, whose own work is a part of all times.
+With `--at s3`, tables are on an S3 emulator (moto) on loopback, whose own work is a part of all times. So are those of
+`--at azure` on Azurite, which `nox -s servers` installs.
 Each round makes both tables anew; both do one operation after another in turns, the reference in a process of its own.
 `parts` and `pack` are of another table: ten appends of a tenth of the rows each, and their compaction.
 """
@@ -216,6 +217,16 @@ def place(at: str, folder: Path) -> Iterator[tuple[str, dict[str, Any] | None, d
         yield str(folder), None, None
         return
     with SERVERS[at](folder) as server:
+        if at == "azure":
+            said = dict(part.split("=", 1) for part in server.options["connection_string"].split(";"))
+            both = {
+                "azure_storage_account_name": said["AccountName"],
+                "azure_storage_account_key": said["AccountKey"],
+                "azure_storage_endpoint": said["BlobEndpoint"],
+                "allow_http": "true",
+            }
+            yield server.root, both, both
+            return
         theirs = {
             "aws_endpoint": server.options["endpoint_url"],
             "aws_access_key_id": server.options["key"],
@@ -248,7 +259,7 @@ def main() -> int:
         "--cases", nargs="+", choices=CASES, default=CASES, help="which operations, each after those before"
     )
     parser.add_argument("--folder", type=Path, help="where tables are made; a temporary folder unless given")
-    parser.add_argument("--at", choices=("local", "s3"), default="local")
+    parser.add_argument("--at", choices=("local", "s3", "azure"), default="local")
     parser.add_argument("--profile", choices=CASES, default="", help="print where our time goes in one operation")
     parser.add_argument("--no-reference", action="store_true")
     parser.add_argument("--reference", nargs=2, help=argparse.SUPPRESS)

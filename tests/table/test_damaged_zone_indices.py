@@ -11,6 +11,7 @@ import pytest
 
 import lance_arrow
 from lance_arrow import LanceTable
+from lance_arrow.errors import MissingFileError
 from lance_arrow.watching import receipts
 
 WANTED = pc.field("key") >= 150
@@ -90,3 +91,12 @@ def test_an_index_that_contradicts_itself_is_not_believed(column: str, values: l
         rows, pruned = found(path, door)
         assert rows["key"].to_pylist() == list(range(150, 200))
         assert pruned == 0
+
+
+def test_a_version_that_was_removed_has_no_indices_to_show(path: Path) -> None:
+    table = LanceTable.open(path)
+    assert table.indices == {"key_idx": ("key",)}
+    for manifest in (path / "_versions").iterdir():
+        manifest.unlink()
+    with pytest.raises(MissingFileError, match="the manifest of version 2 is gone"):
+        _ = table.indices
