@@ -94,6 +94,17 @@ def _told(result: Mapping[str, Any]) -> list[str]:
     return [kept, f"{result['seconds']:,}", f"{result['date']} (`{result['source']}`)"]
 
 
+def _source() -> str:
+    """Return the commit of the sources; what was measured before belongs to none."""
+
+    def git(*arguments: str) -> str:
+        return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+
+    own = [f":!{path.relative_to(ROOT).as_posix()}" for path in (RESULTS, PAGE)]
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", *own)
+    return git("describe", "--always") + "-dirty" * bool(changed)
+
+
 def read_results() -> dict[str, dict[str, Any]]:
     """Return what was measured before, by promise."""
     found: dict[str, dict[str, Any]] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
@@ -111,8 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unknown:
         parser.error(f"no such promise: {', '.join(sorted(unknown))}")
     results = read_results()
-    describe = ["git", "describe", "--always", "--dirty"]
-    source = subprocess.run(describe, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    source = _source()
     broken = 0
     for key in [] if asked.page else asked.keys or known:
         result = results[key] = measured(known[key], source)
