@@ -19,9 +19,9 @@ from lance_arrow.manifests.base_paths import DATA
 from lance_arrow.manifests.fragments import MAX_ROWS
 from lance_arrow.proto.table_pb2 import DataFile, DataFragment
 from lance_arrow.table.method_arguments import DEFAULT_ROWS_PER_FILE
-from lance_arrow.table.written_files import FAR_WRITES, WrittenFiles
+from lance_arrow.table.written_files import LARGE_WRITES, WrittenFiles
 
-# Each holds the parts that a store has not taken yet.
+# Files of whole rows: they have more parts than those of added columns.
 _FILES_AT_ONCE = 4
 
 
@@ -96,7 +96,7 @@ def write_fragments(
 
 
 def send_data_file(
-    writer: DataFileWriter, line: Location, name: str, files: WrittenFiles, *, most: int = FAR_WRITES
+    writer: DataFileWriter, line: Location, name: str, files: WrittenFiles, *, most: int = LARGE_WRITES
 ) -> DataFile:
     """End a data file, and send its end while other work goes on.
 

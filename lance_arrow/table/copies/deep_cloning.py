@@ -24,7 +24,7 @@ from lance_arrow.proto.table_pb2 import IndexSection
 from lance_arrow.runtime import default_runtime
 from lance_arrow.table.copies.cloning import CloneSource, clone_transaction, commit_first, refuse_existing
 from lance_arrow.table.writable_branch import WritableBranch
-from lance_arrow.table.written_files import WrittenFiles
+from lance_arrow.table.written_files import LARGE_WRITES, WrittenFiles
 
 _COPIED_BYTES = 8 << 20
 
@@ -100,7 +100,7 @@ def deep_clone(
             place = target.root.at(posixpath.join(target.root.path, one.name))
             files.add(place)
             copy = partial(_copy_file, filesystem, one, place, source.manifest.facts.manifest_path)
-            files.begin(target.root, copy)
+            files.begin(target.root, copy, most=LARGE_WRITES)
         files.settle()
         if target.durability == "fsync":
             sync_files(files.places)
