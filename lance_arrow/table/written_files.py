@@ -13,11 +13,10 @@ from typing import Self
 from lance_arrow.io import Location, make_folder, may_write_at_once, remove_file
 from lance_arrow.manifests.base_paths import DATA
 from lance_arrow.proto.table_pb2 import DataFragment
+from lance_arrow.runtime import FAR_THREADS
 
-_FAR_WRITES = 32
-"""Small files that are written at once to a store that takes its time to answer: as many as are read at once."""
 LARGE_WRITES = 8
-"""Those of any size: each holds parts that the store has not taken yet."""
+"""Files of any size that are written at once to a store: each holds parts that the store has not taken yet."""
 
 
 class WrittenFiles:
@@ -59,7 +58,7 @@ class WrittenFiles:
         """Remember files that others made, which are not removed."""
         self._kept.extend(places)
 
-    def begin(self, line: Location, write: Callable[[], object], *, most: int = _FAR_WRITES) -> None:
+    def begin(self, line: Location, write: Callable[[], object], *, most: int = FAR_THREADS) -> None:
         """Call `write`, in a thread where `line` is in a store of objects; wait where `most` others are not done yet.
 
         Raises
@@ -72,7 +71,7 @@ class WrittenFiles:
             return
         with self._lock:
             if self._threads is None:
-                self._threads = ThreadPoolExecutor(_FAR_WRITES, thread_name_prefix="lance-arrow-writes")
+                self._threads = ThreadPoolExecutor(FAR_THREADS, thread_name_prefix="lance-arrow-writes")
             earlier = [self._pending.popleft() for _ in range(len(self._pending) - most + 1)]
         for one in earlier:
             one.result()

@@ -2,7 +2,7 @@
 
 `python tests/benchmarks/table_operations.py [--rows 1000000] [--rounds 5] [--durability rename] [--cases parts pack]`.
 With `--at s3`, tables are on an S3 emulator (moto) on loopback, whose own work is a part of all times. So are those of
-`--at azure` on Azurite, which `nox -s servers` installs.
+`--at azure` on Azurite: it needs adlfs, and LANCE_ARROW_SERVERS, the folder where `nox -s servers` puts that server.
 Each round makes both tables anew; both do one operation after another in turns, the reference in a process of its own.
 `parts` and `pack` are of another table: ten appends of a tenth of the rows each, and their compaction.
 """
